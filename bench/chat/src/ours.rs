@@ -27,7 +27,7 @@ impl Ours {
 
     /// A runner with a store in memory of its own, on the connections of all others.
     pub(crate) fn runner(&self) -> Result<TurnRunner, Error> {
-        TurnRunner::builder(self.model.clone())
+        turnwright_core::runner(self.model.clone())
             .tools(self.tools.iter().cloned())
             .build()
     }

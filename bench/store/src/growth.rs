@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use turnwright_core::middleware::hydrate;
 use turnwright_core::store::Store;
-use turnwright_core::{BoxError, DispatchContext, MemoryStore, TurnInput, TurnRunner};
+use turnwright_core::{BoxError, DispatchContext, MemoryStore, TurnInput};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::folder::Folder;
@@ -35,7 +35,7 @@ async fn answer(ctx: DispatchContext) -> Result<(), BoxError> {
 }
 
 fn medians(store: impl Store + 'static) -> Result<Vec<Duration>, Box<dyn Error>> {
-    let runner = TurnRunner::builder(answer)
+    let runner = turnwright_core::runner(answer)
         .store(store)
         .turn_input(hydrate().last(20))
         .build()?;

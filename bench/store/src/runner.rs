@@ -78,7 +78,7 @@ pub(crate) fn runner(
     called: Called,
     store: impl Store + 'static,
 ) -> Result<TurnRunner, turnwright_core::Error> {
-    TurnRunner::builder(Script(called))
+    turnwright_core::runner(Script(called))
         .store(store)
         .tool(tool(called)?)
         .build()

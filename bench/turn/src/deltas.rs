@@ -19,7 +19,7 @@ pub(crate) const COUNTS: [(u64, &str, &str); 3] = [
 pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {
     let mut subjects = Vec::new();
     for (count, read, run) in COUNTS {
-        let made = TurnRunner::builder(move |ctx| talk(ctx, count)).build()?;
+        let made = turnwright_core::runner(move |ctx| talk(ctx, count)).build()?;
         let (runner, runtime) = (made.clone(), one_thread());
         let reading =
             move |times| runtime.block_on(repeat(times, async || hear(&runner, count).await));

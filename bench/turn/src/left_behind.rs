@@ -79,7 +79,7 @@ impl Case {
     pub(crate) fn measure(self) -> Result<f64, Box<dyn Error>> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let store = MemoryStore::default();
-        let runner = TurnRunner::builder(call_once)
+        let runner = turnwright_core::runner(call_once)
             .tool(tool()?)
             .store(store.clone())
             .build()?;

@@ -101,7 +101,7 @@ pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> 
         next.run().await
     }
     let events = Arc::new(AtomicU64::new(0));
-    TurnRunner::builder(Script(called))
+    turnwright_core::runner(Script(called))
         .store(MemoryStore::default())
         .spool(MemorySpool::default())
         .tools(tools.iter().cloned())

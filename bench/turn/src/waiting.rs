@@ -162,7 +162,7 @@ impl Crowd {
         answers: &Arc<Semaphore>,
     ) -> Result<TurnRunner, Box<dyn Error>> {
         let (open, answers) = (Arc::clone(open), Arc::clone(answers));
-        let mut builder = TurnRunner::builder(call_once)
+        let mut builder = turnwright_core::runner(call_once)
             .tools((0..TOOLS).map(|number| tool(number, self.full)))
             .observer(move |event: &Event| {
                 if matches!(event.kind, EventKind::GateOpened { .. }) {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(crate) use turns::{
-    ResumeOptions, Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
+    ResumeOptions, Turns, TurnsAnswer, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow,
+    WhichTurns,
 };
 
 use crate::terminal::Colour;

@@ -91,7 +91,7 @@ mod tests {
             ("`a.json` cannot be read: no such file".into(), 1)
         );
 
-        let ours = turnwright::Error::new(ErrorCode::ModelUnreachable, "nobody listens there");
+        let ours = turnwright::Error::new(ErrorCode::MODEL_UNREACHABLE, "nobody listens there");
         let error = Err::<(), _>(ours)
             .context("the chat could not go on")
             .unwrap_err();

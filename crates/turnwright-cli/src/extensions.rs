@@ -1,5 +1,6 @@
 //! Extensions of a program that embeds `turnwright`: tools, state, policies, a model.
 
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 

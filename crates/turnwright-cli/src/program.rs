@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
+use turnwright::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::runner::{IntoTool, TurnRunnerBuilder};
 
@@ -90,6 +91,7 @@ impl Program {
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
+    /// use turnwright::{PendingCall, approval::when};
     ///
     /// fn main() -> std::process::ExitCode {
     ///     let large = |call: &PendingCall<'_>| call.args()["amount"].as_u64() > Some(1_000);
@@ -105,7 +107,7 @@ impl Program {
     }
 
     /// Answers turns with this executor instead of a model server. `chat` and `turns resume` then need no `--base-url` and no
-    /// key; they ignore `--base-url` and `--model`, and refuse `--record` and `--system`.
+    /// key; they ignore `--base-url` and `--model`, and refuse `--record`.
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
@@ -337,19 +339,33 @@ mod tests {
 
     #[test]
     fn what_a_model_of_the_program_cannot_do_is_refused() {
-        for option in [&["--record", "x.json"], &["--system", "Be kind."]] {
-            let model = |ctx: DispatchContext| async move { Ok(ctx.ack()?) };
-            let extensions = Program::new().executor(model).extensions;
-            let given = chat_args(option);
-            let runtime = tokio::runtime::Runtime::new().unwrap();
-            let found = runtime.block_on(Agent::find(
-                given.agent,
-                extensions,
-                given.record.as_deref(),
-            ));
-            let error = found.map(drop).unwrap_err().to_string();
-            assert!(error.contains(option[0]), "{error}");
-        }
+        let model = |ctx: DispatchContext| async move { Ok(ctx.ack()?) };
+        let extensions = Program::new().executor(model).extensions;
+        let given = chat_args(&["--record", "x.json"]);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let found = runtime.block_on(Agent::find(
+            given.agent,
+            extensions,
+            given.record.as_deref(),
+        ));
+        let error = found.map(drop).unwrap_err().to_string();
+        assert!(error.contains("--record"), "{error}");
+    }
+
+    #[test]
+    fn a_model_of_the_program_gets_the_system_prompt() {
+        let model = |ctx: DispatchContext| async move {
+            ctx.answer(ctx.instructions().unwrap_or_default()).await?;
+            Ok(())
+        };
+        let extensions = Program::new().executor(model).extensions;
+        let answer = tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let given = chat_args(&["--system", "Be kind."]);
+            let (_, runner) = Agent::find(given.agent, extensions, None).await.unwrap();
+            let runner = agent::with_storage(runner, None).await.unwrap();
+            runner.run("Hello.").await.into_answer().unwrap()
+        });
+        assert_eq!(answer, "Be kind.");
     }
 
     fn chat_args(options: &[&str]) -> args::Chat {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use turnwright::event::Delta;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
+use turnwright::{Error, Turn, TurnEvent};
 
 pub(crate) use follow::{Shown, Viewer, follow};
 pub(crate) use tally::Tally;
@@ -38,6 +39,8 @@ pub(crate) struct Show {
     apart: bool,
     /// Whether the model has said something in this turn that was shown.
     spoken: bool,
+    /// The last event of the turn.
+    ended: Option<TurnEvent>,
 }
 
 /// A text that is being said.
@@ -58,6 +61,7 @@ impl Show {
             open: 0,
             apart: false,
             spoken: false,
+            ended: None,
         }
     }
 
@@ -78,8 +82,8 @@ impl Show {
         conversation: &str,
         turn_id: &str,
     ) -> anyhow::Result<Shown> {
-        let input = TurnInput::empty().conversation(conversation);
-        let turn = runner.resume_with(turn_id, self.counted(input)).await?;
+        let input = TurnInput::resume(turn_id).conversation(conversation);
+        let turn = runner.resume(self.counted(input)).await?;
         self.watch(turn).await
     }
 
@@ -99,12 +103,12 @@ impl Show {
         Ok(shown)
     }
 
-    async fn show(&mut self, event: TurnEvent) -> anyhow::Result<()> {
+    async fn show(&mut self, event: TurnEventKind) -> anyhow::Result<()> {
         match event {
-            TurnEvent::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
-            TurnEvent::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
-            TurnEvent::Message(_) | TurnEvent::Thought(_) => self.end_speech()?,
-            TurnEvent::ToolCallStarted {
+            TurnEventKind::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
+            TurnEventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
+            TurnEventKind::Message(_) | TurnEventKind::Thought(_) => self.end_speech()?,
+            TurnEventKind::ToolCallStarted {
                 id,
                 tool,
                 args,
@@ -121,12 +125,12 @@ impl Show {
                 self.screen.busy(&format!("{} runs", one_line(&tool, LINE)));
             }
             // Within a line that is being written there is no place for it.
-            TurnEvent::ToolCallProgress { .. } if self.speech.is_some() => {}
-            TurnEvent::ToolCallProgress { message, .. } => {
+            TurnEventKind::ToolCallProgress { .. } if self.speech.is_some() => {}
+            TurnEventKind::ToolCallProgress { message, .. } => {
                 let message = one_line(&message, LINE);
                 self.screen.busy(&message);
             }
-            TurnEvent::ToolCall(call) | TurnEvent::ToolCallIncomplete(call) => {
+            TurnEventKind::ToolCall(call) | TurnEventKind::ToolCallIncomplete(call) => {
                 if !self.announced.contains(call.id()) {
                     let args = match call.args().to_value() {
                         Value::String(text) => one_line(&text, LINE),
@@ -140,7 +144,7 @@ impl Show {
                 self.open = self.open.saturating_sub(1);
                 self.wait();
             }
-            TurnEvent::Discarded { id }
+            TurnEventKind::Discarded { id }
                 if self.speech.as_ref().is_some_and(|speech| speech.id == id) =>
             {
                 self.end_speech()?;
@@ -241,24 +245,20 @@ impl Show {
     fn end(&mut self, outcome: &TurnOutcome, interrupted: bool) -> anyhow::Result<()> {
         let error = outcome.error();
         if self.screen.is_json() {
-            return self.screen.value(&json!({
-                "event": "turnEnd",
-                "turnId": outcome.turn_id,
-                "ended": outcome.ended.name(),
-                "code": error.as_ref().map(|error| error.code().as_str()),
-                "message": error.as_ref().map(Error::with_causes),
-                "text": outcome.text,
-                "iterations": outcome.iterations,
-                "usage": outcome.usage,
-            }));
+            let ended = serde_json::to_value(self.ended.take())?;
+            let mut line = ended.as_object().cloned().unwrap_or_default();
+            let message = error.as_ref().map(Error::with_causes);
+            line.insert("turnId".to_owned(), json!(outcome.turn_id));
+            line.insert("message".to_owned(), json!(message));
+            line.insert("text".to_owned(), json!(outcome.text));
+            line.insert("iterations".to_owned(), json!(outcome.iterations));
+            return self.screen.value(&Value::Object(line));
         }
         if interrupted {
             self.screen.painted(style::WARN, "called off")?;
         } else if let Some(error) = error {
-            // Who met it first matters to whoever reads a log; what it was, to whoever sits here.
-            let cause = error.cause().unwrap_or(&error);
-            let why = plain(&cause.with_causes()).into_owned();
-            let sentence = format!("no answer: {why} ({})", cause.code());
+            let why = plain(&error.with_causes()).into_owned();
+            let sentence = format!("no answer: {why} ({})", error.code());
             self.screen.quoting(style::BAD, "", MARGIN, &sentence)?;
         } else if outcome.text.trim().is_empty() {
             self.screen
@@ -285,20 +285,27 @@ impl Viewer for Show {
     }
 
     async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
-        match event {
-            event if self.screen.is_json() => self.tell(&event),
-            TurnEvent::ToolCall(_) | TurnEvent::ToolCallIncomplete(_) => self.show(event).await,
+        match event.kind {
+            // Printed with the outcome.
+            TurnEventKind::Ended { .. } => {
+                self.ended = Some(event);
+                Ok(())
+            }
+            _ if self.screen.is_json() => self.tell(&event),
+            kind @ (TurnEventKind::ToolCall(_) | TurnEventKind::ToolCallIncomplete(_)) => {
+                self.show(kind).await
+            }
             _ if called_off => Ok(()),
-            event => self.show(event).await,
+            kind => self.show(kind).await,
         }
     }
 
-    fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+    fn before_question(&mut self, event: &TurnEvent, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         self.end_speech()?;
         if let Some(call) = &gate.tool_call {
             self.open += usize::from(self.announced.insert(Arc::clone(call)));
         }
-        self.tell(&TurnEvent::GateOpened(Arc::clone(gate)))
+        self.tell(event)
     }
 
     fn after_question(&mut self) {

@@ -15,6 +15,8 @@ pub(crate) enum State {
     Running,
     /// A program runs it, and waits for somebody to answer.
     Waiting,
+    /// No program runs it. It waits for answers at its gates, or to be resumed.
+    Suspended,
     /// Its program came to its end before it did.
     Interrupted,
     /// It has its answer.
@@ -43,6 +45,7 @@ impl State {
             TurnState::Failed => State::Failed,
             TurnState::Limit => State::Limit,
             TurnState::Abandoned => State::Abandoned,
+            TurnState::Suspended => State::Suspended,
             _ => State::Interrupted,
         }
     }
@@ -56,14 +59,14 @@ impl State {
     pub(crate) fn can_go_on(self) -> bool {
         matches!(
             self,
-            State::Interrupted | State::Aborted | State::Failed | State::Limit
+            State::Suspended | State::Interrupted | State::Aborted | State::Failed | State::Limit
         )
     }
 
     pub(crate) fn style(self) -> Style {
         match self {
             State::Answered => style::GOOD,
-            State::Running | State::Waiting => style::NAME,
+            State::Running | State::Waiting | State::Suspended => style::NAME,
             State::Interrupted | State::Aborted | State::Limit => style::WARN,
             State::Nacked | State::Failed => style::BAD,
             State::Abandoned => style::DIM,

@@ -102,7 +102,17 @@ pub(crate) async fn within<F: Future>(
     cancellation: impl Into<Option<&Cancellation>>,
     work: F,
 ) -> Result<F::Output, Cut> {
-    let cancellation = cancellation.into();
+    let end = || Some((time.end()?, time.limit?));
+    cut_at(end, cancellation.into(), work).await
+}
+
+/// Waits for `work`, but not past an instant that may change meanwhile, and not past a cancellation, if there is one. The instant
+/// comes with the time limit that is reported.
+pub(crate) async fn cut_at<F: Future>(
+    end: impl Fn() -> Option<(Instant, Duration)>,
+    cancellation: Option<&Cancellation>,
+    work: F,
+) -> Result<F::Output, Cut> {
     let mut work = pin!(work);
     let mut cancelled: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
     let mut timer: Option<Pin<Box<Sleep>>> = None;
@@ -116,28 +126,25 @@ pub(crate) async fn within<F: Future>(
                 return Poll::Ready(Err(Cut::Cancelled));
             }
         }
-        let Some(limit) = time.limit else {
-            return Poll::Pending;
-        };
         loop {
             // While somebody is waited for, nothing need be measured: the end of that wait comes back here.
-            let Some(end) = time.end() else {
+            let Some((until, limit)) = end() else {
                 return Poll::Pending;
             };
             let timer = match timer.as_mut() {
                 Some(timer) => timer,
-                None => match catch_unwind(AssertUnwindSafe(|| tokio::time::sleep_until(end))) {
+                None => match catch_unwind(AssertUnwindSafe(|| tokio::time::sleep_until(until))) {
                     Ok(made) => timer.insert(Box::pin(made)),
                     Err(_) => return Poll::Ready(Err(Cut::NoTimer)),
                 },
             };
-            if timer.deadline() != end {
-                timer.as_mut().reset(end);
+            if timer.deadline() != until {
+                timer.as_mut().reset(until);
             }
             if timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            if time.end() == Some(end) {
+            if end().is_some_and(|(now, _)| now == until) {
                 return Poll::Ready(Err(Cut::Timeout(limit)));
             }
         }

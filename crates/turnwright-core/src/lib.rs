@@ -48,9 +48,11 @@ pub mod record;
 mod record_log;
 pub mod render;
 pub mod runner;
+pub mod settings;
 pub mod spool;
 pub mod stash;
 mod state;
+pub mod storage;
 pub mod store;
 mod task;
 pub mod telemetry;
@@ -64,33 +66,36 @@ mod validate;
 pub use turnwright_schema as schema;
 
 pub use artifact::{ArtifactKind, Inline, SpooledArtifact};
-pub use call::ToolExecutor;
 pub use cancel::Cancellation;
 pub use checksum::{checksum, checksum_of_value};
 pub use dispatch::{Executor, Reporter};
 pub use effects::{Concurrency, Effects, OnCollision};
 pub use error::{BoxError, Error, ErrorCode, ErrorKind, ToolError};
-pub use event::{Event, EventKind, TurnEvent};
-pub use gate::{Approval, Gates, TurnGate};
+pub use event::{Event, EventKind, TurnEvent, TurnEventKind};
+pub use gate::{Approval, GateAnswer, GateKind, Gates, TurnGate};
 pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};
 pub use record::{Message, Record, RecordKind, Retrievable, ToolCall};
-pub use runner::{Conversation, Turn, TurnInput, TurnRunner, TypedOutcome};
+pub use runner::{
+    Conversation, History, Turn, TurnInput, TurnRunner, TypedEvent, TypedOutcome, TypedTurn, runner,
+};
 pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, InvalidArguments, Limits, RawArgs, Rejection, Repair,
     RepairKind, Schema, SchemaError, SchemaOptions, SchemaProblem,
 };
+pub use settings::{Budget, ModelSettings, ReasoningEffort, ToolChoice};
 pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
+pub use state::State;
+pub use storage::Storage;
 pub use store::{MemoryStore, Store, StoreExt};
 pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
 pub use tool::context::{DispatchContext, ToolContext, TurnContext};
 pub use tool::registry::{MergePolicy, ToolRegistry};
 pub use tool::{
-    Content, IntoToolOutput, IntoToolResult, Json, Meta, Tool, ToolBuilder, ToolDescription,
-    ToolOutput,
+    Content, IntoToolResult, Json, Meta, ResultHook, Tool, ToolBuilder, ToolDescription, ToolOutput,
 };
 pub use tool::{approval, context, reconcile, registry};
 pub use trust::TrustTier;
-pub use usage::Usage;
+pub use usage::{FinishReason, ModelUsage, Usage};

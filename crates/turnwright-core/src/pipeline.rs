@@ -5,14 +5,14 @@
 //! other layers of its pipeline, and not around what comes after that: how long a turn takes is told by `TurnEnd`.
 //!
 //! ```
-//! use turnwright_core::TurnContext;
 //! use turnwright_core::pipeline::Next;
+//! use turnwright_core::{Message, TurnContext};
 //!
 //! let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
 //!     match ctx.input() {
 //!         Some(said) if said.text().contains("password") => {
 //!             // It was stored when the turn began.
-//!             ctx.forget_message(said.id()).await?;
+//!             ctx.records().delete::<Message>(said.id()).await?;
 //!             ctx.abort("somebody typed a password");
 //!             Ok(())
 //!         }
@@ -174,7 +174,7 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
             Ok(()) => match pass.left_at() {
                 None => Ok(()),
                 Some(layer) => Err(Broken::ShortCircuited(Error::new(
-                    ErrorCode::PipelineShortCircuited,
+                    ErrorCode::PIPELINE_SHORT_CIRCUITED,
                     format!(
                         "`{layer}` of {} ended without `next.run()` and without `abort`: call one of them",
                         self.name

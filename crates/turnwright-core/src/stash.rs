@@ -136,7 +136,7 @@ pub(crate) fn refused(path: &str, why: Inadmissible) -> Error {
 
 fn wrong(path: &str, why: &str) -> Error {
     let path = escape(path, 80);
-    Error::new(ErrorCode::InvalidStashPath, format!("`{path}` {why}"))
+    Error::new(ErrorCode::INVALID_STASH_PATH, format!("`{path}` {why}"))
 }
 
 impl fmt::Debug for Stash {

@@ -1,20 +1,108 @@
-//! A map of values by their type.
+//! Values of the program that handlers and middleware reach by their type.
 
-use std::any::{Any, TypeId};
+use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// Values by their type.
-#[derive(Clone, Default)]
-pub(crate) struct State(pub(crate) HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+/// A shared handle to a value of the program: a database, an HTTP client, a configuration.
+///
+/// A parameter of this type in a `#[tool]` function is not an argument of the model. It is taken from what the runner was given
+/// with [`state`](crate::runner::TurnRunnerBuilder::state). A runner that lacks it does not build. A closure gets its state from
+/// [`ToolBuilder::handler_with`](crate::tool::ToolBuilder::handler_with).
+///
+/// `State<T>` derefs to `T`, and a clone is as cheap as that of an `Arc`. The pattern `State(db): State<Db>` binds the `Arc<Db>`.
+///
+/// ```
+/// use turnwright_core::State;
+///
+/// struct Database { name: &'static str }
+///
+/// let state = State::new(Database { name: "users" });
+/// assert_eq!(state.name, "users");
+/// let State(shared) = state.clone();
+/// assert_eq!(std::sync::Arc::strong_count(&shared), 2);
+/// ```
+pub struct State<T: ?Sized>(pub Arc<T>);
 
-impl State {
+impl<T> State<T> {
+    /// Shares a value.
+    pub fn new(value: T) -> Self {
+        State(Arc::new(value))
+    }
+}
+
+impl<T: ?Sized> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> Clone for State<T> {
+    fn clone(&self) -> Self {
+        State(Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> From<Arc<T>> for State<T> {
+    fn from(value: Arc<T>) -> Self {
+        State(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for State<T> {
+    /// The value may hold secrets: only its type is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "State<{}>", type_name::<T>())
+    }
+}
+
+/// A type of state that a tool needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StateType {
+    id: TypeId,
+    /// Of `Arc<T>`, see [`TypeMap::get`].
+    shared_id: TypeId,
+    pub(crate) name: &'static str,
+}
+
+impl StateType {
+    pub(crate) fn of<T: 'static>() -> Self {
+        StateType {
+            id: TypeId::of::<T>(),
+            shared_id: TypeId::of::<Arc<T>>(),
+            name: type_name::<T>(),
+        }
+    }
+}
+
+/// One value of each type.
+#[derive(Clone, Default)]
+pub(crate) struct TypeMap(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl TypeMap {
     pub(crate) fn put<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.0.insert(TypeId::of::<T>(), Arc::new(value));
+        self.put_shared(Arc::new(value));
     }
 
+    pub(crate) fn put_shared<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.0.insert(TypeId::of::<T>(), value);
+    }
+
+    /// The value of this type. A program that shares its value already puts an `Arc<T>`: that is a `T` too.
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        let value = self.0.get(&TypeId::of::<T>())?;
-        Arc::clone(value).downcast().ok()
+        if let Some(value) = self.0.get(&TypeId::of::<T>()) {
+            return Arc::clone(value).downcast().ok();
+        }
+        let shared = self.0.get(&TypeId::of::<Arc<T>>())?;
+        shared.downcast_ref().cloned()
+    }
+
+    pub(crate) fn has(&self, wanted: StateType) -> bool {
+        let ids = [wanted.id, wanted.shared_id];
+        ids.iter().any(|id| self.0.contains_key(id))
     }
 }

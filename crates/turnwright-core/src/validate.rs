@@ -9,8 +9,8 @@ use crate::trust::neutralise;
 const LONGEST_ID: usize = 256;
 
 /// Collects what is wrong with a definition, so that one error names every field.
-#[derive(Default)]
-pub(crate) struct Violations(Vec<String>);
+#[derive(Debug, Default)]
+pub struct Violations(Vec<String>);
 
 impl Violations {
     /// Adds `why` for the field unless it is right.
@@ -18,6 +18,11 @@ impl Violations {
         if !right {
             self.0.push(format!("{field}: {why}"));
         }
+    }
+
+    /// Adds a text that names its field.
+    pub(crate) fn add(&mut self, why: String) {
+        self.0.push(why);
     }
 
     /// Adds why the field's value was not admitted.

@@ -94,7 +94,7 @@ fn build_tool(
     let parameters = function.parameters.iter();
     let arguments = parameters.filter_map(|parameter| match parameter {
         Parameter::Argument(argument) => Some(&**argument),
-        Parameter::Context { .. } => None,
+        Parameter::Context { .. } | Parameter::State { .. } => None,
     });
     // Items have no hygiene and hide what is outside: a name that no author writes.
     let structure = format_ident!("__TurnwrightArguments");
@@ -108,6 +108,11 @@ fn build_tool(
     let defaults = numbered.filter_map(|(argument, function)| default(argument, &function));
     let format_checks = arguments.flat_map(format_checks);
     let builder_calls = &options.builder_calls;
+    let states = function.parameters.iter();
+    let states = states.filter_map(|parameter| match parameter {
+        Parameter::State { ty, .. } => Some(quote_spanned!(ty.span()=> .requires_state::<#ty>())),
+        Parameter::Argument(_) | Parameter::Context { .. } => None,
+    });
     let handler_call = handler_call(&structure, function);
     let handler = &function.handler;
     quote! {
@@ -129,6 +134,7 @@ fn build_tool(
         ::turnwright::Tool::typed::<#structure>(#name)
             .description(#description)
             #(#builder_calls)*
+            #(#states)*
             #handler_call
             .build()
     }
@@ -193,13 +199,28 @@ fn example(value: &Expr) -> TokenStream {
 fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
     let arguments = Ident::new("__turnwright_arguments", Span::mixed_site());
     let context = Ident::new("__turnwright_context", Span::mixed_site());
+    let value = Ident::new("__turnwright_value", Span::mixed_site());
     let handler = &function.handler.sig.ident;
-    let parameters = function.parameters.iter();
-    let passed = parameters.map(|parameter| match parameter {
-        Parameter::Argument(argument) => argument.pass_from(&arguments),
-        Parameter::Context { lent: true } => quote!(&#context),
-        Parameter::Context { lent: false } => quote!(#context),
-    });
+    // Taken before the call: the function may take the context itself.
+    let mut states = Vec::new();
+    let mut passed = Vec::new();
+    for parameter in &function.parameters {
+        passed.push(match parameter {
+            Parameter::Argument(argument) => argument.pass_from(&arguments),
+            Parameter::Context { lent: true } => quote!(&#context),
+            Parameter::Context { lent: false } => quote!(#context),
+            Parameter::State { ty, lent } => {
+                let state = format_ident!("__turnwright_state_{}", states.len());
+                states.push(quote_spanned! {ty.span()=>
+                    let #state = ::turnwright::State(#context.state::<#ty>()?);
+                });
+                match lent {
+                    true => quote!(&#state),
+                    false => quote!(#state),
+                }
+            }
+        });
+    }
     // A return type that no tool has, or a future that is not `Send`, is reported where the author can change it.
     let place = match &function.handler.sig.output {
         ReturnType::Type(_, ty) => ty.span(),
@@ -207,7 +228,14 @@ fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
     };
     quote_spanned! {place.resolved_at(Span::mixed_site())=>
         .handler(|#arguments: #structure, #context: ::turnwright::ToolContext| async move {
-            #handler(#(#passed),*).await
+            use ::turnwright::__private::returned::{
+                HowBadResult as _, HowDirect as _, HowFallible as _, HowFallibleJson as _, HowJson as _, HowUnknown as _,
+                Returned,
+            };
+            #(#states)*
+            let #value = #handler(#(#passed),*).await;
+            // The compiler takes the first of these that applies to the type.
+            (&&&&&&Returned::of(&#value)).how().convert(#value)
         })
     }
 }

@@ -16,18 +16,25 @@ mod signature;
 mod text;
 
 /// Replaces an async function by one of the same name, visibility and documentation that builds a tool of it: it takes
-/// nothing and returns `Result<Tool, Error>`. The author's own function can be reached through the tool's executor only.
+/// nothing and returns `Result<Tool, Error>`. The author's own function can be reached through the tool only.
 ///
-/// The doc comment becomes the description, the parameters become the schema, and a parameter of type `ToolContext` or
-/// `&ToolContext` gets the call's context.
+/// The doc comment becomes the description and the parameters become the schema. Two kinds of parameters are not arguments of the
+/// model: `ToolContext` or `&ToolContext` is the context of the call, and `State<T>` or `&State<T>` is the state of type `T` that the
+/// runner was given. A runner that lacks it does not build.
+///
+/// The function returns text, bytes, media, any type that implements `Serialize`, or a `Result` of one of these with any error.
+/// The model reads a neutral sentence for an error, unless it is a `ToolError` with a text for the model.
 ///
 /// Keys of the attribute, all optional:
 ///
-/// | key | value | otherwise |
+/// | key | value | default |
 /// | --- | --- | --- |
-/// | `name` | what the model calls | the function's name |
+/// | `name` | the name that the model calls | the function's name |
 /// | `description` | what the model reads | the doc comment |
 /// | `effects` | `"read_only"` or `"writes"` | undeclared, which counts as writes |
+/// | `approval` | an approval policy: `always("…")`, or a function `fn(&PendingCall<'_>) -> Review` | calls need no approval |
+/// | `check` | the path of an `async fn(Value) -> Result<(), Rejection>` that checks the arguments after the schema; may repeat | none |
+/// | `reconcile` | an `async fn(UnknownCall) -> Result<Finding, BoxError>` that finds out whether a call took effect | unknown |
 /// | `timeout_secs` | whole seconds | five minutes |
 /// | `max_result_bytes` | the most bytes that are kept of a result | the runner's bound, 64 MiB |
 /// | `trusted` | `true`, `false`, or the key alone | `false` |
@@ -35,7 +42,7 @@ mod text;
 /// | `exclusive` | `true`, `false`, or the key alone: no other call runs beside this one | `false` |
 /// | `on_collision` | `"throw"`, `"replace"` or `"keep"` | `"throw"` |
 /// | `artifact_kind` | `"text"`, `"json"`, `"jsonl"`, `"json5"`, `"markdown"`, or a kind of your own: `CSV` | `"text"` |
-/// | `inline` | `"always"`, `"never"`, or the most bytes of text that stand in the prompt | what the dispatch says |
+/// | `inline` | `"always"`, `"never"`, or the most bytes of text that are in the prompt | the runner's limit, 4 KiB |
 ///
 /// Keys of `#[arg(…)]` on a parameter, all optional. A doc comment on the parameter is its description.
 ///

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::{Expr, Lit, LitStr};
 
 use crate::entries::{Entry, Keys};
@@ -10,9 +11,9 @@ use crate::text::{Text, literal};
 
 const KEYS: Keys = Keys {
     attribute: "#[tool]",
-    known: "name, description, effects, timeout_secs, max_result_bytes, trusted, ephemeral, exclusive, on_collision, \
-            artifact_kind, inline",
-    repeatable: &[],
+    known: "name, description, effects, approval, check, reconcile, timeout_secs, max_result_bytes, trusted, ephemeral, exclusive, \
+            on_collision, artifact_kind, inline",
+    repeatable: &["check"],
 };
 
 /// The choices of a key: the word that the author writes and the variant or constant that the builder takes.
@@ -72,6 +73,18 @@ impl ToolOptions {
                 Some(bytes) => quote!(.inline(::turnwright::Inline::UpTo(#bytes))),
                 None => variant(entry, "Inline", INLINE)?,
             },
+            "approval" => {
+                let policy = value_of_type(entry, "an approval policy", "always(\"…\")")?;
+                quote!(.approval(#policy))
+            }
+            "reconcile" => {
+                let function = value_of_type(entry, "an async function", "find_payment")?;
+                quote!(.reconcile(#function))
+            }
+            "check" => {
+                let (name, function) = named_function(entry)?;
+                quote!(.check(#name, #function))
+            }
             "timeout_secs" => {
                 let seconds = count(entry, "whole seconds", "30")?;
                 quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
@@ -106,6 +119,28 @@ fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenSt
 fn own_value(entry: &Entry) -> Option<&Expr> {
     let value = entry.value.as_ref();
     value.filter(|value| literal(value).is_none())
+}
+
+/// An expression whose type the compiler checks: anything but a literal.
+fn value_of_type<'e>(entry: &'e Entry, wanted: &str, example: &str) -> syn::Result<&'e Expr> {
+    let value = entry.required(example)?;
+    match literal(value) {
+        None => Ok(value),
+        Some(_) => Err(entry.wrong(value, wanted, example)),
+    }
+}
+
+/// The path of a function, and the name of the function as a string.
+fn named_function(entry: &Entry) -> syn::Result<(String, &Expr)> {
+    let example = "city_exists";
+    let value = entry.required(example)?;
+    let name = match value {
+        Expr::Path(path) => path.path.segments.last(),
+        _ => None,
+    };
+    // The model reads the name as the rule that was broken, so a closure will not do.
+    let name = name.ok_or_else(|| entry.wrong(value, "the path of an async function", example))?;
+    Ok((name.ident.unraw().to_string(), value))
 }
 
 fn number_or_own(entry: &Entry) -> Option<&Expr> {

@@ -1,4 +1,4 @@
-//! One parameter of a tool function: the context, or an argument that the model writes.
+//! One parameter of a tool function: the context, state of the program, or an argument that the model writes.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -17,7 +17,14 @@ use crate::text::{is_doc, literal};
 
 /// A parameter, in the place where the author put it.
 pub(crate) enum Parameter {
-    Context { lent: bool },
+    Context {
+        lent: bool,
+    },
+    /// `State<T>`, with `T`.
+    State {
+        ty: Box<Type>,
+        lent: bool,
+    },
     Argument(Box<Argument>),
 }
 
@@ -45,6 +52,14 @@ impl Parameter {
         check_attributes(&parameter.attrs, refusals);
         if let Some(reference) = context(&parameter.ty) {
             return read_context(parameter, reference, refusals);
+        }
+        if let Some((ty, reference)) = state(&parameter.ty) {
+            refuse_arg(parameter, "state", refusals);
+            let lent = check_lent(reference, "state", "State<T>", refusals)?;
+            return Some(Self::State {
+                ty: Box::new(ty.clone()),
+                lent,
+            });
         }
         let options = ArgOptions::read(&parameter.attrs, refusals);
         let name = plain_name(&parameter.pat, refusals);
@@ -114,21 +129,43 @@ fn read_context(
     reference: Option<&TypeReference>,
     refusals: &mut Refusals,
 ) -> Option<Parameter> {
-    for attribute in parameter.attrs.iter().filter(|attribute| is_arg(attribute)) {
-        refusals.refuse(
-            attribute,
-            "the context is not an argument of the model's: remove `#[arg]` here",
-        );
-    }
-    let lent = reference.is_some();
-    let other = reference.filter(|lent| lent.mutability.is_some() || lent.lifetime.is_some());
-    let Some(reference) = other else {
-        return Some(Parameter::Context { lent });
+    refuse_arg(parameter, "the context", refusals);
+    let lent = check_lent(reference, "the context", "ToolContext", refusals)?;
+    Some(Parameter::Context { lent })
+}
+
+/// `T` of a parameter `State<T>` or `&State<T>`. A type of the author's that is called `State` and is not generic is an argument.
+fn state(ty: &Type) -> Option<(&Type, Option<&TypeReference>)> {
+    let (reference, named) = match peel(ty) {
+        Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
+        named => (None, named),
     };
-    refusals.refuse(
-        reference,
-        "the context is lent for the call, and not mutably: write `&ToolContext` or `ToolContext`",
-    );
+    let segment = last_segment(named).filter(|segment| segment.ident == "State")?;
+    Some((only_type_argument(segment)?, reference))
+}
+
+/// `#[arg]` describes what the model writes.
+fn refuse_arg(parameter: &PatType, what: &str, refusals: &mut Refusals) {
+    for attribute in parameter.attrs.iter().filter(|attribute| is_arg(attribute)) {
+        let sentence = format!("{what} is not an argument of the model's: remove `#[arg]` here");
+        refusals.refuse(attribute, sentence);
+    }
+}
+
+/// Whether something that is not an argument is lent. It can be, without a lifetime and not mutably.
+fn check_lent(
+    reference: Option<&TypeReference>,
+    what: &str,
+    name: &str,
+    refusals: &mut Refusals,
+) -> Option<bool> {
+    let other = reference.filter(|lent| lent.mutability.is_some() || lent.lifetime.is_some());
+    let Some(other) = other else {
+        return Some(reference.is_some());
+    };
+    let sentence =
+        format!("{what} is lent for the call, and not mutably: write `&{name}` or `{name}`");
+    refusals.refuse(other, sentence);
     None
 }
 

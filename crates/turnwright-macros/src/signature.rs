@@ -149,7 +149,7 @@ fn read_parameters(signature: &Signature, refusals: &mut Refusals) -> Vec<Parame
                     "a call has one context: remove the second `ToolContext`",
                 );
             }
-            Parameter::Context { .. } => {}
+            Parameter::Context { .. } | Parameter::State { .. } => {}
             Parameter::Argument(argument) => {
                 let name = argument.json_name();
                 if !names.insert(name.clone()) {

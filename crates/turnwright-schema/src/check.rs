@@ -47,6 +47,16 @@ impl CheckedArgs {
         &self.raw
     }
 
+    /// No arguments at all.
+    #[doc(hidden)]
+    pub fn none() -> Self {
+        CheckedArgs {
+            raw: RawArgs::from(Value::Object(Map::new())),
+            value: Value::Object(Map::new()),
+            repairs: Vec::new(),
+        }
+    }
+
     /// Notes that nothing came, and that `{}` was taken for it.
     #[doc(hidden)]
     pub fn repaired_from_nothing(mut self) -> Self {

@@ -134,10 +134,7 @@ impl InvalidArguments {
             Some(subject) => format!("{subject} refused the arguments: "),
             None => "the arguments are refused: ".to_owned(),
         };
-        let faults = self
-            .listed
-            .iter()
-            .map(|fault| format!("{} {}", fault.place(), fault.message));
+        let faults = self.listed.iter().map(Fault::to_string);
         text.push_str(&faults.collect::<Vec<_>>().join("; "));
         self.say_more(&mut text, "; ");
         for note in &self.notes {
@@ -183,6 +180,12 @@ impl fmt::Display for InvalidArguments {
 }
 
 impl std::error::Error for InvalidArguments {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.place(), self.message)
+    }
+}
 
 impl From<Fault> for InvalidArguments {
     fn from(fault: Fault) -> Self {

@@ -8,6 +8,7 @@ use std::io::{IsTerminal as _, Write as _};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 use turnwright::prelude::*;
+use turnwright::{Approval, ApprovalRequest, Error, PendingCall, approval::when};
 
 /// Transfers money.
 #[tool(effects = "writes")]

@@ -27,7 +27,7 @@ async fn main() -> Result<(), BoxError> {
     // The server must live as long as the example asks it.
     let named = |name: &str| std::env::var_os(name).is_some();
     let (model, _server) = match named("OPENAI_BASE_URL") || named("OPENAI_API_KEY") {
-        true => (ChatCompletions::from_env()?, None),
+        true => (ChatCompletions::from_env().build()?, None),
         false => {
             let server = scripted().await?;
             let url = format!("{}/v1", server.url());
@@ -42,13 +42,13 @@ async fn main() -> Result<(), BoxError> {
         .start("Do I need an umbrella in Bern or in Rome?")
         .split();
     while let Some(event) = events.next().await {
-        match event {
-            TurnEvent::MessageDelta(delta) => {
+        match event.kind {
+            TurnEventKind::MessageDelta(delta) => {
                 print!("{}", delta.text);
                 std::io::stdout().flush()?;
             }
-            TurnEvent::ToolCallStarted { tool, args, .. } => println!("  {tool} {args}"),
-            TurnEvent::ToolCall(call) => {
+            TurnEventKind::ToolCallStarted { tool, args, .. } => println!("  {tool} {args}"),
+            TurnEventKind::ToolCall(call) => {
                 println!("  = {}", call.text().await.unwrap_or_default());
             }
             _ => {}

@@ -1,14 +1,14 @@
-//! A chat that remembers, in five lines: each turn sees what was said before, and the store is what remembers.
+//! A chat that remembers, in five lines: each turn sees what was said before, and the storage is what remembers.
 //!
 //! Runs offline: `cargo run -p turnwright --example conversation`
 
-use turnwright::MemoryStore;
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::record::Author;
 
 /// In the place of a model: it knows nothing but what it is shown, which is all that was said before.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let messages = ctx.messages();
+    let messages = ctx.records().messages();
     let by_user = messages
         .iter()
         .filter(|message| *message.author() == Author::User);
@@ -24,10 +24,10 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let store = MemoryStore::default();
+    let storage = Storage::memory();
 
     // The five lines:
-    let runner = turnwright::runner(model).store(store.clone()).build()?;
+    let runner = turnwright::runner(model).storage(storage.clone()).build()?;
     let mut chat = Conversation::new(&runner, "chat-1");
     for says in ["My name is Ada", "What is my name?"] {
         let answer = chat.say(says).await.into_answer()?;
@@ -40,13 +40,13 @@ async fn main() -> Result<(), Error> {
     let answer = other.say(says).await.into_answer()?;
     println!("chat-2 > {says}\n         {answer}");
 
-    // It is the store that remembers: another runner, or another process with a store that lasts, goes on where it was.
-    let later = turnwright::runner(model).store(store).build()?;
+    // The storage remembers: another runner, or another process with a persistent storage, continues.
+    let later = turnwright::runner(model).storage(storage).build()?;
     let mut chat = Conversation::new(&later, "chat-1");
     println!("chat-1 > {says}, read as it is said");
     let mut turn = chat.start(says);
     while let Some(event) = turn.next().await {
-        if let TurnEvent::MessageDelta(delta) = event {
+        if let TurnEventKind::MessageDelta(delta) = event.kind {
             println!("         {}", delta.text);
         }
     }

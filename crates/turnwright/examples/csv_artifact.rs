@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use turnwright::artifact::{ArtifactKind, ArtifactRead, Query, SpooledArtifact};
 use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
+use turnwright::{Effects, Error};
 
 /// The kind: what a tool says its output is. Kinds of one name are the same, so choose one that is yours.
 const CSV: ArtifactKind = ArtifactKind::new("csv", || &QUERIES);
@@ -131,7 +132,7 @@ async fn main() -> Result<(), Error> {
     let call = ctx.call("orders", "{}").await;
 
     // Tools for the artifacts of the moment. They take the same path as any other, under the same contract.
-    for tool in forge_tools(&ctx)?.all() {
+    for tool in forge_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }
     let all = json!({ "callId": call.id() });

@@ -45,11 +45,12 @@ struct Rules;
 impl Executor for Rules {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         let input = ctx
+            .records()
             .messages()
             .last()
             .map(|message| message.text().to_owned());
         let input = input.unwrap_or_default();
-        let calls = ctx.tool_calls();
+        let calls = ctx.records().tool_calls();
         if calls.is_empty() {
             let wishes: Vec<Value> = input.split(" and ").filter_map(conversion).collect();
             if wishes.is_empty() {
@@ -97,7 +98,7 @@ fn conversion(words: &str) -> Option<Value> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let runner = TurnRunner::builder(Rules).tool(convert()).build()?;
+    let runner = turnwright::runner(Rules).tool(convert()).build()?;
     for says in [
         "convert 10 km to miles and 6 feet to metres",
         "convert 3 miles to parsecs and -1 km to feet",
@@ -106,11 +107,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("> {says}");
         let mut turn = runner.start(says);
         while let Some(event) = turn.next().await {
-            match event {
-                TurnEvent::ToolCall(call) => {
+            match event.kind {
+                TurnEventKind::ToolCall(call) => {
                     println!("  · {}({})", call.tool(), call.args().to_value());
                 }
-                TurnEvent::MessageDelta(delta) => {
+                TurnEventKind::MessageDelta(delta) => {
                     print!("{}", delta.text);
                     std::io::stdout().flush()?;
                 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use turnwright::middleware::fetch_tools;
 use turnwright::prelude::*;
+use turnwright::{Error, EventKind, event::Level};
 
 /// What the server answered when it was asked for its tools.
 const SENT: &str = r#"[

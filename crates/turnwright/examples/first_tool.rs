@@ -2,6 +2,7 @@
 //!
 //! Runs offline: `cargo run -p turnwright --example first_tool`
 
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schema::RawArgs;
 
@@ -34,6 +35,7 @@ async fn main() -> Result<(), Error> {
         .tools(ToolRegistry::new([tool])?)
         .build();
     let _observer = ctx
+        .turn()
         .events()
         .observe(|event| println!("  · {}", event.name()));
 

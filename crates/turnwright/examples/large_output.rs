@@ -2,6 +2,7 @@
 //!
 //! `cargo run -p turnwright --example large_output`
 
+use turnwright::TrustTier;
 use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
 use turnwright::record::Message;
@@ -34,7 +35,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The secret belongs to the conversation. It makes the codes of the fences, which no content can know.
     let renderer = Renderer::new(ConversationSecret::random()?);
 
-    ctx.add_message(Message::user("What broke last night?").build()?);
+    ctx.records()
+        .add(Message::user("What broke last night?").build()?);
     let log = ctx.call("read_log", "{}").await;
     let numbers = ctx.call("metrics", "{}").await;
     for call in [&log, &numbers] {
@@ -43,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // Tools for the artifacts of the moment. They stand beside the others, under the same contract, on the same path.
-    for tool in forge_tools(&ctx)?.all() {
+    for tool in forge_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }
     for (tool, args) in [

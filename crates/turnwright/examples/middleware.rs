@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use turnwright::prelude::*;
 use turnwright::record::Memory;
+use turnwright::{Error, EventKind, Message, Next};
 
 /// Around the layers further in: those that the builder was given after it. How long a turn takes, its end tells: see below.
 async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
@@ -22,13 +23,13 @@ async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> 
 
 /// Stops a turn before anything is asked of a model.
 async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-    let messages = ctx.messages();
+    let messages = ctx.records().messages();
     let secret = |last: &&Arc<Message>| last.text().contains("password");
     let Some(last) = messages.last().filter(secret) else {
         return next.run().await;
     };
     println!("  guard   stops the turn, and forgets what was said");
-    ctx.forget_message(last.id()).await?;
+    ctx.records().delete::<Message>(last.id()).await?;
     ctx.abort("somebody typed a password");
     Ok(())
 }
@@ -36,13 +37,16 @@ async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError
 /// Looks something up, and puts it before the model for this turn. Nothing is stored.
 async fn profile(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
     tokio::time::sleep(Duration::from_millis(25)).await;
-    ctx.add_memory(Memory::new("Lives in Oslo").build()?);
+    ctx.records().add(Memory::new("Lives in Oslo").build()?);
     next.run().await
 }
 
 /// Before the executor, in each iteration.
 async fn announce(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
-    let (messages, calls) = (ctx.messages().len(), ctx.tool_calls().len());
+    let (messages, calls) = (
+        ctx.records().messages().len(),
+        ctx.records().tool_calls().len(),
+    );
     let iteration = ctx.iteration();
     println!("  before  iteration {iteration}, messages: {messages}, calls: {calls}");
     next.run().await
@@ -62,7 +66,7 @@ async fn weather(city: &str) -> String {
 /// In the place of a model: one call, then an answer.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     if ctx.iteration() == 1 {
-        let known = ctx.memories();
+        let known = ctx.records().memories();
         let city = known
             .iter()
             .find_map(|message| message.text().strip_prefix("Lives in "));
@@ -70,7 +74,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
         ctx.call("weather", args).await;
         return Ok(());
     }
-    let calls = ctx.tool_calls();
+    let calls = ctx.records().tool_calls();
     let last = calls.last().ok_or("no call was made")?;
     ctx.answer(last.text().await.unwrap_or_default()).await?;
     Ok(())
@@ -78,7 +82,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    // `turnwright::runner` is `TurnRunner::builder` with `hydrate` around everything: earlier turns are there.
+    // A runner loads the earlier turns of the conversation first.
     let runner = turnwright::runner(model)
         .tool(weather())
         .turn_input(timed)
@@ -89,9 +93,9 @@ async fn main() -> Result<(), Error> {
             EventKind::ToolExecutionEnd { tool, .. } => println!("  event   {tool} ran"),
             EventKind::Error { message, .. } => println!("  event   {message}"),
             EventKind::TurnEnd {
-                ended, duration, ..
+                status, duration, ..
             } => {
-                println!("  event   {ended} after {} ms", duration.as_millis());
+                println!("  event   {status} after {} ms", duration.as_millis());
             }
             _ => {}
         })

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::reconcile::{Finding, UnknownCall};
 use turnwright::store::ConversationId;
@@ -15,7 +16,7 @@ use turnwright::{SqliteStore, schemars::JsonSchema, serde::Deserialize};
 
 /// In the place of a model. It knows nothing but the records, as a model does: so it can go on anywhere.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    match ctx.own_tool_calls().last() {
+    match ctx.records().own_tool_calls().last() {
         None => drop(ctx.call("pay", r#"{"to": "Ada", "amount": 30}"#).await),
         Some(paid) => {
             let receipt = paid.text().await.unwrap_or_default();
@@ -44,16 +45,13 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
     let (book, looked_up) = (bank(folder), bank(folder));
     Tool::typed::<Payment>("pay")
         .description("Pays somebody.")
-        .handler(move |Payment { to, amount }: Payment, ctx: ToolContext| {
-            let book = book.clone();
-            async move {
-                let line = format!("{} {amount} to {to}\n", ctx.idempotency_key());
-                let mut book = OpenOptions::new().append(true).create(true).open(book)?;
-                book.write_all(line.as_bytes())?;
-                // The bank has the money, and nobody has heard of it yet: that is when this process dies.
-                tokio::time::sleep(Duration::from_secs(600)).await;
-                Ok::<_, ToolError>("receipt 1")
-            }
+        .handler_with(book, async |book, Payment { to, amount }, ctx| {
+            let line = format!("{} {amount} to {to}\n", ctx.idempotency_key());
+            let mut book = OpenOptions::new().append(true).create(true).open(&*book)?;
+            book.write_all(line.as_bytes())?;
+            // The bank has the money, and nobody has heard of it yet: that is when this process dies.
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            Ok("receipt 1")
         })
         .reconcile(move |call: UnknownCall| {
             let book = looked_up.clone();
@@ -72,7 +70,7 @@ async fn open(folder: &Path) -> Result<(SqliteStore, TurnRunner), BoxError> {
     // Large results are stored beside the database, in `turns.db.results`.
     let store = SqliteStore::open(folder.join("turns.db")).await?;
     let runner = turnwright::runner(model)
-        .store(store.clone())
+        .storage(store.storage().await?)
         .tool(pay(folder)?)
         .lease(Duration::from_secs(1))
         .build()?;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use turnwright::prelude::*;
 use turnwright::render::{Part, Renderer};
+use turnwright::{Cancellation, Effects, Error, Event, EventKind, Usage};
 
 /// Searches a library.
 #[tool(effects = "read_only", timeout_secs = 60)]
@@ -25,7 +26,7 @@ async fn search(words: &str) -> String {
 async fn librarian(ctx: DispatchContext) -> Result<(), BoxError> {
     tokio::time::sleep(Duration::from_millis(50)).await;
     ctx.reporter().usage(Usage::tokens(900, 40));
-    let Some(found) = ctx.own_tool_calls().pop() else {
+    let Some(found) = ctx.records().own_tool_calls().pop() else {
         let asked = ctx.input();
         ctx.call(
             "search",
@@ -50,21 +51,17 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
     Tool::typed::<Task>("research")
         .description("Has a librarian find something out.")
         .effects(Effects::ReadOnly)
-        .handler(move |task: Task, ctx: ToolContext| {
-            let agent = agent.clone();
-            async move {
-                // Called off with this call, whether by its timeout, by the outer turn or by whoever waits for that; and
-                // what it uses counts there.
-                let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
-                while let Some(event) = turn.next().await {
-                    if let TurnEvent::ToolCall(call) = event {
-                        let how = if call.is_error() { "failed" } else { "is done" };
-                        ctx.progress(format!("the librarian's {} {how}", call.tool()));
-                    }
+        .handler_with(agent, async |agent, task, ctx| {
+            // Cancelled together with this call, and its usage counts there.
+            let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
+            while let Some(event) = turn.next().await {
+                if let TurnEventKind::ToolCall(call) = event.kind {
+                    let how = if call.is_error() { "failed" } else { "is done" };
+                    ctx.progress(format!("the librarian's {} {how}", call.tool()));
                 }
-                // Not vouched for, as nothing is unless the tool says `trusted`: who knows what it read.
-                Ok::<String, ToolError>(turn.await.into_answer()?)
             }
+            // Untrusted, like every result of a tool that is not marked `trusted`.
+            Ok(turn.await.into_answer()?)
         })
         .build()
 }
@@ -72,7 +69,7 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
 /// In the place of the outer model: it hands the question on, and reads what a model reads of the answer.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     ctx.reporter().usage(Usage::tokens(500, 20));
-    let Some(found) = ctx.own_tool_calls().pop() else {
+    let Some(found) = ctx.records().own_tool_calls().pop() else {
         let asked = ctx.input();
         ctx.call(
             "research",
@@ -81,7 +78,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
         .await;
         return Ok(());
     };
-    for part in Renderer::new(ctx.secret()?).tool_call(&found).await {
+    for part in Renderer::new(ctx.turn().secret()?).tool_call(&found).await {
         if let Part::Text(text) = part {
             println!("  the model reads:\n{text}");
         }
@@ -94,9 +91,9 @@ fn tell(who: &'static str) -> impl Fn(&Event) + Send + Sync {
     move |event| match &event.kind {
         EventKind::ToolExecutionStart { tool, .. } => println!("  {who}: {tool} starts"),
         EventKind::ToolExecutionProgress { message, .. } => println!("  {who}: {message}"),
-        EventKind::TurnEnd { ended, usage, .. } => {
+        EventKind::TurnEnd { status, usage, .. } => {
             println!(
-                "  {who}: the turn is {ended}, {} tokens",
+                "  {who}: the turn is {status}, {} tokens",
                 usage.total_tokens()
             );
         }
@@ -106,7 +103,7 @@ fn tell(who: &'static str) -> impl Fn(&Event) + Send + Sync {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let agent = TurnRunner::builder(librarian)
+    let agent = turnwright::runner(librarian)
         .tool(search())
         .observer(tell("inner"))
         .build()?;

@@ -1,10 +1,12 @@
 //! An answer of a Rust type. It is checked like the arguments of a tool; what is wrong with it goes back to the model, which
-//! tries again; a value of the type is what you get, or an error.
+//! tries again; a value of the type is what you get, or an error. The last part shows an answer while it arrives.
 //!
 //! Runs offline: `cargo run -p turnwright --example typed_answer`
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use turnwright::Error;
+use turnwright::TypedEvent;
 use turnwright::prelude::*;
 use turnwright::record::Author;
 
@@ -32,7 +34,7 @@ enum Currency {
 
 /// In the place of a model: it gets better at each attempt, as models do once they are told what is wrong.
 async fn learner(ctx: DispatchContext) -> Result<(), BoxError> {
-    ctx.answer(match ctx.messages().len() {
+    ctx.answer(match ctx.records().messages().len() {
         1 => r#"{"from": "Acme", "cents": -1250, "currency": "euro"}"#,
         // A code block around it is taken off, a number as text is repaired: no need to ask again for that.
         _ => "```json\n{\"from\": \"Acme\", \"cents\": \"1250\", \"currency\": \"EUR\", \"items\": [\"anvil\"]}\n```",
@@ -45,6 +47,22 @@ async fn learner(ctx: DispatchContext) -> Result<(), BoxError> {
 async fn stubborn(ctx: DispatchContext) -> Result<(), BoxError> {
     ctx.answer("The bill is from Acme, over 12.50 euros.")
         .await?;
+    Ok(())
+}
+
+/// A model that streams a list. Lists, enums and scalars are wrapped: the model answers `{"value": …}`.
+async fn streaming(ctx: DispatchContext) -> Result<(), BoxError> {
+    let mut message = ctx.reporter().message();
+    for piece in [
+        r#"{"value": ["an"#,
+        r#"vil", "ro"#,
+        r#"pe", "lamp"#,
+        r#""]}"#,
+    ] {
+        message.push(piece).await;
+    }
+    message.finish_as_answer().await?;
+    ctx.ack()?;
     Ok(())
 }
 
@@ -87,5 +105,19 @@ async fn main() -> Result<(), Error> {
     if let Err(error) = typed.into_answer() {
         println!("{:>10} │ {error}", "you");
     }
+
+    println!("\na list while it arrives\n");
+    let runner = turnwright::runner(streaming).build()?;
+    let mut turn = runner.start_typed::<Vec<String>>("What is on the bills?");
+    while let Some(event) = turn.next().await {
+        match event {
+            // Not validated: show it, do not act on it.
+            TypedEvent::Partial(partial) => println!("{:>10} │ {}", "so far", partial.value()),
+            TypedEvent::Reset => println!("{:>10} │ from the beginning", "so far"),
+            _ => {}
+        }
+    }
+    let items = turn.await.into_answer()?;
+    println!("{:>10} │ {} items", "you", items.len());
     Ok(())
 }

@@ -16,6 +16,7 @@ pages! {
     "media.md" => Media;
     "trust.md" => Trust;
     "approvals.md" => Approvals;
+    "settings.md" => Settings;
     "middleware.md" => Middleware;
     "storage.md" => Storage;
     "testing.md" => Testing;

@@ -3,6 +3,7 @@
 //!
 //! ```
 //! use turnwright::prelude::*;
+//! use turnwright::Error;
 //!
 //! /// Current weather for a city.
 //! #[tool(effects = "read_only", timeout_secs = 30)]
@@ -23,11 +24,11 @@
 //! let context = DispatchContext::standalone();
 //!
 //! // Arguments are checked, repaired where that is safe, and completed.
-//! let output = tool.executor(&context).call(r#"{"city": "Paris", "days": "5"}"#).await?;
+//! let output = tool.call(&context, r#"{"city": "Paris", "days": "5"}"#).await?;
 //! assert_eq!(output.as_text(), Some("Paris: sunny for 5 days"));
 //!
 //! // What breaks the contract stops before the handler, with every fault at its place.
-//! let error = tool.executor(&context).call(r#"{"city": "", "days": 99}"#).await.unwrap_err();
+//! let error = tool.call(&context, r#"{"city": "", "days": 99}"#).await.unwrap_err();
 //! let places: Vec<&str> = error.faults().iter().map(|fault| fault.pointer.as_str()).collect();
 //! assert_eq!(places, ["/city", "/days"]);
 //! # Ok(())
@@ -53,23 +54,25 @@ mod narrow;
 pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
+pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
-    ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
-    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, Inline,
-    IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media,
-    MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall,
-    RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review,
-    Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store,
-    StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription, ToolError,
-    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
-    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
-    checksum_of_value,
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, Budget,
+    ByteSender, ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation,
+    DispatchContext, Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault,
+    Field, FinishReason, Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments,
+    Json, Limit, Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware,
+    ModelSettings, ModelUsage, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record,
+    RecordKind, Rejection, Repair, RepairKind, Reporter, ResultHook, Retrievable, Review, Schema,
+    SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage,
+    Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext,
+    ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
+    TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedEvent,
+    TypedOutcome, TypedTurn, Usage, checksum, checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
-    middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, spool,
-    stash, store, telemetry, transcript, trust,
+    middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, settings,
+    spool, stash, storage, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
@@ -81,39 +84,12 @@ pub use turnwright_store::sqlite::{self, SqliteStore};
 // For argument types, handlers and approvers in packages that depend on this one alone.
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 
-/// A runner around an executor, with what most agents want: earlier turns of the conversation are there.
-///
-/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input. To put
-/// something before it, or to bound what it loads, say it yourself: `.turn_input(hydrate().last(20))` takes its place.
-///
-/// Turns are stored if they name their conversation, by [`TurnInput::conversation`] or [`Conversation`]. A turn without one
-/// lives in memory and leaves nothing behind: see [`TurnRunner::run`].
-///
-/// ```
-/// use turnwright::prelude::*;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Error> {
-/// let runner = turnwright::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
-///     Ok(())
-/// })
-/// .build()?;
-/// let hello = || TurnInput::new("hello").conversation("c-1");
-/// assert_eq!(runner.run(hello()).await.text, "1 messages so far");
-/// assert_eq!(runner.run(hello()).await.text, "3 messages so far");
-/// # Ok(())
-/// # }
-/// ```
-pub fn runner(executor: impl Executor + 'static) -> runner::TurnRunnerBuilder {
-    TurnRunner::builder(executor).remembering()
-}
-
 /// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private {
     pub use crate::narrow::{enforced_format, narrow};
+    pub use turnwright_core::tool::returned;
     pub use {schemars, serde, serde_json};
 
     /// Compiles for a type whose default can be shown to the model.

@@ -5,11 +5,10 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use turnwright::RecordKind;
-use turnwright::middleware::hydrate;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
-use turnwright::runner::TurnRunnerBuilder;
+use turnwright::runner::{History, TurnRunnerBuilder};
+use turnwright::{ApprovalPolicy, RecordKind};
 use turnwright_testkit::cassette::Cassette;
 
 use server::Server;
@@ -78,8 +77,8 @@ impl Agent {
             Some(model) => own_model(model, &options, record)?,
             None => server_model(&options, record).await?,
         };
-        let last = options.last.unwrap_or(usize::MAX);
-        let runner = runner.turn_input(hydrate().kinds(SENT).last(last));
+        let history = options.last.map_or_else(History::all, History::last);
+        let runner = runner.history(history.kinds(SENT));
         let runner = apply(extensions.settings, runner)
             .tools(tools.clone())
             .policy(asks_before_writes());
@@ -139,8 +138,7 @@ pub(crate) async fn with_storage(
             .unknown_calls(ask_operator())
             // A file of another person approves nothing.
             .recall_answers(!storage.place.named)
-            .secret(storage.secret().await?)
-            .store(storage.store.clone()),
+            .storage(storage.of_runner().await?),
     };
     Ok(runner.build()?)
 }
@@ -155,7 +153,6 @@ async fn server_model(
         executor = executor.transport(Cassette::record(file, server.client()?)?);
     }
     let executor = executor
-        .system_prompt(options.system.as_deref().unwrap_or(SYSTEM))
         .build()
         .map_err(|error| misuse(error.with_causes()))?;
     let model = Model {
@@ -165,7 +162,8 @@ async fn server_model(
         sends_key_in_the_clear: server.sends_key_in_the_clear(),
         name: server.model,
     };
-    Ok((model, turnwright::runner(executor)))
+    let system = options.system.as_deref().unwrap_or(SYSTEM);
+    Ok((model, turnwright::runner(executor).instructions(system)))
 }
 
 fn own_model(
@@ -173,15 +171,10 @@ fn own_model(
     options: &args::Agent,
     record: Option<&Path>,
 ) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
-    for (given, option) in [
-        (record.is_some(), "--record"),
-        (options.system.is_some(), "--system"),
-    ] {
-        if given {
-            return Err(misuse(format!(
-                "`{option}` is for model servers, and this program has a model of its own: leave it out"
-            )));
-        }
+    if record.is_some() {
+        return Err(misuse(
+            "`--record` is for model servers, and this program has a model of its own: leave it out",
+        ));
     }
     let address = format!("the program's own model ({})", one_line(&model.name, 60));
     let name = model.model.unwrap_or(model.name);
@@ -192,7 +185,11 @@ fn own_model(
         sends_key_in_the_clear: false,
         name,
     };
-    Ok((described, model.runner))
+    let runner = match &options.system {
+        Some(system) => model.runner.instructions(system),
+        None => model.runner,
+    };
+    Ok((described, runner))
 }
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {

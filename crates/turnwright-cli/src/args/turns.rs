@@ -37,6 +37,14 @@ pub(crate) enum Turns {
         turnwright turns resume 019a8c3e --without-tools\n  \
         turnwright turns resume 019a8c3e --store agent.db --base-url http://127.0.0.1:8080/v1")]
     Resume(TurnsResume),
+    /// Answer at a gate where a turn waits
+    ///
+    /// The turn goes on by itself if a program runs it. Resume it with `turns resume` if it is suspended or was interrupted.
+    #[command(after_help = "Examples:\n  \
+        turnwright turns answer 019a8c3e --approve\n  \
+        turnwright turns answer 019a8c3e --deny \"too expensive\"\n  \
+        turnwright turns answer 019a8c3e --gate address-5f2c --value '{\"street\": \"Elm\"}'")]
+    Answer(TurnsAnswer),
     /// Writes the records of a turn or a conversation, one a line as JSON.
     #[command(after_help = "Examples:\n  \
         turnwright turns export 019a8c3e\n  \
@@ -85,6 +93,33 @@ pub(crate) struct TurnsResume {
     pub(crate) again: ResumeOptions,
     #[command(flatten)]
     pub(crate) agent: Agent,
+    #[command(flatten)]
+    pub(crate) storage: StoreFile,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "answer", required = true, multiple = false, args = ["approve", "edit", "deny", "value", "reject"])]
+pub(crate) struct TurnsAnswer {
+    /// Turn to answer: its id, or the beginning of it
+    pub(crate) turn: String,
+    /// Gate to answer at: its id, or the beginning of it [default: the only open gate]
+    #[arg(long, value_name = "ID")]
+    pub(crate) gate: Option<String>,
+    /// Approve the call that waits
+    #[arg(long)]
+    pub(crate) approve: bool,
+    /// Approve the call with these arguments instead
+    #[arg(long, value_name = "JSON")]
+    pub(crate) edit: Option<String>,
+    /// Deny the call; the model reads the reason
+    #[arg(long, value_name = "REASON")]
+    pub(crate) deny: Option<String>,
+    /// Answer a gate that is not an approval
+    #[arg(long, value_name = "JSON")]
+    pub(crate) value: Option<String>,
+    /// Give no answer, at any gate; the model reads the reason
+    #[arg(long, value_name = "REASON")]
+    pub(crate) reject: Option<String>,
     #[command(flatten)]
     pub(crate) storage: StoreFile,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnwright::prelude::*;
+use turnwright::{Error, ErrorCode, ErrorKind};
 
 use super::input::{COMMANDS, HINTS};
 use crate::show::{Show, Shown};
@@ -15,14 +15,15 @@ fn advice(error: &Error) -> Option<&'static str> {
     if let Some(kind) = storage::database_error(error) {
         return storage::remedy(kind);
     }
-    let cause = error.cause().unwrap_or(error);
-    Some(match cause.code() {
-        ErrorCode::ContextWindow => "/new begins anew; --last N sends the last N exchanges alone",
-        ErrorCode::ModelServer if cause.kind() == ErrorKind::Denied => {
+    Some(match error.code() {
+        ErrorCode::CONTEXT_WINDOW_EXCEEDED => {
+            "/new begins anew; --last N sends the last N exchanges alone"
+        }
+        ErrorCode::MODEL_SERVER_ERROR if error.kind() == ErrorKind::Denied => {
             "the key is what OPENAI_API_KEY holds"
         }
-        ErrorCode::ModelUnreachable => "--base-url names the server",
-        ErrorCode::ResponseIncomplete => "ask for less at once, or say: go on",
+        ErrorCode::MODEL_UNREACHABLE => "--base-url names the server",
+        ErrorCode::MODEL_RESPONSE_INCOMPLETE => "ask for less at once, or say: go on",
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
+use turnwright::Effects;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 

@@ -7,6 +7,7 @@ mod tools;
 
 use std::time::Instant;
 
+use turnwright::Store as _;
 use turnwright::prelude::*;
 use turnwright::record::new_id;
 use turnwright::store::TurnFilter;
@@ -102,10 +103,10 @@ async fn print_hint(
 async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<TurnRunner> {
     let model = ChatCompletions::builder(format!("{}/v1", server.url()))
         .model("scripted")
-        .system_prompt(TASK)
         .no_proxy()
         .build()?;
     let runner = turnwright::runner(model)
+        .instructions(TASK)
         .tools([
             tools::read_log(),
             tools::read_metrics(),
@@ -116,9 +117,7 @@ async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<Tu
         ));
     let runner = match storage {
         None => runner,
-        Some(storage) => runner
-            .secret(storage.secret().await?)
-            .store(storage.store.clone()),
+        Some(storage) => runner.storage(storage.of_runner().await?),
     };
     Ok(runner.build()?)
 }

@@ -1,5 +1,6 @@
 //! What the agent of the demo can do.
 
+use turnwright::ByteStream;
 use turnwright::prelude::*;
 
 use super::incident;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
+use turnwright::{Turn, TurnEvent};
 
 use crate::exit::Exit;
 use crate::terminal::{ApprovalPrompt, Screen, Signal, Signals};
@@ -20,8 +21,8 @@ pub(crate) trait Viewer {
     /// Something was said or done. After the turn was called off nothing more is said, but what was done is done.
     async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()>;
 
-    /// Somebody is asked next.
-    fn before_question(&mut self, _gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+    /// A person is asked next: the event says what, and the gate is its.
+    fn before_question(&mut self, _event: &TurnEvent, _gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -57,22 +58,29 @@ impl Shown {
 
 /// Shows a turn to its end, and answers at its gates. Ctrl-C calls it off; a second one ends the program.
 pub(crate) async fn follow(
-    mut turn: Turn,
+    turn: Turn,
     approval_prompt: &ApprovalPrompt,
     viewer: &mut impl Viewer,
 ) -> anyhow::Result<Shown> {
     // One listener for all of the turn: Ctrl-C counts also while something is being shown.
     let mut signals = Signals::listen()?;
     let (mut interrupted, mut terminated) = (false, false);
+    // A program that fails to show the turn does not leave it behind.
+    let mut turn = turn.cancel_on_drop();
     loop {
         let signal = tokio::select! {
             event = turn.next() => match event {
                 None => break,
-                Some(TurnEvent::GateOpened(gate)) if !interrupted => {
-                    viewer.before_question(&gate)?;
+                Some(
+                    ref event @ TurnEvent {
+                        kind: TurnEventKind::GateOpened(ref gate),
+                        ..
+                    },
+                ) if !interrupted => {
+                    viewer.before_question(event, gate)?;
                     let gates = turn.gates();
                     let signal = tokio::select! {
-                        answered = approval_prompt.answer(viewer.screen(), &gate, &gates) => {
+                        answered = approval_prompt.answer(viewer.screen(), gate, &gates) => {
                             (!answered?).then_some(Signal::Interrupt)
                         }
                         () = signals.terminated() => Some(Signal::Terminate),

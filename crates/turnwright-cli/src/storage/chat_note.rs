@@ -57,7 +57,7 @@ impl ChatNote {
         let note = match note.await {
             // A damaged note counts as absent.
             Err(error) if error.damaged_record().is_some() => None,
-            note => note?.and_then(Record::into_memory),
+            note => note?.and_then(Record::downcast::<Memory>),
         };
         Ok(note.and_then(|note| serde_json::from_str(note.text()).ok()))
     }

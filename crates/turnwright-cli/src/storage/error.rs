@@ -1,6 +1,5 @@
 //! What went wrong with a database, in the words of the program: what it is, and what helps.
 
-use std::error::Error as _;
 use std::io;
 use std::path::Path;
 
@@ -32,6 +31,7 @@ pub(crate) fn explain(error: anyhow::Error) -> anyhow::Error {
         Kind::Corrupt => format!("it is damaged{}", detail(database)),
         Kind::ReadOnly => "it may only be read".to_owned(),
         Kind::Locked => "another program writes to it, and does not come to its end".to_owned(),
+        Kind::Secret => format!("its secret cannot be used{}", detail(database)),
         Kind::Full => "there is no room left".to_owned(),
         Kind::Disk => format!(
             "the disk failed, or a limit of the process was met{}",
@@ -73,9 +73,7 @@ fn detail(error: &SqliteError) -> String {
 
 /// What went wrong with the database behind an error of a turn, if it was that.
 pub(crate) fn database_error(error: &Error) -> Option<Kind> {
-    std::iter::successors(error.source(), |&cause| cause.source())
-        .find_map(|cause| cause.downcast_ref::<SqliteError>())
-        .map(SqliteError::kind)
+    error.find_cause::<SqliteError>().map(SqliteError::kind)
 }
 
 /// What helps against it.

@@ -1,13 +1,8 @@
 //! Files and folders for their owner alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, Read as _, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-use turnwright::trust::ConversationSecret;
-
-use crate::exit::misuse;
 
 /// Makes a folder and those that it stands in.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
@@ -91,71 +86,4 @@ fn owner_only() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
-}
-
-/// The secret in this file, which is made if there is none.
-pub(super) fn secret(file: &Path) -> anyhow::Result<ConversationSecret> {
-    if let Some(secret) = read_secret(file)? {
-        return Ok(secret);
-    }
-    let secret = ConversationSecret::random()?;
-    make_secret(file, &secret.expose())
-        .with_context(|| format!("`{}` cannot be written", file.display()))?;
-    // Whoever was faster has made the one that counts.
-    Ok(read_secret(file)?.unwrap_or(secret))
-}
-
-fn read_secret(file: &Path) -> anyhow::Result<Option<ConversationSecret>> {
-    let shown = file.display();
-    match read_start(file) {
-        Ok(bytes) => match bytes.try_into() {
-            Ok(bytes) => Ok(Some(ConversationSecret::from_bytes(bytes))),
-            Err(_) => Err(misuse(format!(
-                "`{shown}` has not 32 bytes: delete it, and another secret is made. Prompts then cost what they cost the first \
-                 time"
-            ))),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(misuse(format!("`{shown}` cannot be read: {error}"))),
-    }
-}
-
-/// A little more than a secret has, of a file that is one: nothing else is waited for, nor read without end.
-fn read_start(file: &Path) -> io::Result<Vec<u8>> {
-    if !fs::metadata(file)?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(file)?.take(33).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Writes all of it or nothing, and never replaces another one.
-fn make_secret(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut new = NewFile::create(file)?;
-    new.writer.write_all(bytes)?;
-    match new.persist(false) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_is_made_once_and_never_replaced() {
-        let folder = std::env::temp_dir().join(format!("turnwright-secret-{}", std::process::id()));
-        make_folder(&folder).unwrap();
-        let file = folder.join("x.secret");
-        let first = secret(&file).unwrap().expose();
-        assert_eq!(secret(&file).unwrap().expose(), first);
-        make_secret(&file, &[7; 32]).unwrap();
-        assert_eq!(secret(&file).unwrap().expose(), first);
-        fs::write(&file, "short").unwrap();
-        assert!(secret(&file).is_err());
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        fs::remove_dir_all(&folder).unwrap();
-    }
 }

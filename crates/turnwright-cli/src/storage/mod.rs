@@ -20,7 +20,6 @@ use turnwright::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;
-use turnwright::trust::ConversationSecret;
 
 pub(crate) use chat_note::{ChatNote, other_server};
 pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
@@ -245,10 +244,9 @@ impl Storage {
         })
     }
 
-    /// The secret of the database, which is created if it does not exist.
-    pub(crate) async fn secret(&self) -> anyhow::Result<ConversationSecret> {
-        let file = self.place.sibling("secret");
-        tokio::task::spawn_blocking(move || files::secret(&file)).await?
+    /// The storage for a runner. Creates the secret of the database if it does not exist.
+    pub(crate) async fn of_runner(&self) -> Result<turnwright::Storage, StoreError> {
+        self.store.storage().await
     }
 }
 

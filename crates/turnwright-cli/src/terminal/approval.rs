@@ -1,7 +1,8 @@
 //! Asks for approval of calls.
 
-use serde_json::{Value, json};
-use turnwright::gate::{Gates, OpenGate};
+use serde_json::Value;
+use turnwright::Error;
+use turnwright::gate::{GateAnswer, GateKind, Gates, OpenGate};
 
 use super::flow::columns_of;
 use super::style::{self, paint};
@@ -64,13 +65,13 @@ impl ApprovalPrompt {
         gate: &OpenGate,
         gates: &Gates,
     ) -> anyhow::Result<bool> {
-        match (&*gate.name, Question::of(gate, gates)) {
-            (turnwright::reconcile::GATE, Some(question)) => {
+        match (&gate.kind, Question::of(gate, gates)) {
+            (GateKind::UnknownCall, Some(question)) => {
                 reconcile::answer(self, screen, &question).await
             }
-            ("approval", Some(question)) => self.approve(screen, &question).await,
+            (GateKind::Approval, Some(question)) => self.approve(screen, &question).await,
             _ => {
-                gates.reject(&gate.id, "this is not answered here");
+                gates.answer(&gate.id, GateAnswer::reject("this is not answered here"))?;
                 Ok(true)
             }
         }
@@ -83,12 +84,12 @@ impl ApprovalPrompt {
         match &self.person {
             _ if self.given => {
                 note(screen, &format!("allowed {BEFOREHAND}"))?;
-                asked.resolve(allowed(BEFOREHAND))?;
+                asked.answer(allowed(BEFOREHAND))?;
             }
             None => {
                 let text = "refused: there is no terminal to ask at; --yes allows it beforehand";
                 note(screen, text)?;
-                asked.deny("there is nobody to ask")?;
+                asked.answer(GateAnswer::deny("there is nobody to ask"))?;
             }
             Some(editor) => return asked.ask(editor, screen).await,
         }
@@ -96,9 +97,25 @@ impl ApprovalPrompt {
     }
 }
 
+/// What is wrong with an answer: the faults of edited arguments, if it is these.
+fn not_taken(error: &Error) -> String {
+    let Some(refused) = error
+        .find_cause::<Error>()
+        .filter(|error| !error.faults().is_empty())
+    else {
+        return error.message().to_owned();
+    };
+    let faults = refused.faults().iter();
+    let mut faults: Vec<String> = faults.map(ToString::to_string).collect();
+    if refused.more_faults() > 0 {
+        faults.push(format!("and {} more", refused.more_faults()));
+    }
+    faults.join("; ")
+}
+
 /// An approval, with the reason that is stored.
-fn allowed(reason: &str) -> Value {
-    json!({ "decision": "approve", "reason": reason })
+fn allowed(reason: &str) -> GateAnswer {
+    GateAnswer::approve().with_reason(reason)
 }
 
 impl<'g> Question<'g> {
@@ -119,12 +136,12 @@ impl<'g> Question<'g> {
     }
 
     /// Answers it. `false` if the call no longer waits.
-    pub(super) fn resolve(&self, answer: Value) -> Result<bool, turnwright::Error> {
-        self.gates.resolve(&self.gate.id, answer)
+    pub(super) fn answer(&self, answer: GateAnswer) -> Result<bool, Error> {
+        self.gates.answer(&self.gate.id, answer)
     }
 
-    fn deny(&self, reason: &str) -> Result<bool, turnwright::Error> {
-        self.gates.deny(&self.gate.id, reason)
+    fn deny(&self, reason: &str) -> Result<bool, Error> {
+        self.answer(GateAnswer::deny(reason))
     }
 
     async fn ask(&self, editor: &Editor, screen: &mut Screen) -> anyhow::Result<bool> {
@@ -135,7 +152,7 @@ impl<'g> Question<'g> {
         let in_time = loop {
             match editor.answer(&prompt, "").await {
                 Typed::Line(line) => match line.trim().to_lowercase().as_str() {
-                    "y" | "yes" => break self.resolve(allowed(PERSON))?,
+                    "y" | "yes" => break self.answer(allowed(PERSON))?,
                     "n" | "no" => break self.deny("the person at the terminal said no")?,
                     "e" | "edit" => match self.edit(editor, screen, &mut draft).await? {
                         Some(in_time) => break in_time,
@@ -174,13 +191,8 @@ impl<'g> Question<'g> {
         draft.clone_from(&text);
         let edited = match serde_json::from_str::<Value>(&text) {
             Ok(args) => {
-                let answer = json!({ "decision": "edit", "args": args, "reason": PERSON });
-                self.resolve(answer).map_err(|error| {
-                    // What the tool says of them, without who said it to whom.
-                    let message = error.message();
-                    let faults = message.split_once("refused the arguments: ");
-                    faults.map_or(message, |(_, faults)| faults).to_owned()
-                })
+                let answer = GateAnswer::edit(args).with_reason(PERSON);
+                self.answer(answer).map_err(|error| not_taken(&error))
             }
             Err(error) => Err(format!("it is not JSON: {error}")),
         };

@@ -26,7 +26,7 @@ pub(super) async fn answer(
         _ if approval_prompt.tell_model => {
             let text = "nobody is asked, by --tell-model: the model is told that nobody knows";
             note(screen, text)?;
-            asked.resolve(json!({ "found": "unknown" }))?;
+            asked.answer(json!({ "found": "unknown" }).into())?;
             Ok(true)
         }
         Some(editor) => ask(editor, screen, asked).await,
@@ -62,7 +62,7 @@ async fn ask(editor: &Editor, screen: &mut Screen, asked: &Question<'_>) -> anyh
             Typed::Ended => break json!({ "found": "unknown" }),
         }
     };
-    if !asked.resolve(found)? {
+    if !asked.answer(found.into())? {
         note(screen, "too late: nobody waits for it any more")?;
     }
     Ok(true)

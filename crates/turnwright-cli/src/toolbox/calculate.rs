@@ -10,6 +10,7 @@ use fend_core::{Context, Interrupt};
 use serde::Deserialize;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
+use turnwright::{Effects, Error};
 
 use super::content::shortened;
 

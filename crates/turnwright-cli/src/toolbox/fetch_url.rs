@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use turnwright::Error;
 use turnwright::ErrorCode;
+use turnwright::approval::when_tainted;
 use turnwright::media::MediaReader as _;
 use turnwright::models::fetch::{AddressGuard, Fetcher};
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
+use turnwright::{ArtifactKind, Effects};
 
 use super::content::not_text;
 
@@ -103,7 +106,7 @@ fn failed(error: &io::Error) -> ToolError {
     let ours = error
         .get_ref()
         .and_then(|inside| inside.downcast_ref::<Error>());
-    if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::AddressDenied) {
+    if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::ADDRESS_DENIED) {
         return refused(ours);
     }
     // It names the host and what the server or the network did.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use turnwright::ArtifactKind;
 use turnwright::models::fetch::AddressGuard;
 use turnwright::prelude::*;
 use turnwright::{Effects, ToolCall};

@@ -7,6 +7,7 @@ mod text_output;
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use turnwright::TurnEvent;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::Value;
+use turnwright::Store as _;
 use turnwright::prelude::*;
 use turnwright::store::{ConversationId, Query};
 use turnwright::{Record, RecordKind};

@@ -1,5 +1,6 @@
 //! `turnwright turns`: what was kept, and what becomes of it.
 
+mod answer;
 mod damaged;
 mod delete;
 mod export;
@@ -27,6 +28,7 @@ pub(crate) async fn run(
         args::Turns::List(options) => list::run(&options, screen).await,
         args::Turns::Show(options) => show::run(&options, screen).await,
         args::Turns::Resume(options) => resume::run(options, extensions, screen).await,
+        args::Turns::Answer(options) => answer::run(&options, screen).await,
         args::Turns::Export(options) => export::run(&options, screen).await,
         args::Turns::Delete(options) => delete::run(&options, screen).await,
     }

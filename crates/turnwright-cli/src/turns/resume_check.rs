@@ -113,7 +113,9 @@ pub(super) async fn unfinished(
     // A ledger entry belongs to the turn by its id, wherever it is.
     let query = Query::all().kind(RecordKind::Ledger);
     let loaded = storage.store.load(conversation_id, &query).await?;
-    let entries = loaded.into_records().filter_map(Record::into_ledger);
+    let entries = loaded
+        .into_records()
+        .filter_map(Record::downcast::<LedgerEntry>);
     let begun = entries.filter(|entry| entry.state == CallState::Begun);
     Ok(begun
         .filter(|entry| turn.is_none_or(|turn| *entry.turn_id == *turn))
@@ -144,7 +146,7 @@ pub(crate) async fn wait_until_free(
     loop {
         // A damaged lease counts as absent: the store checks the fencing token.
         let loaded = storage.store.load(conversation_id, &query).await?;
-        let lease = loaded.into_records().find_map(Record::into_lease);
+        let lease = loaded.into_records().find_map(Record::downcast::<Lease>);
         let lease = lease.filter(|lease| turn.is_none() || lease.turn_id.as_deref() == turn);
         let Some((left, lease)) =
             lease.and_then(|lease| Some((observe_lease(conversation_id, &lease)?, lease)))

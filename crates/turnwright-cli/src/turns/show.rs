@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use turnwright::ToolCall;
+use turnwright::gate::{GateAnswer, GateKind};
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
 
 use super::damaged::{self, Damaged};
@@ -223,16 +224,16 @@ impl Page<'_> {
         self.apart = true;
         let question = &*gate.question;
         let tool = question.get("tool").and_then(Value::as_str);
-        let asked = match (&*gate.name, tool) {
-            ("approval", Some(tool)) => format!("? {} asks to run", one_line(tool, 64)),
-            ("unknown_call", Some(tool)) => {
+        let asked = match (&gate.kind, tool) {
+            (GateKind::Approval, Some(tool)) => format!("? {} asks to run", one_line(tool, 64)),
+            (GateKind::UnknownCall, Some(tool)) => {
                 format!("? what became of the call of {}", one_line(tool, 64))
             }
-            (name, _) => format!("? {}: {}", one_line(name, 64), json(question)),
+            (kind, _) => format!("? {}: {}", one_line(kind.as_str(), 64), json(question)),
         };
         let columns = self.screen.columns();
         self.screen.painted(style::WARN, fit(&asked, columns))?;
-        if &*gate.name == "approval" && tool.is_some() {
+        if gate.kind == GateKind::Approval && tool.is_some() {
             if let Some(args) = question.get("args") {
                 self.screen
                     .line(fit(&format!("  {}", json(args)), columns))?;
@@ -246,9 +247,12 @@ impl Page<'_> {
             GateState::Open if self.summary.state.is_live() => {
                 (style::WARN, "waits for an answer".to_owned())
             }
+            GateState::Open if self.summary.state == State::Suspended => (
+                style::WARN,
+                format!("waits for an answer at {}", one_line(gate.id(), 120)),
+            ),
             GateState::Open => (style::WARN, "nobody answered before the end".to_owned()),
-            GateState::Resolved(answer) => (style::DIM, answered(answer)),
-            GateState::Rejected(why) => (style::DIM, format!("rejected: {}", one_line(why, LINE))),
+            GateState::Answered(answer) => (style::DIM, answered(answer)),
             _ => (style::DIM, "nobody answered".to_owned()),
         };
         let outcome = fit(&format!("  {outcome}"), columns);
@@ -298,6 +302,9 @@ impl Page<'_> {
             _ if note.is_none() => {
                 "No chat of this program has held it: the program that did takes it up again, with its own tools."
             }
+            State::Suspended => {
+                "It is suspended. Answer with `turnwright turns answer`, then resume it:"
+            }
             State::Interrupted => "Its program came to its end before it did. To take it up again:",
             _ => "To take it up again:",
         };
@@ -323,27 +330,36 @@ impl Page<'_> {
     }
 }
 
-/// What somebody said at a gate. What the kit itself asks has words.
-fn answered(answer: &Value) -> String {
-    let text = |name: &str| answer.get(name).and_then(Value::as_str);
+/// How a gate was answered.
+fn answered(answer: &GateAnswer) -> String {
     let with = |words: &str, more: Option<&str>| match more {
         Some(more) => format!("{words}: {}", one_line(more, LINE)),
         None => words.to_owned(),
     };
-    match (text("decision"), text("found")) {
-        (Some("approve"), _) => with("allowed", text("reason")),
-        (Some("edit"), _) => {
-            let args = answer.get("args").map(json).unwrap_or_default();
-            format!(
-                "{} {args}",
-                with("allowed, with other arguments", text("reason"))
-            )
+    match answer {
+        GateAnswer::Approve { reason, .. } => with("allowed", reason.as_deref()),
+        GateAnswer::Edit { args, reason, .. } => {
+            let words = with("allowed, with other arguments", reason.as_deref());
+            format!("{words} {}", json(args))
         }
-        (Some("deny" | "refuse"), _) => with("denied", text("reason")),
-        (_, Some("done")) => with("somebody knew that it was done", text("result")),
-        (_, Some("not_done")) => "somebody knew that it was not done".to_owned(),
-        (_, Some("unknown")) => "nobody could say".to_owned(),
-        _ => format!("answered {}", json(answer)),
+        GateAnswer::Deny { reason, .. } => with("denied", reason.as_deref()),
+        GateAnswer::Reject { reason, .. } => with("rejected", Some(reason)),
+        GateAnswer::Value { value, .. } => found(value),
+        _ => answer.decision().to_owned(),
+    }
+}
+
+/// A value that was answered. What became of an unknown call has words.
+fn found(value: &Value) -> String {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    match (text("found"), text("result")) {
+        (Some("done"), None) => "somebody knew that it was done".to_owned(),
+        (Some("done"), Some(result)) => {
+            format!("somebody knew that it was done: {}", one_line(result, LINE))
+        }
+        (Some("not_done"), _) => "somebody knew that it was not done".to_owned(),
+        (Some("unknown"), _) => "nobody could say".to_owned(),
+        _ => format!("answered {}", json(value)),
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
+use turnwright::Effects;
 use turnwright::prelude::*;
 
 use crate::folder::Folder;

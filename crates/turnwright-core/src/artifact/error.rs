@@ -8,17 +8,17 @@ use crate::error::{Error, ErrorCode};
 impl Error {
     /// `E_ARTIFACT_QUERY`: the question makes no sense, such as a bad pattern.
     pub fn bad_artifact_query(message: impl Into<String>) -> Self {
-        Error::with_text(ErrorCode::ArtifactQuery, message)
+        Error::with_text(ErrorCode::ARTIFACT_QUERY, message)
     }
 
     /// `E_ARTIFACT_MALFORMED`: the content is not what its kind says.
     pub fn malformed_artifact(message: impl Into<String>) -> Self {
-        Error::with_text(ErrorCode::ArtifactMalformed, message)
+        Error::with_text(ErrorCode::ARTIFACT_MALFORMED, message)
     }
 
     /// `E_ARTIFACT_TOO_LARGE`: the content is too large for this question.
     pub fn artifact_too_large(message: impl Into<String>) -> Self {
-        Error::with_text(ErrorCode::ArtifactTooLarge, message)
+        Error::with_text(ErrorCode::ARTIFACT_TOO_LARGE, message)
     }
 
     fn with_text(code: ErrorCode, message: impl Into<String>) -> Self {
@@ -38,7 +38,7 @@ impl Error {
     pub(crate) fn unreadable_artifact(error: io::Error, at: u64, len: u64) -> Self {
         let place = format!("at byte {at} of {len}");
         Error::new(
-            ErrorCode::ArtifactUnreadable,
+            ErrorCode::ARTIFACT_UNREADABLE,
             format!("the artifact could not be read {place}: {error}"),
         )
         .with_model_text(format!(

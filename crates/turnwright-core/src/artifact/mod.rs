@@ -48,6 +48,7 @@ struct Shared {
 }
 
 /// Where the bytes are.
+#[derive(Clone)]
 pub(crate) enum Place {
     Spool(Spooled),
     Memory(Bytes),
@@ -101,7 +102,7 @@ impl SpooledArtifact {
     ) -> Result<Self, Error> {
         let put = Spooled::put(spool, &spool_id.into(), content).await;
         let (spooled, reader) = put.map_err(|error| {
-            Error::new(ErrorCode::Spool, "the content could not be kept").with_source(error)
+            Error::new(ErrorCode::SPOOL_ERROR, "the content could not be kept").with_source(error)
         })?;
         Ok(SpooledArtifact::placed(Place::Spool(spooled), reader, kind))
     }
@@ -123,6 +124,16 @@ impl SpooledArtifact {
         let bytes = bytes.into();
         let reader = Arc::new(MemoryReader::new(bytes.clone()));
         SpooledArtifact::placed(Place::Memory(bytes), reader, kind)
+    }
+
+    /// The same bytes as another kind of artifact.
+    #[must_use]
+    pub fn of_kind(&self, kind: ArtifactKind) -> Self {
+        if kind == self.kind() {
+            return self.clone();
+        }
+        let reader = Arc::clone(self.reader());
+        SpooledArtifact::placed(self.shared.place.clone(), reader, kind).with_limits(self.limits)
     }
 
     /// The same artifact under other limits.

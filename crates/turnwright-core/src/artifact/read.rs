@@ -65,7 +65,7 @@ impl SpooledArtifact {
         let done = tokio::task::spawn_blocking(move || work(read)).await;
         done.unwrap_or_else(|_| {
             let message = "the artifact's query panicked or was cut off";
-            Err(Error::new(ErrorCode::ArtifactUnreadable, message).into())
+            Err(Error::new(ErrorCode::ARTIFACT_UNREADABLE, message).into())
         })
     }
 }

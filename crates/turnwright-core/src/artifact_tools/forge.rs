@@ -33,9 +33,9 @@ use crate::tool::registry::ToolRegistry;
 /// let ctx = DispatchContext::builder().tools(ToolRegistry::new([log])?).build();
 /// let call = ctx.call("read_log", "{}").await;
 ///
-/// let forged = forge_tools(&ctx)?;
+/// let forged = forge_tools(ctx.turn())?;
 /// let grep = forged.get("artifact_grep").expect("there is an artifact");
-/// let answer = grep.executor(&ctx).call(json!({ "callId": call.id(), "pattern": "ERROR" })).await?;
+/// let answer = grep.call(&ctx, json!({ "callId": call.id(), "pattern": "ERROR" })).await?;
 /// assert!(answer.as_text().unwrap().starts_with("4711:4711 ERROR disk full"));
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```

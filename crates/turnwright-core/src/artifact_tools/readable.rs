@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 
 use crate::artifact::{ArtifactKind, Query, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
+use crate::record::{Retrievable, ToolCall};
 use crate::schema::{escape, quote};
 use crate::tool::context::TurnContext;
 
@@ -50,12 +51,12 @@ impl Readable {
         };
         let mut all = IndexMap::default();
         let records = ctx.inner().records.read();
-        for call in records.tool_calls.all().map(|entry| &entry.record) {
+        for call in records.of_type::<ToolCall>() {
             if !call.handles().is_empty() {
                 all.insert(call.id().to_owned(), limited(call.handles()));
             }
         }
-        for found in records.retrievables.all().map(|entry| &entry.record) {
+        for found in records.of_type::<Retrievable>() {
             if let Some(handle) = found.handle() {
                 let id = found.shown_id().into_owned();
                 if all.contains_key(&id) {
@@ -121,5 +122,5 @@ fn collision(id: &str) -> Error {
     let id = escape(id, 80);
     let message =
         format!("a call and a retrievable share the id \"{id}\": give the retrievable another");
-    Error::new(ErrorCode::ArtifactIdCollision, message)
+    Error::new(ErrorCode::ARTIFACT_ID_COLLISION, message)
 }

@@ -79,23 +79,23 @@ fn noop(name: &str) -> ToolBuilder<Value> {
 async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String, Error> {
     let ctx = DispatchContext::standalone();
     let tool = registry.get(tool).expect("the tool was forged");
-    let output = tool.executor(&ctx).call(args).await?;
+    let output = tool.call(&ctx, args).await?;
     Ok(output.as_text().unwrap().to_owned())
 }
 
 #[test]
 fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
     let ctx = DispatchContext::standalone();
-    assert!(names(&forge_tools(&ctx).unwrap()).is_empty());
-    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
-    assert_eq!(names(&forge_tools(&ctx).unwrap()), base());
-    ctx.add_tool_call(handle("b", "x", ROWS_KIND));
+    assert!(names(&forge_tools(ctx.turn()).unwrap()).is_empty());
+    ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
+    assert_eq!(names(&forge_tools(ctx.turn()).unwrap()), base());
+    ctx.records().add(handle("b", "x", ROWS_KIND));
     let mut all = base();
     all.extend([
         "artifact_rows_get".to_owned(),
         "artifact_rows_all".to_owned(),
     ]);
-    assert_eq!(names(&forge_tools(&ctx).unwrap()), all);
+    assert_eq!(names(&forge_tools(ctx.turn()).unwrap()), all);
     assert_eq!(
         base(),
         [
@@ -113,9 +113,9 @@ fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
 #[test]
 fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trusted() {
     let ctx = DispatchContext::standalone();
-    ctx.add_tool_call(handle("a", "x", ROWS_KIND));
+    ctx.records().add(handle("a", "x", ROWS_KIND));
     for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
-        for tool in policy.forge(&ctx).unwrap().all() {
+        for tool in policy.forge(ctx.turn()).unwrap().all() {
             assert!(tool.is_ephemeral() && tool.is_artifact_tool() && !tool.is_trusted());
             assert_eq!(tool.on_collision(), OnCollision::Replace);
             assert_eq!(tool.effects(), Effects::ReadOnly);
@@ -123,7 +123,10 @@ fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trust
     }
     // Forging again and again and merging is silent.
     let merged = ToolRegistry::merge(
-        [&forge_tools(&ctx).unwrap(), &forge_tools(&ctx).unwrap()],
+        [
+            &forge_tools(ctx.turn()).unwrap(),
+            &forge_tools(ctx.turn()).unwrap(),
+        ],
         MergePolicy::Error,
     );
     assert_eq!(merged.unwrap().all().len(), base().len() + 2);
@@ -132,16 +135,20 @@ fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trust
 #[test]
 fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
     let ctx = DispatchContext::standalone();
-    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
     let fingerprints = |policy: ForgePolicy| -> Vec<String> {
-        let tools = policy.forge(&ctx).unwrap().all();
+        let tools = policy.forge(ctx.turn()).unwrap().all();
         tools
             .iter()
             .map(|tool| tool.fingerprint().to_owned())
             .collect()
     };
     let checksum = |policy: ForgePolicy| {
-        let tool = policy.forge(&ctx).unwrap().get("artifact_head").unwrap();
+        let tool = policy
+            .forge(ctx.turn())
+            .unwrap()
+            .get("artifact_head")
+            .unwrap();
         let document = tool.schema().document();
         assert_eq!(document["required"], json!(["callId"]));
         document["properties"]["callId"].clone()
@@ -152,7 +159,7 @@ fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
     );
     assert_eq!(checksum(ForgePolicy::Enumerated)["enum"], json!(["a"]));
     assert_eq!(checksum(ForgePolicy::Stable)["enum"], Value::Null);
-    ctx.add_tool_call(handle("b", "x", ArtifactKind::TEXT));
+    ctx.records().add(handle("b", "x", ArtifactKind::TEXT));
     assert_eq!(checksum(ForgePolicy::Enumerated)["enum"], json!(["a", "b"]));
     assert_eq!(fingerprints(ForgePolicy::Stable), stable);
     assert_ne!(fingerprints(ForgePolicy::Enumerated), enumerated);
@@ -165,26 +172,30 @@ fn stable_tools_come_with_the_first_tool_that_promises_a_handle() {
         .build()
         .unwrap()]);
     let ctx = DispatchContext::builder().tools(tools.unwrap()).build();
-    assert!(names(&ForgePolicy::Stable.forge(&ctx).unwrap()).is_empty());
+    assert!(names(&ForgePolicy::Stable.forge(ctx.turn()).unwrap()).is_empty());
     let large = noop("large").artifact_kind(ROWS_KIND).inline(Inline::Never);
     ctx.tools().register(large.build().unwrap()).unwrap();
-    let promised = names(&ForgePolicy::Stable.forge(&ctx).unwrap());
+    let promised = names(&ForgePolicy::Stable.forge(ctx.turn()).unwrap());
     assert_eq!(promised.len(), base().len() + 2);
     assert!(
-        names(&forge_tools(&ctx).unwrap()).is_empty(),
+        names(&forge_tools(ctx.turn()).unwrap()).is_empty(),
         "enumerated: nothing to name"
     );
-    ctx.add_tool_call(handle("a", "x", ROWS_KIND));
-    assert_eq!(names(&ForgePolicy::Stable.forge(&ctx).unwrap()), promised);
+    ctx.records().add(handle("a", "x", ROWS_KIND));
+    assert_eq!(
+        names(&ForgePolicy::Stable.forge(ctx.turn()).unwrap()),
+        promised
+    );
 }
 
 #[tokio::test]
 async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
     let ctx = DispatchContext::standalone();
-    ctx.add_tool_call(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
-    ctx.add_tool_call(handle("rows-1", "a\nb", ROWS_KIND));
+    ctx.records()
+        .add(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
+    ctx.records().add(handle("rows-1", "a\nb", ROWS_KIND));
     for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
-        let forged = policy.forge(&ctx).unwrap();
+        let forged = policy.forge(ctx.turn()).unwrap();
         let got = ask(
             &forged,
             "artifact_rows_get",
@@ -195,7 +206,7 @@ async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
         for wrong in ["text-1", "nobody"] {
             let asked = json!({ "callId": wrong, "row": 0 });
             let error = ask(&forged, "artifact_rows_get", asked).await.unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+            assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
             assert_eq!(error.faults()[0].pointer, "/callId");
             let text = error.model_text();
             assert!(text.contains("\"rows-1\""), "{text}");
@@ -204,7 +215,7 @@ async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
     let promised = noop("later").artifact_kind(ROWS_KIND).inline(Inline::Never);
     let tools = ToolRegistry::new([promised.build().unwrap()]).unwrap();
     let ctx = DispatchContext::builder().tools(tools).build();
-    let forged = ForgePolicy::Stable.forge(&ctx).unwrap();
+    let forged = ForgePolicy::Stable.forge(ctx.turn()).unwrap();
     let error = ask(&forged, "artifact_head", json!({ "callId": "x" }))
         .await
         .unwrap_err();
@@ -219,8 +230,8 @@ async fn several_artifacts_of_one_call_are_told_apart_by_index() {
         SpooledArtifact::in_memory("one", ArtifactKind::TEXT),
     ]);
     let call = ToolCall::builder("t", "{}").id("c").results(mixed).build();
-    ctx.add_tool_call(call.unwrap());
-    let forged = forge_tools(&ctx).unwrap();
+    ctx.records().add(call.unwrap());
+    let forged = forge_tools(ctx.turn()).unwrap();
     let rows = |index: u64| {
         let args = json!({ "callId": "c", "index": index, "row": 0 });
         let forged = forged.clone();
@@ -253,10 +264,11 @@ async fn several_artifacts_of_one_call_are_told_apart_by_index() {
 #[tokio::test]
 async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
     let ctx = DispatchContext::standalone();
-    ctx.add_tool_call(handle("a", &"x\n".repeat(9000), ROWS_KIND));
-    let forged = forge_tools(&ctx).unwrap();
+    ctx.records()
+        .add(handle("a", &"x\n".repeat(9000), ROWS_KIND));
+    let forged = forge_tools(ctx.turn()).unwrap();
     let tool = forged.get("artifact_rows_all").unwrap();
-    let record = tool.executor(&ctx).settle(json!({ "callId": "a" })).await;
+    let record = tool.call_and_record(&ctx, json!({ "callId": "a" })).await;
     assert!(record.from_artifact_tool() && record.is_inline() && !record.is_trusted());
     let ToolResults::Text(answer) = record.results() else {
         panic!("{record:?}")
@@ -269,15 +281,18 @@ async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
         answer.ends_with("more bytes left out: an answer has at most 8192. Ask for less at once.]"),
         "{answer}"
     );
-    assert_eq!(Readable::of(&ctx).unwrap().ids().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(
+        Readable::of(ctx.turn()).unwrap().ids().collect::<Vec<_>>(),
+        ["a"]
+    );
 }
 
 #[tokio::test]
 async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_no_context() {
     let ctx = DispatchContext::standalone();
-    ctx.add_tool_call(handle("a", "first", ROWS_KIND));
-    let forged = ForgePolicy::Stable.forge(&ctx).unwrap();
-    ctx.add_tool_call(handle("b", "second", ROWS_KIND));
+    ctx.records().add(handle("a", "first", ROWS_KIND));
+    let forged = ForgePolicy::Stable.forge(ctx.turn()).unwrap();
+    ctx.records().add(handle("b", "second", ROWS_KIND));
     let weak = ctx.downgrade();
     drop(ctx);
     assert!(
@@ -297,7 +312,7 @@ async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_n
         json!({ "callId": "b", "row": 0 }),
     )
     .await;
-    assert_eq!(second.unwrap_err().code(), ErrorCode::InvalidToolArgs);
+    assert_eq!(second.unwrap_err().code(), ErrorCode::INVALID_TOOL_ARGS);
 }
 
 #[tokio::test]
@@ -311,12 +326,12 @@ async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_w
             .build()
             .unwrap()
     };
-    ctx.add_retrievable(document("doc", false));
-    ctx.add_retrievable(document("shown", true));
-    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
-    let forged = forge_tools(&ctx).unwrap();
+    ctx.records().add(document("doc", false));
+    ctx.records().add(document("shown", true));
+    ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
+    let forged = forge_tools(ctx.turn()).unwrap();
     assert_eq!(
-        Readable::of(&ctx).unwrap().ids().collect::<Vec<_>>(),
+        Readable::of(ctx.turn()).unwrap().ids().collect::<Vec<_>>(),
         ["a", "doc"]
     );
     let page = ask(
@@ -326,9 +341,9 @@ async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_w
     )
     .await;
     assert_eq!(page.unwrap(), "page");
-    ctx.add_retrievable(document("a", false));
-    let error = forge_tools(&ctx).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
+    ctx.records().add(document("a", false));
+    let error = forge_tools(ctx.turn()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_ID_COLLISION);
     assert!(error.message().contains("\"a\"") && !error.is_fatal());
 }
 
@@ -354,7 +369,7 @@ fn a_query_that_takes_our_names_or_cannot_be_described_is_refused_when_it_is_for
     for (query, why) in BAD.iter().zip(["`index` is no name", "n"]) {
         for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
             let error = ArtifactTool::forge(query, &Readable::default(), policy).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidTool);
+            assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             let message = error.message();
             assert!(
                 message.contains(query.name()) && message.contains(why),
@@ -386,7 +401,7 @@ async fn what_stands_in_the_prompt_is_decided_by_size_and_by_the_tool() {
         (&small, 20, Inline::UpTo(20), true),
         (&standard, 21, Inline::UpTo(20), false),
     ] {
-        let record = output(bytes, inline).executor(ctx).settle("{}").await;
+        let record = output(bytes, inline).call_and_record(ctx, "{}").await;
         assert_eq!(record.is_inline(), stands, "{bytes} {inline:?}");
         assert_eq!(record.handles().is_empty(), stands);
     }
@@ -405,7 +420,7 @@ async fn bytes_that_are_no_text_are_handles_however_small() {
             Ok::<_, ToolError>(crate::ToolOutput::bytes(bytes))
         });
         let ctx = ctx.clone();
-        async move { tool.build().unwrap().executor(&ctx).settle("{}").await }
+        async move { tool.build().unwrap().call_and_record(&ctx, "{}").await }
     };
     for stream in [false, true] {
         assert!(settled(b"text", stream).await.is_inline());
@@ -417,7 +432,7 @@ async fn bytes_that_are_no_text_are_handles_however_small() {
 async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
     let artifact = SpooledArtifact::new(Arc::new(Broken), ArtifactKind::TEXT);
     let error = artifact.as_bytes().await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
     let parsed: Result<String, ToolError> = artifact
         .read_with(|read: ArtifactRead| Ok(io::read_to_string(read)?))
         .await;
@@ -428,7 +443,7 @@ async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
     );
     assert!(!error.model_text().contains("secret-host"));
     let panicked: Result<(), Error> = artifact.read_with(|_| panic!("oh")).await;
-    assert_eq!(panicked.unwrap_err().code(), ErrorCode::ArtifactUnreadable);
+    assert_eq!(panicked.unwrap_err().code(), ErrorCode::ARTIFACT_UNREADABLE);
 }
 
 #[derive(Debug)]

@@ -211,7 +211,7 @@ impl Query {
 
     pub(super) fn ill_defined(&self, why: &str) -> Error {
         Error::new(
-            ErrorCode::InvalidTool,
+            ErrorCode::INVALID_INITIAL_TOOL_VALUE,
             format!("the query `{}` is not well defined: {why}", self.name()),
         )
     }

@@ -20,7 +20,7 @@ use crate::gate::Approval;
 use crate::panic::drop_quietly;
 use crate::record::{CallState, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
-use crate::tool::context::{Call, Checked, Setup};
+use crate::tool::context::{Call, CallPermit, Checked, Setup};
 
 /// Times that policies and people may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
@@ -32,6 +32,8 @@ pub struct AdmittedCall {
     pub(super) call: CheckedCall,
     /// What stands in the records of it, once it was begun.
     pub(super) guard: Option<CallGuard>,
+    /// Its part of the budget, once it was taken.
+    pub(super) permit: Option<CallPermit>,
 }
 
 impl CheckedCall {
@@ -52,7 +54,7 @@ impl CheckedCall {
     pub(super) fn is_reviewed(&self) -> bool {
         let Checked { call, tool, .. } = &*self.checked;
         let reviews = |setup: &Arc<Setup>| !setup.policies.is_empty();
-        tool.approval().is_some() || call.ctx.setups().any(reviews)
+        tool.approval().is_some() || call.ctx.turn().setups().any(reviews)
     }
 
     async fn review(self) -> Result<AdmittedCall, RefusedCall> {
@@ -92,6 +94,7 @@ impl CheckedCall {
         AdmittedCall {
             call: self,
             guard: None,
+            permit: None,
         }
     }
 
@@ -112,7 +115,7 @@ impl CheckedCall {
             return self.refuse(error);
         }
         let error = Error::new(
-            ErrorCode::ToolDenied,
+            ErrorCode::TOOL_DENIED,
             format!("`{}` was not allowed: {reason}", self.tool().name()),
         );
         let error = match for_model {
@@ -134,8 +137,8 @@ fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> 
 /// and one that asks is enough for asking. Also returns the level of the policy that decided: 0 is the outermost turn.
 async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
     let mut decided = (0, Review::Allow);
-    let own_level = call.ctx.setups().count().saturating_sub(1);
-    for (level, setup) in call.ctx.setups().enumerate() {
+    let own_level = call.ctx.turn().setups().count().saturating_sub(1);
+    for (level, setup) in call.ctx.turn().setups().enumerate() {
         let of_tool = call.tool.approval().filter(|_| level == own_level);
         for policy in setup.policies.iter().chain(of_tool) {
             match review(call, policy).await {
@@ -182,6 +185,26 @@ impl AdmittedCall {
         self.call.tool().effects() != Effects::ReadOnly
     }
 
+    /// Takes it out of the budgets of its turn and of those around it, if that was not done yet.
+    ///
+    /// # Errors
+    /// `E_TURN_LIMIT`: one of them is used up, and it must not run.
+    pub(super) fn take_permit(&mut self) -> Result<(), Error> {
+        if self.permit.is_none() {
+            let name = self.call.tool().name();
+            self.permit = Some(self.call.context().turn().take_call(name)?);
+        }
+        Ok(())
+    }
+
+    /// The same for a call of which nothing is recorded yet.
+    pub(super) fn within_budget(mut self) -> Result<Self, RefusedCall> {
+        match self.take_permit() {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.call.refuse(error)),
+        }
+    }
+
     /// Puts it on record before it runs: gives what must be stored first.
     pub(super) fn open(&mut self, guard: Option<CallGuard>) -> Vec<Record> {
         let checked = &*self.call.checked;
@@ -194,7 +217,7 @@ impl AdmittedCall {
             CallGuard::new(&call.ctx, record)
         });
         // Where nothing is kept, nothing need be noted either.
-        let noted = self.is_noted() && call.ctx.record_store().is_some();
+        let noted = self.is_noted() && call.ctx.turn().record_store().is_some();
         let entry = noted.then(|| Arc::new(checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = checked.edited.then(|| checked.args.value().clone());
@@ -222,7 +245,7 @@ impl AdmittedCall {
 /// A call that could not be recorded does not run.
 fn not_recorded() -> Error {
     Error::new(
-        ErrorCode::Store,
+        ErrorCode::STORE_ERROR,
         "the store did not take the call that was to start",
     )
     .with_model_text("The call could not be recorded, so it was not run.")
@@ -233,7 +256,7 @@ impl Checked {
         let Call { ctx, request, .. } = &self.call;
         LedgerEntry {
             idempotency_key: self.idempotency_key(),
-            turn_id: Arc::clone(ctx.shared_id()),
+            turn_id: Arc::clone(ctx.turn().shared_id()),
             tool_call: request.id.as_str().to_owned(),
             checksum: self.checksum.as_str().to_owned(),
             ordinal: Some(request.ordinal),

@@ -6,17 +6,17 @@ use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::checksum;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{APPROVAL, Approval, Settling, TurnGate};
+use crate::gate::{Approval, GateAnswer, GateKind, TurnGate, Waiter, gate_id};
 use crate::panic::text_of;
 use crate::schema::{Schema, SchemaError, any, object, string};
 use crate::tool::Tool;
 use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
 use crate::tool::context::DispatchContext;
-use crate::turn::{Asked, REJECTED};
+use crate::turn::Asked;
 
 /// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver of the
 /// level at which the policy asks, or of somebody at the gate. No answer is no.
@@ -29,16 +29,20 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result
     let (gate, request) = question(call, level, reason)?;
     let before = call
         .ctx
+        .turn()
         .answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
-        return Ok(read(answer));
+        return Ok(read(Ok(answer)));
     }
-    let approver = call.ctx.approver_of(level);
-    if approver.is_none() && !call.ctx.gates().can_be_answered() {
+    let approver = call.ctx.turn().approver_of(level);
+    if approver.is_none() && !call.ctx.turn().can_be_answered() {
         return Ok(denied("nobody can be asked"));
     }
-    let (id, tool_call) = (request.gate.as_str().into(), Some(call.id.into()));
-    let asked = call.ctx.ask(id, gate, tool_call, approver.is_some())?;
+    let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
+    let waiter = Waiter::Approval {
+        has_approver: approver.is_some(),
+    };
+    let asked = call.ctx.turn().ask(id, gate, tool_call, None, waiter)?;
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
@@ -55,7 +59,7 @@ async fn ask_both(
     approver: &Arc<dyn Approver>,
     request: ApprovalRequest,
 ) -> Approval {
-    let gate = request.gate.clone();
+    let gate = Arc::clone(&request.gate);
     let approver = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
     match select(pin!(asked.answer()), pin!(approver)).await {
         Either::Left((answer, _)) => read(answer),
@@ -65,8 +69,7 @@ async fn ask_both(
                 denied("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.
-            let settling = Settling::Resolved(approval.into_answer());
-            if let Err(error) = ctx.gates().settle(&gate, settling) {
+            if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
                 ctx.warn(format!("the approver's answer was not taken: {why}"));
                 return denied(
@@ -84,26 +87,29 @@ fn denied(reason: &str) -> Approval {
     }
 }
 
-/// The same for the same call, tool and arguments, and for no others: 128 bits, of which nobody finds two alike.
-fn gate_id(call: &PendingCall<'_>, digest: &str) -> String {
-    let bound = checksum::digest_of(&json!([call.id, call.tool.fingerprint(), digest]));
-    let short = bound.get(..32).unwrap_or(&bound);
-    format!("{APPROVAL}-{}-{short}", call.id)
-}
-
 fn question(
     call: &PendingCall<'_>,
     level: usize,
     reason: String,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
-    let (setup, digest) = (call.ctx.setup(), checksum::digest_of(call.args));
-    let setup = call.ctx.setups().nth(level).map_or(setup, |asks| asks);
+    let (setup, digest) = (call.ctx.turn().setup(), checksum::digest_of(call.args));
+    let setup = call
+        .ctx
+        .turn()
+        .setups()
+        .nth(level)
+        .map_or(setup, |asks| asks);
     let request = ApprovalRequest {
-        gate: gate_id(call, &digest),
+        // The same for the same call, tool and arguments, and for no others.
+        gate: gate_id(
+            call.ctx.turn_id(),
+            &GateKind::Approval,
+            &json!([call.id, call.tool.fingerprint(), digest]),
+        ),
         id: call.id.to_owned(),
-        turn_id: Arc::clone(call.ctx.shared_id()),
+        turn_id: Arc::clone(call.ctx.turn().shared_id()),
         conversation: call.ctx.conversation_id().as_str().into(),
-        outer_tools: call.ctx.outer_tools().to_vec(),
+        outer_tools: call.ctx.turn().outer_tools().to_vec(),
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),
@@ -119,7 +125,7 @@ fn question(
     {
         asked.insert("outerTools".to_owned(), json!(request.outer_tools));
     }
-    let gate = TurnGate::new(APPROVAL)
+    let gate = TurnGate::new(GateKind::Approval)
         .question(asked)
         .schema(answer_schema()?)
         .timeout(request.expires_in)
@@ -143,47 +149,30 @@ fn answer_schema() -> Result<Schema, Error> {
     Ok(SCHEMA.clone()?)
 }
 
-/// Arguments that the tool would refuse are no answer: whoever edited them can try again.
-fn fitting_edit(tool: &Tool) -> impl Fn(&Value) -> Result<(), Error> + Send + Sync + 'static {
+/// Arguments that the tool would refuse are no answer: the approver can try again.
+fn fitting_edit(tool: &Tool) -> impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static {
     let tool = tool.clone();
-    move |answer: &Value| {
-        let decision = answer.get("decision").and_then(Value::as_str);
-        let why = match (decision, answer.get("args")) {
-            (Some("edit"), Some(args)) => return tool.probe(args).map(drop),
-            (Some("edit"), None) => "an edit needs `args`: the arguments to run with",
-            (Some("approve"), Some(_)) => {
-                "an approval brings no `args`: other arguments are an `edit`"
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::new(ErrorCode::InvalidGateResolution, why))
+    move |answer: &GateAnswer| match answer {
+        GateAnswer::Edit { args, .. } => tool.probe(args).map(drop),
+        _ => Ok(()),
     }
 }
 
-fn read(answer: Result<Value, Error>) -> Approval {
-    let mut answer = match answer {
-        Ok(answer) => answer,
-        Err(error) if error.code() == ErrorCode::GateTimeout => {
-            return denied("nobody answered in time");
+fn read(answer: Result<GateAnswer, Error>) -> Approval {
+    match answer {
+        Ok(GateAnswer::Approve { .. }) => Approval::Granted,
+        Ok(GateAnswer::Edit { args, .. }) => Approval::Edited(args),
+        Ok(GateAnswer::Deny { reason }) => {
+            denied(reason.as_deref().unwrap_or("the approver gave no reason"))
         }
-        Err(error) if error.code() == ErrorCode::GateNotSupported => {
-            return denied("nobody can be asked any more");
+        Ok(GateAnswer::Reject { reason }) => denied(&reason),
+        Ok(GateAnswer::Value { .. }) => denied("the answer was no decision"),
+        Err(error) if error.code() == ErrorCode::TURN_GATE_TIMEOUT => {
+            denied("nobody answered in time")
         }
-        // The reason alone: the caller adds that it was rejected.
-        Err(error) => {
-            let text = error.model_text();
-            return denied(text.strip_prefix(REJECTED).unwrap_or(text));
+        Err(error) if error.code() == ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED => {
+            denied("nobody can be asked any more")
         }
-    };
-    match answer.get("decision").and_then(Value::as_str) {
-        Some("approve") => Approval::Granted,
-        Some("edit") => match answer.get_mut("args").map(Value::take) {
-            Some(args) => Approval::Edited(args),
-            None => denied("the answer said `edit` and brought no arguments"),
-        },
-        _ => match answer.get("reason").and_then(Value::as_str) {
-            Some(reason) => denied(reason),
-            None => denied("the approver gave no reason"),
-        },
+        Err(error) => denied(error.model_text()),
     }
 }

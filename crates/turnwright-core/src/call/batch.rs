@@ -129,18 +129,26 @@ impl DispatchContext {
     }
 
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
-        let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
+        let activity = self.turn().inner().gates.activity();
+        let _waits = activity.wait_for_calls();
+        let places = Arc::new(Semaphore::new(self.turn().setup().parallel_calls));
         let tasks = steps.into_iter().map(|step| {
             let (id, places) = (step.id(), Arc::clone(&places));
-            let work = async move { step.finish(Some(&places)).await };
-            let work = telemetry::here().instrument(self.inner().tasks.track(work));
+            let counted = activity.begin_call(&id);
+            let work = async move {
+                let _counted = counted;
+                step.finish(Some(&places)).await
+            };
+            let work = telemetry::here().instrument(self.turn().inner().tasks.track(work));
             let task = tokio::spawn(work);
             let abort = task.abort_handle();
             let abort = OnDrop(move || abort.abort());
             async move {
                 let _abort = abort;
                 // A task that was lost leaves what is on record: each proposal has its answer, in its place.
-                task.await.ok().or_else(|| self.tool_call(&id))
+                task.await
+                    .ok()
+                    .or_else(|| self.records().get::<ToolCall>(&id))
             }
         });
         let tasks: Vec<_> = tasks.collect();
@@ -149,21 +157,26 @@ impl DispatchContext {
 }
 
 pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
-    match Step::of(call, None, tool) {
-        Step::Admitted(admitted, _) => admitted.complete().await,
-        Step::Refused(refused, _) => Box::pin(refused.settle()).await,
-        Step::Settled(record) => record,
-        Step::Waiting(waiting) => {
-            let (ctx, mut step) = (waiting.ctx.clone(), Step::Waiting(waiting));
-            Box::pin(put_on_record(
-                &ctx,
-                std::slice::from_mut(&mut step),
-                &mut [],
-            ))
-            .await;
-            Box::pin(step.finish(None)).await
+    let ctx = call.context().clone();
+    let activity = ctx.turn().inner().gates.activity();
+    let _counted = activity.begin_call(call.id());
+    let mut step = match Step::of(call, None, tool) {
+        Step::Admitted(admitted, _) if !activity.is_requested() => {
+            let _waits = activity.wait_for_calls();
+            return admitted.complete().await;
         }
-    }
+        Step::Refused(refused, _) => return Box::pin(refused.settle()).await,
+        Step::Settled(record) => return record,
+        waiting => waiting,
+    };
+    Box::pin(put_on_record(
+        &ctx,
+        std::slice::from_mut(&mut step),
+        &mut [],
+    ))
+    .await;
+    let _waits = activity.wait_for_calls();
+    Box::pin(step.finish(None)).await
 }
 
 type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
@@ -194,15 +207,23 @@ impl Step {
         let checked = match call.check_alone(tool) {
             // Neither an external check nor a policy decides about it.
             Ok(checked) if !checked.tool().schema().has_external() && !checked.is_reviewed() => {
-                return Step::Admitted(checked.admitted(), guard);
+                return Step::admitted(checked.admitted(), guard);
             }
-            Ok(checked) => checked,
+            Ok(checked) => match checked.context().turn().no_call_left() {
+                None => checked,
+                // Nobody is asked for a call that could not run.
+                Some(limit) => {
+                    let name = checked.tool().name();
+                    let error = checked.context().turn().refuse_call(name, &limit);
+                    return Step::Refused(checked.refuse(error), guard);
+                }
+            },
             Err(refused) => return Step::Refused(refused, guard),
         };
         let (ctx, request) = (checked.context().clone(), checked.request().clone());
         let mut decision: Decision = Box::pin(checked.decide());
         match decision.as_mut().now_or_never() {
-            Some(Ok(admitted)) => Step::Admitted(admitted, guard),
+            Some(Ok(admitted)) => Step::admitted(admitted, guard),
             Some(Err(refused)) => Step::Refused(refused, guard),
             None => Step::Waiting(Box::new(Waiting {
                 ctx,
@@ -211,6 +232,14 @@ impl Step {
                 decided: None,
                 guard,
             })),
+        }
+    }
+
+    /// A call that may run if the budget allows it: in the proposed order, for those that need no decision.
+    fn admitted(admitted: AdmittedCall, guard: Option<CallGuard>) -> Self {
+        match admitted.within_budget() {
+            Ok(admitted) => Step::Admitted(admitted, guard),
+            Err(refused) => Step::Refused(refused, guard),
         }
     }
 
@@ -230,12 +259,30 @@ impl Step {
                 return Box::pin(settle_refused(refused, guard)).await;
             }
             Step::Settled(record) => return record,
-            Step::Admitted(admitted, _) => admitted,
+            Step::Admitted(admitted, guard) => {
+                if let Some(_open) = guard {
+                    // On record, and not begun: the turn is to be suspended.
+                    admitted
+                        .call
+                        .context()
+                        .turn()
+                        .park(Some(admitted.call.id()))
+                        .await;
+                }
+                admitted
+            }
             Step::Waiting(mut waiting) => {
                 let decided = match waiting.decided.take() {
                     Some(decided) => decided,
                     None => waiting.decision.as_mut().await,
                 };
+                if decided.is_ok() && waiting.ctx.turn().inner().gates.activity().is_requested() {
+                    waiting
+                        .ctx
+                        .turn()
+                        .park(Some(waiting.request.id.as_str()))
+                        .await;
+                }
                 match Box::pin(waiting.begin(decided)).await {
                     Ok(admitted) => admitted,
                     Err(record) => return record,
@@ -265,6 +312,7 @@ impl Waiting {
 
     /// Begins it, now that it was decided; the record of a call that does not run.
     async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
+        let decided = decided.and_then(AdmittedCall::within_budget);
         match decided {
             Ok(mut admitted) => match admitted.begin(self.guard).await {
                 Ok(()) => Ok(admitted),
@@ -288,8 +336,14 @@ async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<T
 /// that were refused as what they are, and those that stand behind them as open too.
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
+    // Of a turn that is to be suspended nothing is begun.
+    let suspends = ctx.turn().inner().gates.activity().is_requested();
     for step in &mut *steps {
         let refused = match step {
+            Step::Admitted(admitted, guard) if suspends => {
+                records.extend(open(ctx, admitted.call.request(), guard));
+                continue;
+            }
             Step::Admitted(admitted, guard) => {
                 records.extend(admitted.open(guard.take()));
                 continue;

@@ -46,8 +46,8 @@ impl CallGuard {
             edited: None,
             refusal: None,
             started: false,
-            runtime: ctx.runtime(),
-            _open: ctx.inner().open_calls.hold(),
+            runtime: ctx.turn().runtime(),
+            _open: ctx.turn().inner().open_calls.hold(),
         })))
     }
 
@@ -119,7 +119,7 @@ impl Open {
         }
         let error = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
-            None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
+            None => Error::new(ErrorCode::TOOL_CANCELLED, "the call was dropped")
                 .with_model_text("The call was cancelled. Nothing was run."),
         };
         if let Some(record) = self.record.as_ref().filter(|_| !self.started) {
@@ -140,10 +140,12 @@ impl Open {
 impl Drop for CallGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take()
+            // A suspended turn leaves its calls open: the next run takes them up.
+            && !open.ctx.turn().inner().gates.activity().is_suspended()
             && let Some(runtime) = open.runtime.clone()
             && (open.record.is_some() || open.entry.is_some())
         {
-            let tasks = open.ctx.inner().tasks.clone();
+            let tasks = open.ctx.turn().inner().tasks.clone();
             let (settled, state) = open.cut_off();
             tasks.spawn_on(
                 here().instrument(async move { drop(open.settle(settled, state).await) }),
@@ -159,7 +161,7 @@ impl DispatchContext {
         if records.is_empty() {
             return true;
         }
-        self.write(records).await.is_ok()
+        self.turn().write(records).await.is_ok()
     }
 }
 

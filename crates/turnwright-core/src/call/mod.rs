@@ -22,21 +22,23 @@ mod admitted;
 mod approval_gate;
 mod batch;
 mod checked;
-mod executor;
+mod direct;
 mod guard;
+mod keep;
 mod proposed;
 mod recovery;
+mod result_hooks;
 mod run;
 mod settle;
+mod settle_with;
 
 #[cfg(test)]
 mod tests;
 
 pub use admitted::AdmittedCall;
 pub use checked::CheckedCall;
-pub use executor::ToolExecutor;
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 
 pub(crate) use proposed::shown_name;
-pub(crate) use recovery::{OpenCalls, left_open};
+pub(crate) use recovery::{OpenCalls, left_open, not_approved};

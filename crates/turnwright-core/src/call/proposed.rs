@@ -7,8 +7,10 @@ use tokio::time::Instant;
 
 use crate::call::CheckedCall;
 use crate::checksum::Hex;
+use crate::dispatch::ToolCallWriter;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
+use crate::ids::Id;
 use crate::record::{CallRequest, ProviderState, Record, Settled, ToolCall};
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
@@ -34,9 +36,26 @@ impl DispatchContext {
     }
 }
 
+impl ToolCallWriter {
+    /// Proposes the call under its reserved id, with all of its name and arguments: as [`DispatchContext::propose`] does.
+    pub fn propose(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
+        let (ctx, id, ordinal) = self.into_reserved();
+        ProposedCall::with_id(ctx, (id, ordinal), tool.into().into(), args.into())
+    }
+}
+
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
-        let (id, ordinal) = ctx.next_call();
+        let (id, ordinal) = ctx.turn().next_call();
+        ProposedCall::with_id(ctx, (id, ordinal), name, raw)
+    }
+
+    fn with_id(
+        ctx: DispatchContext,
+        (id, ordinal): (Id, u64),
+        name: Arc<str>,
+        raw: RawArgs,
+    ) -> Self {
         let request = CallRequest {
             id,
             ordinal,
@@ -71,8 +90,16 @@ impl ProposedCall {
         self
     }
 
+    pub(super) fn into_call(self) -> Call {
+        self.call
+    }
+
     pub(super) fn request(&self) -> &CallRequest {
         &self.call.request
+    }
+
+    pub(super) fn context(&self) -> &DispatchContext {
+        &self.call.ctx
     }
 
     /// The provider's own id for it: for the wire, and for nothing else.
@@ -102,7 +129,7 @@ impl ProposedCall {
 
     /// Makes a record of a call that is not complete, because the response that proposed it was cut off. Nothing of it is
     /// looked at, and nothing is run, whatever its arguments look like. The stream says
-    /// [`ToolCallIncomplete`](crate::event::TurnEvent::ToolCallIncomplete).
+    /// [`ToolCallIncomplete`](crate::event::TurnEventKind::ToolCallIncomplete).
     ///
     /// # Errors
     /// `E_STORE_ERROR`: there is no record of it then.
@@ -110,7 +137,8 @@ impl ProposedCall {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.checksum();
         let record = ToolCall::open(request, checksum).cut_off();
-        ctx.write(vec![Record::ToolCall(Arc::clone(&record))])
+        ctx.turn()
+            .write(vec![Record::ToolCall(Arc::clone(&record))])
             .await?;
         Ok(record)
     }
@@ -164,9 +192,9 @@ fn unknown_tool(call: &Call) -> Error {
     };
     let name = serde_json::Value::from(escape(&call.name, 80));
     let shown = shown_name(&call.name);
-    Error::new(ErrorCode::UnknownTool, format!("there is no tool {name}")).with_model_text(format!(
-        "There is no tool \"{shown}\"; nothing was run. {known}"
-    ))
+    Error::new(ErrorCode::UNKNOWN_TOOL, format!("there is no tool {name}")).with_model_text(
+        format!("There is no tool \"{shown}\"; nothing was run. {known}"),
+    )
 }
 
 /// The name of a tool that a model called, as the model may read it again outside of a fence: it need not be a tool's, and
@@ -203,7 +231,7 @@ pub(super) fn tell_refused(
     error: &Error,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
-    ctx.tell(|| EventKind::ToolCallRefused {
+    ctx.turn().tell(|| EventKind::ToolCallRefused {
         id: id.into(),
         checksum: checksum.into(),
         tool: tool.into(),

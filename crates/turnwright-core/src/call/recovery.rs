@@ -34,6 +34,13 @@ pub(crate) fn left_open(begun: bool) -> Settled {
     Settled::framework(ToolResults::Failure(text.to_owned()))
 }
 
+/// What the model reads of a call that waited in a suspended turn, which was given up.
+pub(crate) fn not_approved() -> Settled {
+    let text = "The call was not approved before the conversation went on; nothing was changed by it. Do not repeat it unless \
+                you are asked to.";
+    Settled::refusal(text)
+}
+
 /// The calls that a turn left open.
 #[derive(Default)]
 pub(crate) struct OpenCalls {
@@ -90,15 +97,18 @@ impl DispatchContext {
         let mut unrecorded: Vec<_> = begun.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
         left.extend(unrecorded.into_iter().map(|line| (None, Some(line))));
+        let activity = self.turn().inner().gates.activity();
+        let waits = activity.wait_for_calls();
         let findings = left.iter().map(async |(_, line)| match line {
             Some(line) => self.reconcile(line).await,
             // It had not begun, or only reads.
             None => Finding::NotDone,
         });
         let findings = join_all(findings).await;
+        drop(waits);
         if self.cancellation().is_cancelled() {
             // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
-            self.inner().unwritten.set();
+            self.turn().inner().unwritten.set();
             return;
         }
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
@@ -109,12 +119,18 @@ impl DispatchContext {
             match (finding, proposed, call, line) {
                 (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
                 (Finding::Done(output), _, Some(call), Some(line)) => {
+                    self.turn().inner().meter.count_call();
                     done.push((call, line, output));
                 }
                 // Whether it took effect is unknown.
                 (_, _, call, Some(line)) => {
+                    self.turn().inner().meter.count_call();
                     records.push(Record::from(line.ended(CallState::Unknown)));
-                    let gates = self.inner().recorded_gates.closed_of(&line.tool_call);
+                    let gates = self
+                        .turn()
+                        .inner()
+                        .recorded_gates
+                        .closed_of(&line.tool_call);
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
@@ -133,6 +149,12 @@ impl DispatchContext {
 
     /// Asks the tool, and then whoever the runner was given.
     async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
+        let _counted = self
+            .turn()
+            .inner()
+            .gates
+            .activity()
+            .begin_call(&line.tool_call);
         let tool = self.tools().get(&line.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
         if let Some(own) = tool.as_ref().and_then(crate::Tool::finds_out) {
@@ -144,7 +166,7 @@ impl DispatchContext {
                 found => return found,
             }
         }
-        match &self.setup().unknown_calls {
+        match &self.turn().setup().unknown_calls {
             Some(policy) => self.ask_one(&**policy, line, TimeLimit::none()).await,
             None => Finding::Unknown,
         }
@@ -193,6 +215,8 @@ impl DispatchContext {
         checked
             .admitted()
             .was_done(call, line, output)
+            .through_hooks()
+            .await
             .settle()
             .await;
     }

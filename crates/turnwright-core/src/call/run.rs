@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt as _;
@@ -13,10 +13,11 @@ use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
-use crate::deadline::{Cut, Waits, within};
+use super::result_hooks::through_hooks;
+use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::lease::HeldLease;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
@@ -65,24 +66,28 @@ impl AdmittedCall {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
         }
+        if let Err(error) = self.take_permit() {
+            return self.not_run(error);
+        }
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        if self.call.context().is_heard() {
-            Box::pin(self.call.checked.say_started()).await;
+        if self.call.context().turn().is_heard() {
+            self.call.checked.emit_started();
         }
         // Where the process was away for long, the fence decides before anything is changed.
         if self.is_noted()
             && self
                 .call
                 .context()
+                .turn()
                 .hold()
                 .is_some_and(HeldLease::may_be_over)
         {
             // One that fails ends the turn, which is looked at next.
-            let _ = Box::pin(self.call.context().renew()).await;
+            let _ = Box::pin(self.call.context().turn().renew()).await;
         }
-        // The store, or whoever reads the stream, may have taken their time.
+        // The store may have taken its time.
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
@@ -92,20 +97,30 @@ impl AdmittedCall {
         if let Some(guard) = &mut guard {
             guard.started();
         }
+        // Held until the handler has ended, however that happens.
+        let mut permit = self.permit.take();
+        if let Some(permit) = &mut permit {
+            permit.ran = true;
+        }
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));
         let work = perform(work, &facts, start);
-        let (result, abandoned) = watch.span.instrument(work).await;
+        let (mut result, abandoned) = watch.span.instrument(work).await;
+        // What is true of the call does not depend on what becomes of its result.
+        let state = match &result {
+            Ok(_) => CallState::Done,
+            Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
+            Err(_) => CallState::Unknown,
+        };
+        if facts.has_result_hooks() {
+            result = Box::pin(through_hooks(&facts, result)).await;
+        }
         watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
-        let state = match &result {
-            Ok(_) => CallState::Done,
-            Err(error) if error.code() == ErrorCode::ToolDownstream => CallState::Failed,
-            Err(_) => CallState::Unknown,
-        };
+        drop(permit);
         RawOutcome {
             facts,
             result,
@@ -117,14 +132,7 @@ impl AdmittedCall {
 
     pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
         let CheckedCall { checked, bound } = self.call;
-        let timeout = checked.tool.timeout();
-        let facts = CallFacts {
-            checked,
-            deadline: timeout.and_then(|limit| start.checked_add(limit)),
-            cancellation: OnceLock::new(),
-            waits: Waits::default(),
-        };
-        (Arc::new(facts), bound)
+        (Arc::new(CallFacts::new(checked, start)), bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.
@@ -145,14 +153,16 @@ impl AdmittedCall {
 }
 
 impl Checked {
-    async fn say_started(&self) {
-        let started = || TurnEvent::ToolCallStarted {
-            id: self.call.id.shared(),
-            tool: Arc::clone(&self.call.name),
-            args: Arc::new(self.args.value().clone()),
-            repairs: self.args.repairs().into(),
-        };
-        self.call.ctx.emit(started).await;
+    fn emit_started(&self) {
+        self.call
+            .ctx
+            .turn()
+            .emit(|| TurnEventKind::ToolCallStarted {
+                id: self.call.id.shared(),
+                tool: Arc::clone(&self.call.name),
+                args: Arc::new(self.args.value().clone()),
+                repairs: self.args.repairs().into(),
+            });
     }
 }
 
@@ -228,17 +238,17 @@ fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
 pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
     match cut {
         Cut::Timeout(limit) => (
-            ErrorCode::ToolTimeout,
+            ErrorCode::TOOL_TIMEOUT,
             format!("it ran out of time after {limit:?}"),
             format!("The call ran out of time after {limit:?}."),
         ),
         Cut::Cancelled => (
-            ErrorCode::ToolCancelled,
+            ErrorCode::TOOL_CANCELLED,
             "it was cancelled".to_owned(),
             "The call was cancelled.".to_owned(),
         ),
         Cut::NoTimer => (
-            ErrorCode::ToolDownstream,
+            ErrorCode::TOOL_DOWNSTREAM_ERROR,
             "it has a timeout, which needs a tokio runtime with its timer enabled".to_owned(),
             "The tool failed. Nothing more is known.".to_owned(),
         ),
@@ -276,15 +286,19 @@ struct Watch<'c> {
 
 impl<'c> Watch<'c> {
     fn start(facts: &'c CallFacts, start: Instant) -> Self {
-        facts.call.ctx.tell(|| EventKind::ToolExecutionStart {
-            id: facts.call.id.shared(),
-            checksum: facts.checksum.shared(),
-            tool: Arc::clone(&facts.call.name),
-            fingerprint: facts.tool.fingerprint().into(),
-            effects: facts.tool.effects(),
-            args: facts.args.value().clone(),
-            repairs: facts.args.repairs().to_vec(),
-        });
+        facts
+            .call
+            .ctx
+            .turn()
+            .tell(|| EventKind::ToolExecutionStart {
+                id: facts.call.id.shared(),
+                checksum: facts.checksum.shared(),
+                tool: Arc::clone(&facts.call.name),
+                fingerprint: facts.tool.fingerprint().into(),
+                effects: facts.tool.effects(),
+                args: facts.args.value().clone(),
+                repairs: facts.args.repairs().to_vec(),
+            });
         let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
         Watch {
             facts,
@@ -306,7 +320,7 @@ impl<'c> Watch<'c> {
             let own = facts.cancellation.get_or_init(|| dispatch.child());
             own.cancel();
         }
-        facts.call.ctx.tell(|| EventKind::ToolExecutionEnd {
+        facts.call.ctx.turn().tell(|| EventKind::ToolExecutionEnd {
             id: facts.call.id.shared(),
             checksum: facts.checksum.shared(),
             tool: Arc::clone(&facts.call.name),

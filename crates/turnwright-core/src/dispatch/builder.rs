@@ -1,16 +1,22 @@
-//! A dispatch that stands by itself.
+//! A dispatch without a runner.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
-use crate::event::EventBus;
+use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
+use crate::settings::{ModelSettings, TurnSettings};
 use crate::stash::Stash;
-use crate::store::{ConversationId, Store};
-use crate::tool::context::{DispatchContext, Setup, TurnContext, TurnParts, setup_methods};
+use crate::storage::Storage;
+use crate::store::ConversationId;
+use crate::tool::ResultHook;
+use crate::tool::approval::{ApprovalPolicy, Approver};
+use crate::tool::context::{DispatchContext, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
 
-/// Makes a [`DispatchContext`] that stands by itself.
+/// Builds a [`DispatchContext`] without a runner, for tests and for calling tools by hand.
 #[derive(Default)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct DispatchContextBuilder {
@@ -37,10 +43,69 @@ impl DispatchContext {
 }
 
 impl DispatchContextBuilder {
-    setup_methods!();
+    /// Sets where records and results are stored, if [`conversation`](Self::conversation) names a conversation. Default:
+    /// [`Storage::memory`].
+    pub fn storage(mut self, storage: Storage) -> Self {
+        self.setup.storage = storage;
+        self
+    }
 
-    fn setup(&mut self) -> &mut Setup {
-        &mut self.setup
+    /// Names the conversation: calls are recorded in it, those that may write before they run. Default: none, and nothing is
+    /// stored.
+    pub fn conversation(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.conversation_id = Some(ConversationId::new(id));
+        self
+    }
+
+    /// Adds a value that handlers get by its type: see [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.setup.state.put(value);
+        self
+    }
+
+    /// Adds a policy that decides whether a call may run: see
+    /// [`TurnRunnerBuilder::policy`](crate::runner::TurnRunnerBuilder::policy).
+    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
+        self.setup.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup.result_hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets who answers when a policy asks for approval. Default: none.
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.setup.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Sets how long an approver has to answer. Default: 15 minutes.
+    pub fn approval_timeout(mut self, limit: Duration) -> Self {
+        self.setup.approval_timeout = limit;
+        self
+    }
+
+    /// Sets how many bytes of text a result may have to be part of the prompt. Default: 4 KiB.
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
+        self.setup.inline_limit = bytes;
+        self
+    }
+
+    /// Sets how many bytes of one result are kept: see
+    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes). Default: 64 MiB.
+    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+        self.setup.max_result_bytes = bytes;
+        self
+    }
+
+    /// Sets the limits for queries of artifacts.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.setup.artifact_limits = limits;
+        self
     }
 
     /// The turn that it belongs to. A new id unless told.
@@ -73,34 +138,40 @@ impl DispatchContextBuilder {
         self
     }
 
-    /// Where records are kept: calls that may change the world before they run, and what came of all. Nowhere unless told.
-    pub fn store(mut self, store: impl Store + 'static, conversation_id: ConversationId) -> Self {
-        self.setup.store = Some(Arc::new(store));
-        self.conversation_id = Some(conversation_id);
+    /// Sets the system prompt that the executor reads with [`DispatchContext::instructions`].
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.setup.settings.instruct(text.into());
+        self
+    }
+
+    /// Sets the model settings that the executor reads with [`DispatchContext::settings`]. They are not validated.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        let TurnSettings { model, .. } = &mut self.setup.settings;
+        *model = settings.over(model);
         self
     }
 
     /// Makes the dispatch.
     #[must_use]
-    pub fn build(mut self) -> DispatchContext {
-        self.setup.take_spool_of_store();
+    pub fn build(self) -> DispatchContext {
         let fresh_id = || new_id().into();
         let id: Arc<str> = self.turn_id.unwrap_or_else(fresh_id);
         DispatchContext::of_turn(TurnContext::new(TurnParts {
+            stored: self.conversation_id.is_some(),
             conversation_id: self
                 .conversation_id
                 .unwrap_or_else(|| ConversationId::new(Arc::clone(&id))),
             id,
-            stored: true,
             setup: Arc::new(self.setup),
             tools: self.tools,
             stash: self.stash,
             events: self.events,
             cancellation: self.cancellation,
-            stream: None,
+            hub: EventHub::new(1, false),
             answer: None,
             outer: None,
             inherits: true,
+            settings: TurnSettings::default(),
             runtime: None,
         }))
     }

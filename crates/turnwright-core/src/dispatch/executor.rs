@@ -1,5 +1,7 @@
 //! The seam to a model, or to anything that decides.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::error::BoxError;
@@ -20,7 +22,7 @@ use crate::tool::context::DispatchContext;
 ///
 /// let executor = |ctx: DispatchContext| async move {
 ///     // Without those of earlier turns, which middleware may have loaded.
-///     match ctx.own_tool_calls().pop() {
+///     match ctx.records().own_tool_calls().pop() {
 ///         None => drop(ctx.call_tools([ctx.propose("look_up", r#"{"word": "turn"}"#)]).await),
 ///         Some(call) => drop(ctx.answer(call.text().await.unwrap_or_default()).await?),
 ///     }
@@ -55,7 +57,8 @@ pub trait Executor: Send + Sync {
     /// Does one iteration.
     ///
     /// # Errors
-    /// Whatever went wrong: the turn fails with `E_LLM_EXECUTION_EXECUTOR_ERROR`, which keeps it.
+    /// The turn fails with this error if it is an [`Error`](crate::Error), and otherwise with `E_LLM_EXECUTION_EXECUTOR_ERROR`,
+    /// whose source it is.
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError>;
 
     /// What it is called in traces and logs: the provider, such as `openai`.
@@ -77,5 +80,36 @@ where
 {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         self(ctx).await
+    }
+}
+
+// A generic implementation for `Box` would overlap with that for closures: `Box<F>` is a closure where `F` is one.
+#[async_trait]
+impl Executor for Box<dyn Executor> {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        (**self).execute(ctx).await
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn model(&self) -> Option<&str> {
+        (**self).model()
+    }
+}
+
+#[async_trait]
+impl<E: Executor + ?Sized> Executor for Arc<E> {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        (**self).execute(ctx).await
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn model(&self) -> Option<&str> {
+        (**self).model()
     }
 }

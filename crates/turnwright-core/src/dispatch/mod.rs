@@ -3,10 +3,14 @@
 mod builder;
 mod executor;
 mod reporter;
+mod text_writer;
+mod tool_call_writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use builder::DispatchContextBuilder;
 pub use executor::Executor;
-pub use reporter::{MessageWriter, Reporter, ThoughtWriter};
+pub use reporter::Reporter;
+pub use text_writer::{MessageWriter, TextWriter, ThoughtWriter};
+pub use tool_call_writer::ToolCallWriter;

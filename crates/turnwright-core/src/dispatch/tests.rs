@@ -7,7 +7,7 @@ use crate::tool::context::Signal;
 use crate::*;
 
 fn refused() -> Error {
-    Error::new(ErrorCode::ToolDownstream, "no")
+    Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, "no")
 }
 
 #[test]
@@ -36,8 +36,7 @@ fn of_racing_signals_exactly_one_counts() {
         let count = Arc::clone(&ran);
         ctx.on_ack(move || {
             count.fetch_add(1, Ordering::Relaxed);
-        })
-        .keep();
+        });
         let won = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| ctx.ack().is_ok())).collect();
             threads
@@ -51,27 +50,25 @@ fn of_racing_signals_exactly_one_counts() {
 }
 
 #[test]
-fn work_waits_for_the_ack_unless_its_guard_is_dropped() {
+fn work_waits_for_the_ack_until_it_is_removed() {
     let ctx = DispatchContext::standalone();
     let ran = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let note = |what: &'static str| {
         let ran = Arc::clone(&ran);
         move || ran.lock().push(what)
     };
-    let held = ctx.on_ack(note("kept"));
-    drop(ctx.on_ack(note("dropped")));
-    ctx.on_ack(|| panic!("on purpose")).keep();
+    drop(ctx.on_ack(note("kept")));
+    ctx.on_ack(note("removed")).remove();
+    ctx.on_ack(|| panic!("on purpose"));
     // Foreign code may use the dispatch, also from inside.
     let inner = ctx.clone();
     let (inside, again) = (note("inside"), note("too late"));
     ctx.on_ack(move || {
         inside();
         assert_eq!(inner.signal(), Some(Signal::Ack));
-        inner.on_ack(again).keep();
-    })
-    .keep();
+        inner.on_ack(again);
+    });
     ctx.ack().unwrap();
-    drop(held);
     assert_eq!(*ran.lock(), ["kept", "inside"]);
 }
 
@@ -116,7 +113,7 @@ fn a_bad_path_into_the_stash_is_told_and_changes_nothing() {
         "list.x.y",
     ] {
         let error = stash.set(path, 1).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidStashPath, "{path}");
+        assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH, "{path}");
         assert!(stash.update(path, |_| json!(1)).is_err());
     }
     assert_eq!(stash.snapshot(), before);
@@ -149,12 +146,12 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     let ctx = DispatchContext::standalone();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
-    let broken = ctx.events().observe(|_| panic!("on purpose"));
-    let steady = ctx.events().observe(move |_| {
+    let broken = ctx.turn().events().observe(|_| panic!("on purpose"));
+    let steady = ctx.turn().events().observe(move |_| {
         count.fetch_add(1, Ordering::Relaxed);
     });
     let tell = || {
-        ctx.tell(|| EventKind::Warning {
+        ctx.turn().tell(|| EventKind::Warning {
             message: "x".to_owned(),
         });
     };
@@ -163,5 +160,6 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     tell();
     drop(broken);
     assert_eq!(seen.load(Ordering::Relaxed), 1);
-    ctx.tell(|| panic!("nobody listens, so nothing is made"));
+    ctx.turn()
+        .tell(|| panic!("nobody listens, so nothing is made"));
 }

@@ -6,7 +6,7 @@
 //!
 //! let document = json!({ "type": "object", "minLenght": 1 });
 //! let error = Error::from(Schema::from_document(document).unwrap_err());
-//! assert_eq!(error.code(), ErrorCode::InvalidSchema);
+//! assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
 //! assert!(error.is_fatal());
 //! assert_eq!(error.problems()[0].pointer, "/minLenght");
 //! ```
@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 pub use tool::ToolError;
 
+pub(crate) use tool::IntoToolError;
+
 use crate::schema::{Fault, InvalidArguments, SchemaError, SchemaProblem};
 
 type Source = Arc<dyn StdError + Send + Sync + 'static>;
@@ -26,177 +28,266 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 /// Any error of somebody else's: what executors, middleware and stores fail with. `?` makes one.
 pub type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 
-/// One table makes the codes, their fatality, what they mean and what the model is told where nobody said more.
-macro_rules! codes {
-    ($($(#[doc = $doc:literal])* $variant:ident = $code:literal, $fatal:literal, $kind:ident, $model:literal;)+) => {
-        /// What went wrong, as a name that does not change between releases.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum ErrorCode {
-            $($(#[doc = $doc])* $variant,)+
+/// What went wrong, as a name that does not change between releases.
+///
+/// The codes of the framework are constants, named like the code: [`ErrorCode::INVALID_TOOL_ARGS`] is `E_INVALID_TOOL_ARGS`. A
+/// crate that adds a model server or a store defines its own:
+///
+/// ```
+/// use turnwright_core::{Error, ErrorCode, ErrorKind};
+///
+/// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new("E_ACME_QUOTA_EXCEEDED", ErrorKind::RateLimited)
+///     .with_meaning("The account has used up its quota.")
+///     .with_model_text("The quota is used up. Do not try again today.");
+///
+/// let error = Error::new(QUOTA_EXCEEDED, "account 17 is out of quota");
+/// assert_eq!(error.code(), QUOTA_EXCEEDED);
+/// assert_eq!(error.kind(), ErrorKind::RateLimited);
+/// assert_eq!(error.to_string(), "E_ACME_QUOTA_EXCEEDED: account 17 is out of quota");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ErrorCode {
+    name: &'static str,
+    kind: ErrorKind,
+    fatal: bool,
+    meaning: &'static str,
+    model_text: &'static str,
+}
+
+impl ErrorCode {
+    /// Defines a code. By convention its name starts with `E_` and the name of your crate.
+    #[must_use]
+    pub const fn new(name: &'static str, kind: ErrorKind) -> Self {
+        ErrorCode {
+            name,
+            kind,
+            fatal: false,
+            meaning: "",
+            model_text: "The task could not be completed.",
         }
+    }
 
+    /// Marks the code as a mistake of the programmer, which no retry and no other input can fix.
+    #[must_use]
+    pub const fn fatal(self) -> Self {
+        ErrorCode {
+            fatal: true,
+            ..self
+        }
+    }
+
+    /// Sets what the code means, in a sentence for operators. Default: empty.
+    #[must_use]
+    pub const fn with_meaning(self, meaning: &'static str) -> Self {
+        ErrorCode { meaning, ..self }
+    }
+
+    /// Sets what a model reads if an error has no text of its own. Default: "The task could not be completed."
+    #[must_use]
+    pub const fn with_model_text(self, model_text: &'static str) -> Self {
+        ErrorCode { model_text, ..self }
+    }
+
+    /// The code as it appears in logs and records, for example `E_INVALID_TOOL_ARGS`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.name
+    }
+
+    /// Whether it is a mistake of the programmer, which no retry and no other input can fix.
+    #[must_use]
+    pub const fn is_fatal(self) -> bool {
+        self.fatal
+    }
+
+    /// The kind of an error that does not set its own.
+    #[must_use]
+    pub const fn kind(self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What it means, in a sentence for operators.
+    ///
+    /// ```
+    /// use turnwright_core::ErrorCode;
+    ///
+    /// assert_eq!(ErrorCode::UNKNOWN_TOOL.meaning(), "No tool of that name in this registry.");
+    /// ```
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        self.meaning
+    }
+
+    /// What a model reads if an error has no text of its own.
+    #[must_use]
+    pub const fn model_text(self) -> &'static str {
+        self.model_text
+    }
+}
+
+impl fmt::Debug for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Defines the codes of the framework, and the list of all of them, from one table.
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])* $name:ident, $fatal:literal, $kind:ident, $model:literal;)+) => {
         impl ErrorCode {
-            /// Every code, in the order of the table.
-            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant,)+];
+            $(
+                $(#[doc = $doc])*
+                pub const $name: ErrorCode = ErrorCode {
+                    name: concat!("E_", stringify!($name)),
+                    kind: ErrorKind::$kind,
+                    fatal: $fatal,
+                    // A doc comment begins with a blank.
+                    meaning: concat!($($doc),*).trim_ascii(),
+                    model_text: $model,
+                };
+            )+
 
-            /// The code as it stands in logs and records, for example `E_INVALID_TOOL_ARGS`.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(ErrorCode::$variant => $code,)+ }
-            }
-
-            /// Whether it is a mistake of the programmer, which no retry and no other input can mend.
-            #[must_use]
-            pub const fn is_fatal(self) -> bool {
-                match self { $(ErrorCode::$variant => $fatal,)+ }
-            }
-
-            /// The sort of failure that it is, where an error says nothing else.
-            #[must_use]
-            pub const fn kind(self) -> ErrorKind {
-                match self { $(ErrorCode::$variant => ErrorKind::$kind,)+ }
-            }
-
-            /// What it means, in a sentence for operators.
-            ///
-            /// ```
-            /// use turnwright_core::ErrorCode;
-            ///
-            /// assert_eq!(ErrorCode::UnknownTool.meaning(), "No tool of that name in this registry.");
-            /// ```
-            #[must_use]
-            pub const fn meaning(self) -> &'static str {
-                // A doc comment begins with the blank that stands before its words.
-                match self { $(ErrorCode::$variant => concat!($($doc),*).trim_ascii(),)+ }
-            }
-
-            /// What a model is told, where an error says nothing else.
-            #[must_use]
-            pub const fn model_text(self) -> &'static str {
-                match self { $(ErrorCode::$variant => $model,)+ }
-            }
+            /// The codes of the framework, in the order of the table.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$name,)+];
         }
     };
 }
 
 codes! {
     /// A schema that cannot be enforced as it is written.
-    InvalidSchema = "E_INVALID_SCHEMA", true, Internal, "The tool is misconfigured; do not call it again.";
+    INVALID_SCHEMA, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A tool whose definition is wrong.
-    InvalidTool = "E_INVALID_INITIAL_TOOL_VALUE", true, Internal, "The tool is misconfigured; do not call it again.";
+    INVALID_INITIAL_TOOL_VALUE, true, Internal, "The tool is misconfigured; do not call it again.";
     /// Two tools of one name.
-    ToolAlreadyRegistered = "E_TOOL_ALREADY_REGISTERED", true, Internal, "The tool is misconfigured; do not call it again.";
+    TOOL_ALREADY_REGISTERED, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A dispatch was acknowledged or refused a second time.
-    AlreadySignalled = "E_LLM_EXECUTION_ALREADY_SIGNALLED", true, Internal, "The tool is misconfigured; do not call it again.";
+    LLM_EXECUTION_ALREADY_SIGNALLED, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A runner whose parts do not fit together.
-    InvalidTurnRunner = "E_INVALID_TURN_RUNNER_CONFIG", true, Internal, "The tool is misconfigured; do not call it again.";
+    INVALID_TURN_RUNNER_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
+    /// A store, a spool and a secret that do not fit together.
+    INVALID_STORAGE, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A turn that cannot be begun as it was asked for, or that has ended already.
-    InvalidTurnContext = "E_INVALID_TURN_CONTEXT", true, Internal, "The tool is misconfigured; do not call it again.";
+    INVALID_TURN_CONTEXT, true, Internal, "The tool is misconfigured; do not call it again.";
     /// State was asked for that the runner was not given.
-    MissingState = "E_MISSING_STATE", true, Internal, "The tool is misconfigured; do not call it again.";
+    MISSING_STATE, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A gate that is not well defined.
-    InvalidTurnGate = "E_INVALID_INITIAL_TURN_GATE_VALUE", true, Internal, "The tool is misconfigured; do not call it again.";
+    INVALID_INITIAL_TURN_GATE_VALUE, true, Internal, "The tool is misconfigured; do not call it again.";
     /// An answer that the gate does not take; it stays open.
-    InvalidGateResolution = "E_INVALID_TURN_GATE_RESOLUTION", true, InvalidArguments, "The answer was not accepted.";
+    INVALID_TURN_GATE_RESOLUTION, true, InvalidArguments, "The answer was not accepted.";
     /// A value that does not fit the stash: a bad path, or a path through something that is no object.
-    InvalidStashPath = "E_INVALID_STASH_PATH", true, Internal, "The tool failed. Nothing more is known.";
+    INVALID_STASH_PATH, true, Internal, "The tool failed. Nothing more is known.";
     /// The arguments were refused; the handler did not run.
-    InvalidToolArgs = "E_INVALID_TOOL_ARGS", false, InvalidArguments, "The arguments were refused; nothing was run.";
+    INVALID_TOOL_ARGS, false, InvalidArguments, "The arguments were refused; nothing was run.";
     /// No tool of that name in this registry.
-    UnknownTool = "E_UNKNOWN_TOOL", false, NotFound, "There is no tool of that name; nothing was run.";
+    UNKNOWN_TOOL, false, NotFound, "There is no tool of that name; nothing was run.";
     /// Nobody allowed the call.
-    ToolDenied = "E_TOOL_DENIED", false, Denied, "The call was not approved; nothing was run. Do not repeat it unless you are asked to.";
+    TOOL_DENIED, false, Denied, "The call was not approved; nothing was run. Do not repeat it unless you are asked to.";
     /// The handler failed or panicked.
-    ToolDownstream = "E_TOOL_DOWNSTREAM_ERROR", false, Internal, "The tool failed. Nothing more is known.";
+    TOOL_DOWNSTREAM_ERROR, false, Internal, "The tool failed. Nothing more is known.";
+    /// A result hook failed, so nothing of the result is kept or shown.
+    TOOL_RESULT_WITHHELD, false, Internal, "The tool ran, but its result was withheld.";
     /// The call ran into its deadline.
-    ToolTimeout = "E_TOOL_TIMEOUT", false, Timeout, "The call ran out of time.";
+    TOOL_TIMEOUT, false, Timeout, "The call ran out of time.";
     /// The call was cancelled.
-    ToolCancelled = "E_TOOL_CANCELLED", false, Cancelled, "The call was cancelled.";
+    TOOL_CANCELLED, false, Cancelled, "The call was cancelled.";
     /// The store did not do its work.
-    Store = "E_STORE_ERROR", false, Unavailable, "What happened could not be recorded. Try again later.";
+    STORE_ERROR, false, Unavailable, "What happened could not be recorded. Try again later.";
     /// The result could not be kept.
-    Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
+    SPOOL_ERROR, false, Unavailable, "The tool ran, but its result could not be kept.";
+    /// A turn that was interrupted, and runs nowhere: it must be resumed.
+    TURN_INTERRUPTED, false, Unavailable, "The turn was interrupted.";
     /// The store has no such turn, or several conversations have one of that id.
-    UnknownTurn = "E_UNKNOWN_TURN", false, NotFound, "There is no such turn.";
+    UNKNOWN_TURN, false, NotFound, "There is no such turn.";
     /// The conversation has a turn of that id already.
-    TurnExists = "E_TURN_EXISTS", false, InvalidArguments, "There is a turn of that id already.";
+    TURN_EXISTS, false, InvalidArguments, "There is a turn of that id already.";
     /// Somebody else runs a turn of this conversation right now.
-    TurnHeld = "E_TURN_HELD", false, Unavailable, "The conversation is in use. Try again later.";
+    TURN_HELD, false, Unavailable, "The conversation is in use. Try again later.";
     /// Another process has taken the turn over: this one must stop, and writes nothing any more.
-    TurnTakenOver = "E_TURN_TAKEN_OVER", false, Cancelled, "The task goes on elsewhere.";
+    TURN_TAKEN_OVER, false, Cancelled, "The task goes on elsewhere.";
     /// A turn that has ended for good, or that its conversation went on without.
-    TurnNotResumable = "E_TURN_NOT_RESUMABLE", false, InvalidArguments, "That turn cannot be resumed.";
+    TURN_NOT_RESUMABLE, false, InvalidArguments, "That turn cannot be resumed.";
+    /// The turn waits for answers: answer at its gates and resume it, or give it up with `abandon_waiting`.
+    TURN_WAITING, false, Unavailable, "The task waits for an answer.";
+    /// A turn that cannot be suspended: its input names no conversation, or it runs under a call.
+    TURN_NOT_SUSPENDABLE, false, InvalidArguments, "That turn cannot be suspended.";
+    /// The conversation has no gate of that id.
+    UNKNOWN_TURN_GATE, false, NotFound, "There is no such gate.";
+    /// The gate was answered before: the first answer counts.
+    TURN_GATE_ANSWERED, false, InvalidArguments, "The gate was answered before.";
+    /// The gate takes no answer: its turn has ended, or went on without one.
+    TURN_GATE_CLOSED, false, InvalidArguments, "The gate takes no answer any more.";
     /// Middleware of the turn's input failed.
-    InputPipeline = "E_INPUT_PIPELINE_ERROR", false, Internal, "The task could not be completed.";
+    INPUT_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware of the turn's output failed.
-    OutputPipeline = "E_OUTPUT_PIPELINE_ERROR", false, Internal, "The task could not be completed.";
+    OUTPUT_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware of a dispatch failed.
-    DispatchPipeline = "E_DISPATCH_PIPELINE_ERROR", false, Internal, "The task could not be completed.";
+    DISPATCH_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware ended without calling the next and without aborting.
-    PipelineShortCircuited = "E_PIPELINE_SHORT_CIRCUITED", false, Internal, "The task could not be completed.";
-    /// The executor failed or panicked.
-    Executor = "E_LLM_EXECUTION_EXECUTOR_ERROR", false, Internal, "The task could not be completed.";
+    PIPELINE_SHORT_CIRCUITED, false, Internal, "The task could not be completed.";
+    /// The executor panicked, or failed with an error that is not one of ours.
+    LLM_EXECUTION_EXECUTOR_ERROR, false, Internal, "The task could not be completed.";
     /// A model server that is not well described: a bad address, a parameter that does not exist.
-    InvalidModelConfig = "E_INVALID_MODEL_CONFIG", true, Internal, "The tool is misconfigured; do not call it again.";
+    INVALID_MODEL_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
     /// The model server could not be reached, or the connection broke.
-    ModelUnreachable = "E_MODEL_UNREACHABLE", false, Unavailable, "The task could not be completed. Try again later.";
+    MODEL_UNREACHABLE, false, Unavailable, "The task could not be completed. Try again later.";
     /// The model server took too long.
-    ModelTimeout = "E_MODEL_TIMEOUT", false, Timeout, "The task could not be completed. Try again later.";
+    MODEL_TIMEOUT, false, Timeout, "The task could not be completed. Try again later.";
     /// The model server answered with an error.
-    ModelServer = "E_MODEL_SERVER_ERROR", false, Internal, "The task could not be completed.";
+    MODEL_SERVER_ERROR, false, Internal, "The task could not be completed.";
     /// What the model server sent cannot be read: it is not of the protocol, or larger than allowed.
-    Wire = "E_WIRE_ERROR", false, Unavailable, "The task could not be completed. Try again later.";
+    WIRE_ERROR, false, Unavailable, "The task could not be completed. Try again later.";
     /// The model's response was cut off before it was whole.
-    ResponseIncomplete = "E_MODEL_RESPONSE_INCOMPLETE", false, Unavailable, "The response was cut off before it was whole.";
+    MODEL_RESPONSE_INCOMPLETE, false, Unavailable, "The response was cut off before it was whole.";
     /// The prompt is larger than the model's context window.
-    ContextWindow = "E_CONTEXT_WINDOW_EXCEEDED", false, InvalidArguments, "The task is too large.";
+    CONTEXT_WINDOW_EXCEEDED, false, InvalidArguments, "The task is too large.";
     /// A media that the model server cannot be shown.
-    UnsupportedMedia = "E_UNSUPPORTED_MEDIA", false, InvalidArguments, "The media cannot be shown.";
+    UNSUPPORTED_MEDIA, false, InvalidArguments, "The media cannot be shown.";
     /// An address that may not be fetched from: a private one.
-    AddressDenied = "E_ADDRESS_DENIED", false, Denied, "The address may not be fetched from.";
+    ADDRESS_DENIED, false, Denied, "The address may not be fetched from.";
     /// The executor nacked the dispatch without an error of its own.
-    Nacked = "E_LLM_EXECUTION_NACKED", false, Denied, "The task was not carried out.";
+    LLM_EXECUTION_NACKED, false, Denied, "The task was not carried out.";
     /// The model declined to answer.
-    ModelDeclined = "E_MODEL_DECLINED", false, Denied, "The model declined to answer.";
+    MODEL_DECLINED, false, Denied, "The model declined to answer.";
     /// Nobody could ever answer at this gate.
-    GateNotSupported = "E_LLM_EXECUTION_GATE_NOT_SUPPORTED", false, Unavailable, "Nobody can be asked here.";
+    LLM_EXECUTION_GATE_NOT_SUPPORTED, false, Unavailable, "Nobody can be asked here.";
     /// Nobody answered in time.
-    GateTimeout = "E_TURN_GATE_TIMEOUT", false, Timeout, "Nobody answered in time.";
+    TURN_GATE_TIMEOUT, false, Timeout, "Nobody answered in time.";
     /// The turn ended before somebody answered.
-    GateAborted = "E_TURN_GATE_ABORTED", false, Cancelled, "The question was withdrawn before it was answered.";
+    TURN_GATE_ABORTED, false, Cancelled, "The question was withdrawn before it was answered.";
     /// The request was rejected.
-    GateRejected = "E_TURN_GATE_REJECTED", false, Denied, "The request was rejected.";
+    TURN_GATE_REJECTED, false, Denied, "The request was rejected.";
     /// The turn was aborted or cancelled.
-    TurnAborted = "E_TURN_ABORTED", false, Cancelled, "The task was aborted before it was completed.";
+    TURN_ABORTED, false, Cancelled, "The task was aborted before it was completed.";
     /// The turn came to one of its limits.
-    TurnLimit = "E_TURN_LIMIT", false, Unavailable, "The task reached a limit before it was completed.";
+    TURN_LIMIT, false, Unavailable, "The task reached a limit before it was completed.";
     /// The answer of a turn is not of the type that was asked for.
-    InvalidAnswer = "E_INVALID_ANSWER", false, InvalidArguments, "The answer was not accepted.";
+    INVALID_ANSWER, false, InvalidArguments, "The answer was not accepted.";
+    /// Middleware rejected the answer of a turn, and the model was not asked again.
+    ANSWER_REJECTED, false, Denied, "The answer was rejected.";
     /// An artifact's bytes could not be read.
-    ArtifactUnreadable = "E_ARTIFACT_UNREADABLE", false, Unavailable, "The artifact could not be read. Try again later.";
+    ARTIFACT_UNREADABLE, false, Unavailable, "The artifact could not be read. Try again later.";
     /// A question to an artifact that makes no sense: a bad pattern, a bad path.
-    ArtifactQuery = "E_ARTIFACT_QUERY", false, InvalidArguments, "The artifact cannot answer this question.";
+    ARTIFACT_QUERY, false, InvalidArguments, "The artifact cannot answer this question.";
     /// An artifact whose content is not what its kind says.
-    ArtifactMalformed = "E_ARTIFACT_MALFORMED", false, Internal, "The artifact's content is not well formed; read it as text.";
+    ARTIFACT_MALFORMED, false, Internal, "The artifact's content is not well formed; read it as text.";
     /// An artifact that is too large for a question.
-    ArtifactTooLarge = "E_ARTIFACT_TOO_LARGE", false, InvalidArguments, "The artifact is too large for this question; read it as text.";
+    ARTIFACT_TOO_LARGE, false, InvalidArguments, "The artifact is too large for this question; read it as text.";
     /// One id names two artifacts.
-    ArtifactIdCollision = "E_ARTIFACT_ID_COLLISION", false, Internal, "Two results have the same id; neither can be read by it.";
+    ARTIFACT_ID_COLLISION, false, Internal, "Two results have the same id; neither can be read by it.";
     /// A record of a call that is not well defined.
-    InvalidToolCall = "E_INVALID_INITIAL_TOOL_CALL_VALUE", true, Internal, "The record is misconfigured.";
+    INVALID_INITIAL_TOOL_CALL_VALUE, true, Internal, "The record is misconfigured.";
     /// A message that is not well defined.
-    InvalidMessage = "E_INVALID_INITIAL_MESSAGE_VALUE", true, Internal, "The record is misconfigured.";
+    INVALID_INITIAL_MESSAGE_VALUE, true, Internal, "The record is misconfigured.";
     /// A thought that is not well defined.
-    InvalidThought = "E_INVALID_INITIAL_THOUGHT_VALUE", true, Internal, "The record is misconfigured.";
+    INVALID_INITIAL_THOUGHT_VALUE, true, Internal, "The record is misconfigured.";
     /// A memory that is not well defined.
-    InvalidMemory = "E_INVALID_INITIAL_MEMORY_VALUE", true, Internal, "The record is misconfigured.";
+    INVALID_INITIAL_MEMORY_VALUE, true, Internal, "The record is misconfigured.";
     /// Something retrieved that is not well defined.
-    InvalidRetrievable = "E_INVALID_INITIAL_RETRIEVABLE_VALUE", true, Internal, "The record is misconfigured.";
+    INVALID_INITIAL_RETRIEVABLE_VALUE, true, Internal, "The record is misconfigured.";
     /// A standing instruction that is not well defined.
-    InvalidInstruction = "E_INVALID_INITIAL_INSTRUCTION_VALUE", true, Internal, "The record is misconfigured.";
+    INVALID_INITIAL_INSTRUCTION_VALUE, true, Internal, "The record is misconfigured.";
     /// A media that is not well defined.
-    InvalidMedia = "E_INVALID_INITIAL_MEDIA_VALUE", true, Internal, "The media is misconfigured.";
+    INVALID_INITIAL_MEDIA_VALUE, true, Internal, "The media is misconfigured.";
 }
 
 impl fmt::Display for ErrorCode {
@@ -270,7 +361,7 @@ impl Error {
     }
 
     pub(crate) fn invalid_args(subject: Option<&str>, faults: InvalidArguments) -> Self {
-        let mut error = Error::new(ErrorCode::InvalidToolArgs, faults.operator_text(subject));
+        let mut error = Error::new(ErrorCode::INVALID_TOOL_ARGS, faults.operator_text(subject));
         error.0.model = Some(faults.model_text_for(subject));
         error.0.faults = faults;
         error
@@ -345,23 +436,18 @@ impl Error {
         &self.0.problems
     }
 
-    /// The error of ours that caused it, if one did: where an executor failed, why it did.
+    /// Returns the first error of this type among the causes, so that no text has to be parsed.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Error, ErrorCode, TurnRunner};
+    /// use turnwright_core::{Error, ErrorCode};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let runner = TurnRunner::builder(|_: DispatchContext| async {
-    ///     Err(Error::new(ErrorCode::ContextWindow, "too much").into())
-    /// })
-    /// .build()?;
-    /// let error = runner.run("Hello").await.into_answer().unwrap_err();
-    /// assert_eq!(error.code(), ErrorCode::Executor);
-    /// assert_eq!(error.cause().map(Error::code), Some(ErrorCode::ContextWindow));
-    /// # Ok::<(), Error>(()) }).unwrap();
+    /// let io = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    /// let error = Error::new(ErrorCode::STORE_ERROR, "the batch was not written").with_source(io);
+    /// let cause = error.find_cause::<std::io::Error>();
+    /// assert_eq!(cause.map(std::io::Error::kind), Some(std::io::ErrorKind::StorageFull));
     /// ```
     #[must_use]
-    pub fn cause(&self) -> Option<&Error> {
+    pub fn find_cause<T: StdError + 'static>(&self) -> Option<&T> {
         causes(self).find_map(|error| error.downcast_ref())
     }
 
@@ -427,7 +513,7 @@ impl From<InvalidArguments> for Error {
 impl From<SchemaError> for Error {
     fn from(error: SchemaError) -> Self {
         let message = error.to_string();
-        Error::new(ErrorCode::InvalidSchema, message).with_problems(error.into_problems())
+        Error::new(ErrorCode::INVALID_SCHEMA, message).with_problems(error.into_problems())
     }
 }
 

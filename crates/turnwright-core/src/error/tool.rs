@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
-use super::{Error, ErrorCode, ErrorKind, causes};
+use super::{BoxError, Error, ErrorCode, ErrorKind, causes};
 
 /// What a handler returns when it fails.
 ///
@@ -31,39 +31,7 @@ pub struct ToolError {
     kind: ErrorKind,
     message: String,
     model: Option<String>,
-    source: Option<Box<dyn StdError + Send + Sync + 'static>>,
-}
-
-/// One table makes the constructors and the neutral texts, so that a new kind cannot miss one.
-macro_rules! kinds {
-    ($($kind:ident, $make:ident, $model:literal, $doc:literal;)+) => {
-        impl ToolError {
-            $(
-                #[doc = $doc]
-                pub fn $make(message: impl Into<String>) -> Self {
-                    ToolError::new(ErrorKind::$kind, message)
-                }
-            )+
-
-            /// What the model reads where the author said nothing for it.
-            fn neutral_text(&self) -> &'static str {
-                match self.kind {
-                    $(ErrorKind::$kind => $model,)+
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    InvalidArguments, invalid_arguments, "The tool cannot work with these arguments.", "The arguments do not fit together, in a way that no schema says.";
-    NotFound, not_found, "The tool found nothing for these arguments.", "What was asked for does not exist.";
-    Denied, denied, "The tool is not allowed to do this.", "Not allowed.";
-    Timeout, timeout, "The tool ran out of time.", "Something downstream ran out of time.";
-    Cancelled, cancelled, "The call was cancelled.", "The handler noticed that it was called off.";
-    RateLimited, rate_limited, "The tool is busy; try again later.", "Too much at once.";
-    Unavailable, unavailable, "The tool is out of reach for now; try again later.", "Something downstream is out of reach.";
-    Internal, internal, "The tool failed. Nothing more is known.", "Anything else.";
+    source: Option<BoxError>,
 }
 
 impl ToolError {
@@ -75,6 +43,69 @@ impl ToolError {
             model: None,
             source: None,
         }
+    }
+
+    /// The arguments do not fit together, in a way that the schema cannot say.
+    pub fn invalid_arguments(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::InvalidArguments, message)
+    }
+
+    /// What was asked for does not exist.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::NotFound, message)
+    }
+
+    /// The tool is not allowed to do this.
+    pub fn denied(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Denied, message)
+    }
+
+    /// Something downstream timed out.
+    pub fn timeout(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Timeout, message)
+    }
+
+    /// The handler noticed its cancellation.
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Cancelled, message)
+    }
+
+    /// Something downstream limits the rate of requests.
+    pub fn rate_limited(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::RateLimited, message)
+    }
+
+    /// Something downstream cannot be reached.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Unavailable, message)
+    }
+
+    /// Anything else.
+    pub fn internal(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Internal, message)
+    }
+
+    /// Creates a failure from any error: what `?` does, also for error types that are no `std::error::Error` themselves, such as
+    /// [`BoxError`] and `anyhow::Error`. The text of the error is for operators.
+    ///
+    /// ```
+    /// use turnwright_core::{BoxError, ToolError};
+    ///
+    /// fn query() -> Result<u32, BoxError> {
+    ///     Err("connection to 10.0.0.7 refused".into())
+    /// }
+    /// let error = query().map_err(ToolError::from_error).unwrap_err();
+    /// assert_eq!(error.message(), "connection to 10.0.0.7 refused");
+    /// assert_eq!(error.model_text(), "The tool failed. Nothing more is known.");
+    /// ```
+    pub fn from_error(error: impl Into<BoxError>) -> Self {
+        let error = error.into();
+        let message = error.to_string();
+        let made = match ours(&*error) {
+            Some(ours) => ToolError::new(ours.kind(), message).for_model(ours.model_text()),
+            None => ToolError::internal(message),
+        };
+        made.with_source(error)
     }
 
     /// What the model is to read.
@@ -93,10 +124,7 @@ impl ToolError {
 
     /// What caused it.
     #[must_use]
-    pub fn with_source(
-        mut self,
-        source: impl Into<Box<dyn StdError + Send + Sync + 'static>>,
-    ) -> Self {
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }
@@ -119,11 +147,25 @@ impl ToolError {
         self.model.as_deref().unwrap_or_else(|| self.neutral_text())
     }
 
-    /// Wrapped for whoever called the tool.
+    /// What the model reads if the author wrote nothing for it.
+    fn neutral_text(&self) -> &'static str {
+        match self.kind {
+            ErrorKind::InvalidArguments => "The tool cannot work with these arguments.",
+            ErrorKind::NotFound => "The tool found nothing for these arguments.",
+            ErrorKind::Denied => "The tool is not allowed to do this.",
+            ErrorKind::Timeout => "The tool ran out of time.",
+            ErrorKind::Cancelled => "The call was cancelled.",
+            ErrorKind::RateLimited => "The tool is busy; try again later.",
+            ErrorKind::Unavailable => "The tool is out of reach for now; try again later.",
+            ErrorKind::Internal => "The tool failed. Nothing more is known.",
+        }
+    }
+
+    /// The error for the caller of the tool.
     pub(crate) fn into_error(self, tool: &str) -> Error {
         let model = self.model_text().to_owned();
         let error = Error::new(
-            ErrorCode::ToolDownstream,
+            ErrorCode::TOOL_DOWNSTREAM_ERROR,
             format!("`{tool}` failed: {}", self.message),
         )
         .with_kind(self.kind)
@@ -137,12 +179,30 @@ impl ToolError {
 
 impl<E: StdError + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        let message = error.to_string();
-        let made = match ours(&error) {
-            Some(ours) => ToolError::new(ours.kind(), message).for_model(ours.model_text()),
-            None => ToolError::internal(message),
-        };
-        made.with_source(error)
+        ToolError::from_error(error)
+    }
+}
+
+/// An error that a `#[tool]` function can return: a [`ToolError`], or anything that `?` could make one from.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    label = "the error type of this tool",
+    note = "return `Result<_, ToolError>`, or an error type that implements `std::error::Error + Send + Sync`"
+)]
+#[doc(hidden)]
+pub trait IntoToolError {
+    fn into_tool_error(self) -> ToolError;
+}
+
+impl IntoToolError for ToolError {
+    fn into_tool_error(self) -> ToolError {
+        self
+    }
+}
+
+impl<E: Into<BoxError>> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        ToolError::from_error(self)
     }
 }
 

@@ -1,21 +1,23 @@
-//! Where events go.
+//! Where the events of turns go.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
 use parking_lot::RwLock;
 
 use super::{Event, EventKind};
 use crate::panic::drop_quietly;
+use crate::store::ConversationId;
 
 type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Where events go. Clones share it.
+/// Hands the events of turns to observers. Clones share it.
 #[derive(Clone, Default)]
 pub struct EventBus {
     own: Arc<Observers>,
-    /// Those who see everything of several turns.
+    /// The observers of all turns of a runner.
     above: Option<Arc<Observers>>,
 }
 
@@ -27,7 +29,7 @@ struct Observers {
 }
 
 impl EventBus {
-    /// A bus whose observers see what is told on this one too, and not the other way round.
+    /// A bus for one turn: its events reach the observers of this bus as well, but not the reverse.
     pub(crate) fn below(&self) -> Self {
         EventBus {
             own: Arc::default(),
@@ -35,12 +37,12 @@ impl EventBus {
         }
     }
 
-    /// Lets go of its own observers: nothing more is told.
+    /// Drops its own observers.
     pub(crate) fn end(&self) {
         self.own.change(Vec::clear);
     }
 
-    /// Tells `observer` everything from now on, until the guard is dropped.
+    /// Calls `observer` with every event from now on, until the guard is dropped.
     pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Observer {
         let key = self.own.next.fetch_add(1, Ordering::Relaxed);
         self.own.change(|list| list.push((key, Arc::new(observer))));
@@ -55,13 +57,20 @@ impl EventBus {
         all.any(|observers| observers.count.load(Ordering::Acquire) > 0)
     }
 
-    /// Tells an event; it is made only if somebody listens.
-    pub(crate) fn tell(&self, turn_id: &Arc<str>, kind: impl FnOnce() -> EventKind) {
+    /// Hands an event to the observers. It is made only if there are any.
+    pub(crate) fn tell(
+        &self,
+        turn_id: &Arc<str>,
+        conversation_id: &ConversationId,
+        kind: impl FnOnce() -> EventKind,
+    ) {
         if !self.is_observed() {
             return;
         }
         let event = Event {
+            time: SystemTime::now(),
             turn_id: Arc::clone(turn_id),
+            conversation_id: conversation_id.shared(),
             kind: kind(),
         };
         for observers in self.above.iter().chain([&self.own]) {

@@ -1,4 +1,6 @@
-//! What happens, told to whoever wants to know. Observers see; they cannot change or break anything.
+//! Events: the stream of a turn ([`TurnEvent`]), and what observers see of all turns ([`Event`]).
+//!
+//! Neither readers nor observers can slow down, change or break a turn.
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Event};
@@ -7,7 +9,7 @@
 //! let ctx = DispatchContext::standalone();
 //! let names = Arc::new(Mutex::new(Vec::new()));
 //! let seen = names.clone();
-//! let observer = ctx.events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
+//! let observer = ctx.turn().events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
 //! // … run tools …
 //! drop(observer);
 //! assert!(names.lock().unwrap().is_empty());
@@ -15,32 +17,49 @@
 
 mod bus;
 mod level;
+mod log_entry;
+mod runner_events;
 mod stream;
+mod time;
+mod turn_event;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 pub use bus::{EventBus, Observer};
 pub use level::Level;
-pub use stream::{Delta, TurnEvent};
+pub use log_entry::LogEntry;
+pub use runner_events::{Lagged, RunnerEvents};
+pub use stream::TurnStream;
+pub use turn_event::{Delta, TurnEvent, TurnEventKind};
 
-pub(crate) use stream::{send, send_now};
+pub(crate) use stream::{EventHub, TextKind, TextRef};
 
 use crate::effects::Effects;
+use crate::record::{GateKind, TurnState};
 use crate::schema::{Fault, Repair};
-use crate::usage::Usage;
+use crate::usage::{ModelUsage, Usage};
+use time::{as_millis, rfc3339};
 
-/// Something that happened in a turn.
+/// Something that happened in a turn, as observers see it.
+///
+/// Serialised, it is an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Event {
+    /// When it happened.
+    #[serde(serialize_with = "rfc3339")]
+    pub time: SystemTime,
     /// The turn.
     pub turn_id: Arc<str>,
+    /// The conversation of the turn. A generated id if the input named none.
+    pub conversation_id: Arc<str>,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
@@ -66,17 +85,15 @@ pub enum EventKind {
     /// A turn begins.
     #[non_exhaustive]
     TurnStart {
-        /// The conversation that it belongs to.
-        conversation: Arc<str>,
-        /// Whether it was there before, and is taken up again.
+        /// Whether the turn existed before and is resumed.
         resumed: bool,
     },
-    /// A turn ended, in whatever way.
+    /// A turn ended.
     #[non_exhaustive]
     TurnEnd {
-        /// How: `answered`, `refused`, `aborted`, `failed` or `limit`.
-        ended: &'static str,
-        /// Why, as a stable code, where it went wrong.
+        /// How it ended.
+        status: TurnState,
+        /// The code of the error if there is no answer.
         code: Option<&'static str>,
         /// How long it took.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
@@ -112,8 +129,9 @@ pub enum EventKind {
     GateOpened {
         /// Which gate: what an answer names.
         id: Arc<str>,
-        /// What sort of question.
-        name: Arc<str>,
+        /// What it asks for.
+        #[serde(rename = "name")]
+        kind: GateKind,
         /// Which call waits, where one does.
         tool_call: Option<Arc<str>>,
         /// What is asked.
@@ -128,20 +146,32 @@ pub enum EventKind {
         /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
     },
-    /// Somebody in the turn has something to say to operators.
+    /// An answer of the model was rejected, because it does not match its type or because middleware rejected it.
+    #[non_exhaustive]
+    AnswerRejected {
+        /// The message that was the answer, if there was one.
+        id: Option<Arc<str>>,
+        /// The reason, as the model reads it.
+        reason: String,
+        /// How often the model may try again.
+        retries_left: u32,
+    },
+    /// A log entry for operators: see [`LogEntry`].
     #[non_exhaustive]
     Log {
-        /// How much it matters.
+        /// How important it is.
         level: Level,
-        /// In their words.
+        /// What sort of entry it is, for filters.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kind: Option<Cow<'static, str>>,
+        /// The text.
         message: String,
+        /// Data for programs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        payload: Option<Value>,
     },
-    /// The model was used.
-    #[non_exhaustive]
-    Usage {
-        /// How much of it, this time.
-        usage: Usage,
-    },
+    /// A response of the model is complete, with its tokens, finish reason and durations. One for each response.
+    Usage(Arc<ModelUsage>),
     /// Something went wrong.
     #[non_exhaustive]
     Error {
@@ -234,10 +264,6 @@ pub enum EventKind {
     },
 }
 
-fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(duration.as_secs_f64() * 1000.0)
-}
-
 impl EventKind {
     /// The name under which it is serialised.
     #[must_use]
@@ -251,8 +277,9 @@ impl EventKind {
             EventKind::IterationEnd { .. } => "iterationEnd",
             EventKind::GateOpened { .. } => "turnGateOpen",
             EventKind::GateClosed { .. } => "turnGateClosed",
+            EventKind::AnswerRejected { .. } => "answerRejected",
             EventKind::Log { .. } => "log",
-            EventKind::Usage { .. } => "usage",
+            EventKind::Usage(_) => "usage",
             EventKind::Error { .. } => "error",
             EventKind::ToolCallRefused { .. } => "toolCallRefused",
             EventKind::ToolExecutionStart { .. } => "toolExecutionStart",
@@ -280,7 +307,7 @@ impl fmt::Debug for EventKind {
             EventKind::IterationStart { iteration } | EventKind::IterationEnd { iteration } => {
                 debug.field("iteration", iteration)
             }
-            EventKind::TurnEnd { ended, .. } => debug.field("ended", ended),
+            EventKind::TurnEnd { status, .. } => debug.field("status", status),
             EventKind::GateOpened { id, .. } | EventKind::GateClosed { id, .. } => {
                 debug.field("id", id)
             }

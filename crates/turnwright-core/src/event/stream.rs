@@ -1,206 +1,319 @@
-//! What a turn says as it goes.
+//! The stream of a turn: its readers, and what a reader that attaches later gets first.
+//!
+//! Readers never slow a turn down. Each has its own queue. A reader that lags gets deltas merged into longer ones, so a queue
+//! holds no more than the turn itself has produced, and nothing is lost.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::Arc;
-
-use serde::ser::Error as _;
-use serde::{Serialize, Serializer};
-use serde_json::Value;
-use tokio::sync::mpsc;
-
-use crate::cancel::Cancellation;
-use crate::deadline::{TimeLimit, within};
-use crate::gate::OpenGate;
-use crate::record::{Message, Record, Thought, ToolCall};
-use crate::schema::Repair;
-
-/// What a turn says as it goes: pieces, each with its offset, and the records that they become.
-///
-/// Serialised, it is an object whose `event` is its name. A record is in it as [`Record::to_value`] writes it, but of a result
-/// behind a handle only the kind, the length and the spool id are shown: it may have any size.
-#[derive(Clone, Serialize)]
-#[serde(
-    tag = "event",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
-#[non_exhaustive]
-pub enum TurnEvent {
-    /// A piece of what the model says.
-    MessageDelta(Delta),
-    /// A message of the model was stored, by whatever part of the program. One that is stored again comes again.
-    #[serde(serialize_with = "record")]
-    Message(Arc<Message>),
-    /// A piece of what the model thinks.
-    ThoughtDelta(Delta),
-    /// A thought was stored.
-    #[serde(serialize_with = "record")]
-    Thought(Arc<Thought>),
-    /// A piece of the arguments of a call that the model proposes.
-    ToolCallDelta {
-        /// The tool's name, as far as it is known.
-        tool: Arc<str>,
-        /// The piece. Its id is the provider's, or its place among the calls of the response.
-        #[serde(flatten)]
-        delta: Delta,
-    },
-    /// A call is about to run.
-    #[non_exhaustive]
-    ToolCallStarted {
-        /// Which call.
-        id: Arc<str>,
-        /// The tool's name.
-        tool: Arc<str>,
-        /// The checked arguments.
-        args: Arc<Value>,
-        /// What checking changed to make them so.
-        repairs: Arc<[Repair]>,
-    },
-    /// A call says how far it is. Missed by a reader that is slow.
-    #[non_exhaustive]
-    ToolCallProgress {
-        /// Which call.
-        id: Arc<str>,
-        /// In its words.
-        message: String,
-    },
-    /// A gate was opened, and the turn waits: answer by the turn's [`Gates`](crate::gate::Gates).
-    #[serde(rename = "turnGateOpen")]
-    GateOpened(Arc<OpenGate>),
-    /// A gate was closed. A slow reader may miss it.
-    #[serde(rename = "turnGateClosed")]
-    #[non_exhaustive]
-    GateClosed {
-        /// Which gate.
-        id: Arc<str>,
-        /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
-        how: &'static str,
-    },
-    /// A settled call was stored: by the call path, or by hand with
-    /// [`store_tool_call`](crate::TurnContext::store_tool_call). Calls that run together come in the order in which they end;
-    /// their records are in the proposed order.
-    #[serde(serialize_with = "record")]
-    ToolCall(Arc<ToolCall>),
-    /// A call of a response that was cut off is stored. It was not executed and never will be: its record has no result,
-    /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
-    #[serde(serialize_with = "record")]
-    ToolCallIncomplete(Arc<ToolCall>),
-    /// The pieces under this id so far are void: what follows starts from the beginning.
-    Discarded {
-        /// The id of the pieces.
-        id: Arc<str>,
-    },
-}
-
-/// A piece of a text.
-#[derive(Clone, Serialize)]
-#[non_exhaustive]
-pub struct Delta {
-    /// What the pieces of one text have in common: the id of the record that they become.
-    pub id: Arc<str>,
-    /// How many bytes came before it.
-    pub offset: usize,
-    /// The piece.
-    pub text: String,
-}
-
-impl Delta {
-    /// A piece of a text.
-    pub fn new(id: Arc<str>, offset: usize, text: impl Into<String>) -> Self {
-        Delta {
-            id,
-            offset,
-            text: text.into(),
-        }
-    }
-}
-
-impl TurnEvent {
-    /// The event of a record that was stored, if its kind has one: messages of the model, thoughts, and calls that are
-    /// settled or were cut off.
-    pub(crate) fn of_record(record: &Record) -> Option<Self> {
-        match record {
-            Record::Message(message) if message.is_answer() => {
-                Some(TurnEvent::Message(Arc::clone(message)))
-            }
-            Record::Thought(thought) => Some(TurnEvent::Thought(Arc::clone(thought))),
-            Record::ToolCall(call) if call.is_open() => None,
-            Record::ToolCall(call) if call.is_complete() => {
-                Some(TurnEvent::ToolCall(Arc::clone(call)))
-            }
-            Record::ToolCall(call) => Some(TurnEvent::ToolCallIncomplete(Arc::clone(call))),
-            _ => None,
-        }
-    }
-
-    /// The name of the event.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            TurnEvent::MessageDelta(_) => "messageDelta",
-            TurnEvent::Message(_) => "message",
-            TurnEvent::ThoughtDelta(_) => "thoughtDelta",
-            TurnEvent::Thought(_) => "thought",
-            TurnEvent::ToolCallDelta { .. } => "toolCallDelta",
-            TurnEvent::ToolCallStarted { .. } => "toolCallStarted",
-            TurnEvent::ToolCallProgress { .. } => "toolCallProgress",
-            TurnEvent::GateOpened(_) => "turnGateOpen",
-            TurnEvent::GateClosed { .. } => "turnGateClosed",
-            TurnEvent::ToolCall(_) => "toolCall",
-            TurnEvent::ToolCallIncomplete(_) => "toolCallIncomplete",
-            TurnEvent::Discarded { .. } => "discarded",
-        }
-    }
-}
-
-fn record<S: Serializer>(of: &(impl Clone + Into<Record>), to: S) -> Result<S::Ok, S::Error> {
-    let record = of.clone().into().to_event_value();
-    HashMap::from([("record", record.map_err(S::Error::custom)?)]).serialize(to)
-}
-
-/// Hands an event over, and waits for the reader if there is no room; not past a cancellation, and not without a reader. Whether
-/// it was.
-pub(crate) async fn send(
-    stream: &mpsc::Sender<TurnEvent>,
-    cancellation: &Cancellation,
-    event: TurnEvent,
-) -> bool {
-    // Otherwise it is gone: the reader left, or the turn is over.
-    let sent = within(TimeLimit::none(), cancellation, stream.send(event)).await;
-    matches!(sent, Ok(Ok(())))
-}
-
-/// Hands an event over if there is room.
-pub(crate) fn send_now(stream: &mpsc::Sender<TurnEvent>, event: impl FnOnce() -> TurnEvent) {
-    if let Ok(room) = stream.try_reserve() {
-        room.send(event());
-    }
-}
-
-impl fmt::Debug for TurnEvent {
-    /// What is said may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = match self {
-            TurnEvent::MessageDelta(delta)
-            | TurnEvent::ThoughtDelta(delta)
-            | TurnEvent::ToolCallDelta { delta, .. } => &*delta.id,
-            TurnEvent::ToolCallStarted { id, .. }
-            | TurnEvent::ToolCallProgress { id, .. }
-            | TurnEvent::GateClosed { id, .. }
-            | TurnEvent::Discarded { id } => id,
-            TurnEvent::GateOpened(gate) => &gate.id,
-            TurnEvent::Message(message) => message.id(),
-            TurnEvent::Thought(thought) => thought.id(),
-            TurnEvent::ToolCall(call) | TurnEvent::ToolCallIncomplete(call) => call.id(),
-        };
-        f.debug_struct(self.name())
-            .field("id", &id)
-            .finish_non_exhaustive()
-    }
-}
-
-debug_fields!(Delta { id, offset });
+mod open_text;
+mod queue;
 
 #[cfg(test)]
 mod tests;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::Stream;
+use parking_lot::Mutex;
+
+use super::{TurnEvent, TurnEventKind};
+use open_text::OpenText;
+use queue::{Queue, Wakers};
+
+pub(crate) use open_text::TextKind;
+
+/// The event stream of one turn, on the side of the turn.
+pub(crate) struct EventHub {
+    /// How many events a reader may be behind before deltas are merged.
+    capacity: usize,
+    /// Whether a reader can attach later: then events are kept for it.
+    keeps: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    readers: Vec<Queue>,
+    next_reader: u64,
+    /// What a reader that attaches gets first: everything but deltas, progress and what was discarded.
+    log: Vec<TurnEvent>,
+    /// The texts that are being written.
+    texts: Vec<Option<OpenText>>,
+    ended: bool,
+}
+
+impl EventHub {
+    pub(crate) fn new(capacity: usize, keeps: bool) -> Arc<Self> {
+        Arc::new(EventHub {
+            capacity,
+            keeps,
+            state: Mutex::default(),
+        })
+    }
+
+    /// A new reader. With `replay` it gets what happened so far first.
+    pub(crate) fn subscribe(self: &Arc<Self>, replay: bool) -> TurnStream {
+        let mut state = self.state.lock();
+        let key = state.next_reader;
+        state.next_reader += 1;
+        let mut queue = Queue::new(key, replay);
+        if replay {
+            queue.fill(state.log.iter().cloned());
+            // A text that was open when the turn ended comes to nothing.
+            let open = state.texts.iter().flatten().filter(|_| !state.ended);
+            queue.fill(open.filter_map(OpenText::so_far).map(TurnEvent::now));
+        }
+        state.readers.push(queue);
+        TurnStream {
+            hub: Arc::clone(self),
+            key,
+        }
+    }
+
+    /// Whether an event has, or may later have, a reader.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.keeps || !self.state.lock().readers.is_empty()
+    }
+
+    /// Emits an event, which is made only if it is heard.
+    pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
+        let mut state = self.state.lock();
+        if state.ended || (!self.keeps && state.readers.is_empty()) {
+            return;
+        }
+        let event = TurnEvent::now(kind());
+        let wakers = self.add(&mut state, event);
+        drop(state);
+        wakers.wake();
+    }
+
+    /// Emits an event of the past, with its own time: for readers that asked for a replay, now and later.
+    pub(crate) fn replay(&self, event: TurnEvent) {
+        self.add_past(event, false);
+    }
+
+    /// Ends the stream with an event of the past.
+    pub(crate) fn end_at(&self, last: TurnEvent) {
+        self.add_past(last, true);
+    }
+
+    fn add_past(&self, event: TurnEvent, ends: bool) {
+        let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
+        let mut wakers = Wakers::default();
+        for reader in state.readers.iter_mut().filter(|reader| reader.replays) {
+            reader.fill(std::iter::once(event.clone()));
+            wakers.add(reader.take_waker());
+        }
+        if self.keeps {
+            state.log.push(event);
+        }
+        state.ended = ends;
+        drop(state);
+        wakers.wake();
+    }
+
+    /// Whether anything reads the stream now.
+    pub(crate) fn has_readers(&self) -> bool {
+        !self.state.lock().readers.is_empty()
+    }
+
+    /// Ends the stream. `last` is its last event, unless it has ended before.
+    pub(crate) fn end(&self, last: impl FnOnce() -> TurnEventKind) {
+        let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
+        let wakers = match self.keeps || !state.readers.is_empty() {
+            true => self.add(&mut state, TurnEvent::now(last())),
+            false => Wakers::default(),
+        };
+        state.ended = true;
+        drop(state);
+        wakers.wake();
+    }
+
+    fn add(&self, state: &mut State, event: TurnEvent) -> Wakers {
+        if self.keeps && is_logged(&event.kind) {
+            state.log.push(event.clone());
+        }
+        if let Some(id) = settled(&event.kind) {
+            state.close(id);
+        }
+        queue::send(&mut state.readers, event, self.capacity).0
+    }
+
+    /// Begins a text under an id.
+    pub(crate) fn open_text(&self, kind: TextKind, id: Arc<str>) -> TextRef {
+        let keeps = self.keeps || !matches!(kind, TextKind::ToolCall { .. });
+        let text = OpenText::new(kind, Arc::clone(&id), keeps);
+        let mut state = self.state.lock();
+        state.texts.push(Some(text));
+        let slot = state.texts.len() - 1;
+        TextRef { slot, id }
+    }
+
+    /// Adds a piece to a text. Returns whether a reader lags that should be given a chance to catch up.
+    pub(crate) fn push_text(&self, text: &TextRef, piece: &str) -> bool {
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let Some(text) = text.find(&mut state.texts) else {
+            return false;
+        };
+        let offset = text.push(piece);
+        if state.ended || state.readers.is_empty() {
+            return false;
+        }
+        let event = TurnEvent::now(text.delta(offset, piece));
+        let (wakers, lags) = queue::send(&mut state.readers, event, self.capacity);
+        drop(guard);
+        wakers.wake();
+        lags
+    }
+
+    /// Adds to the name of the tool that a call is for.
+    pub(crate) fn name_tool(&self, text: &TextRef, name: &str) {
+        if let Some(text) = text.find(&mut self.state.lock().texts) {
+            text.name_tool(name);
+        }
+    }
+
+    /// Voids what was written so far, and tells readers if that was anything.
+    pub(crate) fn discard_text(&self, text: &TextRef) {
+        let mut state = self.state.lock();
+        let Some(id) = text.find(&mut state.texts).and_then(OpenText::discard) else {
+            return;
+        };
+        let wakers = match state.ended || state.readers.is_empty() {
+            true => Wakers::default(),
+            false => self.add(&mut state, TurnEvent::now(TurnEventKind::Discarded { id })),
+        };
+        drop(state);
+        wakers.wake();
+    }
+
+    /// Calls `read` with what was written so far.
+    pub(crate) fn with_text<T>(&self, text: &TextRef, read: impl FnOnce(&str) -> T) -> T {
+        let mut state = self.state.lock();
+        let text = text.find(&mut state.texts);
+        read(text.map_or("", |text| text.text()))
+    }
+
+    /// Ends a text. Returns all of it.
+    pub(crate) fn close_text(&self, text: &TextRef) -> String {
+        let mut state = self.state.lock();
+        let found = text.find(&mut state.texts).is_some();
+        let closed = match found {
+            true => state.texts.get_mut(text.slot).and_then(Option::take),
+            false => None,
+        };
+        state.trim();
+        drop(state);
+        closed.map(OpenText::into_text).unwrap_or_default()
+    }
+}
+
+/// A text that is being written, for its writer.
+#[derive(Debug)]
+pub(crate) struct TextRef {
+    slot: usize,
+    pub(crate) id: Arc<str>,
+}
+
+impl TextRef {
+    /// The slot may belong to another text once this one is closed.
+    fn find<'t>(&self, texts: &'t mut [Option<OpenText>]) -> Option<&'t mut OpenText> {
+        let text = texts.get_mut(self.slot)?.as_mut();
+        text.filter(|text| text.is(&self.id))
+    }
+}
+
+impl State {
+    /// Forgets the text of a call that is recorded.
+    fn close(&mut self, id: &str) {
+        let of_id = |text: &&mut Option<OpenText>| text.as_ref().is_some_and(|text| text.is(id));
+        if let Some(text) = self.texts.iter_mut().find(of_id) {
+            *text = None;
+            self.trim();
+        }
+    }
+
+    /// The texts that are still written keep their slots.
+    fn trim(&mut self) {
+        while let Some(None) = self.texts.last() {
+            self.texts.pop();
+        }
+    }
+}
+
+/// Whether a reader that attaches later gets it.
+fn is_logged(kind: &TurnEventKind) -> bool {
+    !matches!(
+        kind,
+        TurnEventKind::MessageDelta(_)
+            | TurnEventKind::ThoughtDelta(_)
+            | TurnEventKind::ToolCallDelta { .. }
+            | TurnEventKind::ToolCallProgress { .. }
+            | TurnEventKind::Discarded { .. }
+    )
+}
+
+/// The id of the text that an event completes.
+fn settled(kind: &TurnEventKind) -> Option<&str> {
+    match kind {
+        TurnEventKind::ToolCallStarted { id, .. } => Some(id),
+        TurnEventKind::ToolCall(call) | TurnEventKind::ToolCallIncomplete(call) => Some(call.id()),
+        _ => None,
+    }
+}
+
+/// A stream of the events of a turn.
+///
+/// Reading is optional. The turn does not wait for its readers, and dropping the stream does not cancel it. A reader that is
+/// more than [`stream_capacity`](crate::runner::TurnRunnerBuilder::stream_capacity) events behind gets several deltas of a
+/// text as one; no text and no other event is lost. [`Ended`](TurnEventKind::Ended) is the last event, and then the stream
+/// ends.
+#[must_use = "a stream does nothing until it is read"]
+pub struct TurnStream {
+    hub: Arc<EventHub>,
+    key: u64,
+}
+
+impl TurnStream {
+    /// Returns the next event of the turn, or `None` once it has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, no event is lost.
+    pub async fn next(&mut self) -> Option<TurnEvent> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+}
+
+impl Stream for TurnStream {
+    type Item = TurnEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
+        let mut state = self.hub.state.lock();
+        let ended = state.ended;
+        let own = state.readers.iter_mut().find(|queue| queue.key == self.key);
+        match own {
+            Some(queue) => queue.poll_next(cx, ended),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl Drop for TurnStream {
+    fn drop(&mut self) {
+        let mut state = self.hub.state.lock();
+        let own = state.readers.iter().position(|queue| queue.key == self.key);
+        let own = own.map(|index| state.readers.swap_remove(index));
+        drop(state);
+        // After the lock: dropping a record or a waker may run foreign code.
+        drop(own);
+    }
+}
+
+debug_fields!(TurnStream { key });

@@ -1,18 +1,20 @@
-//! The answer to a request for approval.
+//! The decision of an approver.
 
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-/// An answer.
+use crate::record::GateAnswer;
+
+/// What an [`Approver`](crate::Approver) decides.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
-    /// Yes, with these arguments.
+    /// The call may run with these arguments.
     Granted,
-    /// Yes, with other arguments, which are checked in full first.
+    /// The call may run with other arguments, which are checked in full first.
     Edited(Value),
-    /// No.
+    /// The call may not run.
     Denied {
         /// Why, for the model.
         reason: String,
@@ -20,7 +22,7 @@ pub enum Approval {
 }
 
 impl Approval {
-    /// Yes, with other arguments.
+    /// Approves the call with other arguments.
     pub fn edited(args: impl Into<Value>) -> Self {
         Approval::Edited(args.into())
     }
@@ -31,17 +33,14 @@ impl Approval {
             reason: reason.into(),
         }
     }
+}
 
-    /// As an answer at the gate.
-    pub(crate) fn into_answer(self) -> Value {
-        match self {
-            Approval::Granted => json!({ "decision": "approve" }),
-            // Moved, since `json!` copies by recursion, and nothing has looked at these arguments yet.
-            Approval::Edited(args) => Value::Object(Map::from_iter([
-                ("decision".to_owned(), "edit".into()),
-                ("args".to_owned(), args),
-            ])),
-            Approval::Denied { reason } => json!({ "decision": "deny", "reason": reason }),
+impl From<Approval> for GateAnswer {
+    fn from(approval: Approval) -> Self {
+        match approval {
+            Approval::Granted => GateAnswer::approve(),
+            Approval::Edited(args) => GateAnswer::edit(args),
+            Approval::Denied { reason } => GateAnswer::deny(reason),
         }
     }
 }

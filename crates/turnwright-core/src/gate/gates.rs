@@ -1,17 +1,16 @@
-//! How somebody outside of a turn answers.
+//! The handle by which the gates of a running turn are answered.
 
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::table::{Settling, TurnGates, Waiting};
+use super::table::{TurnGates, Waiting};
 use crate::error::Error;
-use crate::gate::Approval;
-use crate::schema::Schema;
+use crate::record::{GateAnswer, GateKind, GateRecord};
 
-/// The gates of a turn, for whoever answers. While one of these is held, somebody could answer.
+/// A handle to the gates of a running turn. While one of these is held, the turn counts on an answer.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnRunner};
@@ -21,7 +20,7 @@ use crate::schema::Schema;
 /// let mut gates = turn.gates();
 /// tokio::spawn(async move {
 ///     while let Some(gate) = gates.next().await {
-///         println!("{}: {}", gate.name, gate.question);
+///         println!("{}: {}", gate.kind, gate.question);
 ///         // Now, or whenever a person has decided:
 ///         let _ = gates.approve(&gate.id);
 ///     }
@@ -40,31 +39,39 @@ pub struct Gates {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenGate {
-    /// Which gate: what an answer names.
+    /// The gate's id, unique in the conversation: what an answer names.
     pub id: Arc<str>,
-    /// What sort of question.
-    pub name: Arc<str>,
-    /// Which call waits, where one does.
+    /// What it asks for.
+    #[serde(rename = "name")]
+    pub kind: GateKind,
+    /// The call that waits, if one does.
     pub tool_call: Option<Arc<str>>,
-    /// What is asked.
+    /// The question.
     pub question: Arc<Value>,
-    /// What an answer must be, where that was said.
-    #[serde(serialize_with = "document")]
-    pub schema: Option<Schema>,
-}
-
-fn document<S: Serializer>(schema: &Option<Schema>, to: S) -> Result<S::Ok, S::Error> {
-    schema.as_ref().map(Schema::document).serialize(to)
+    /// The JSON Schema that an answer must match, if the gate has one.
+    pub schema: Option<Arc<Value>>,
 }
 
 impl OpenGate {
     pub(crate) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
         OpenGate {
             id: Arc::clone(id),
-            name: Arc::clone(&waiting.gate.name),
+            kind: waiting.gate.kind.clone(),
             tool_call: waiting.tool_call.clone(),
             question: Arc::clone(&waiting.gate.question),
-            schema: waiting.gate.schema.clone(),
+            schema: waiting.gate.document.clone(),
+        }
+    }
+}
+
+impl From<&GateRecord> for OpenGate {
+    fn from(gate: &GateRecord) -> Self {
+        OpenGate {
+            id: Arc::clone(&gate.id),
+            kind: gate.kind.clone(),
+            tool_call: gate.tool_call.clone(),
+            question: Arc::clone(&gate.question),
+            schema: gate.schema.clone(),
         }
     }
 }
@@ -111,48 +118,29 @@ impl Gates {
         }
     }
 
-    /// Answers. The first answer that the gate takes counts; `false` if it is not open, or no longer.
+    /// Answers at a gate. Returns `false` if the gate is not open, or no longer: the first answer that a gate takes counts.
     ///
     /// # Errors
-    /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: it stays open.
-    pub fn resolve(&self, id: &str, answer: impl Into<Value>) -> Result<bool, Error> {
-        self.turn
-            .table()
-            .settle(id, Settling::Resolved(answer.into()))
+    /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: a decision at a gate that is not an approval, a
+    /// value that does not match the gate's schema, or edited arguments that the tool refuses. The gate stays open.
+    pub fn answer(&self, id: &str, answer: impl Into<GateAnswer>) -> Result<bool, Error> {
+        self.turn.table().answer(id, answer.into())
     }
 
-    /// Rejects the request. `false` if the gate is not open, or no longer.
-    pub fn reject(&self, id: &str, reason: impl Into<String>) -> bool {
-        let settled = self
-            .turn
-            .table()
-            .settle(id, Settling::Rejected(reason.into()));
-        settled.unwrap_or(false)
-    }
-
-    /// Approves a call that waits at this gate, with the arguments that it asked for.
+    /// Approves the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::approve`].
     ///
     /// # Errors
-    /// As [`Gates::resolve`]: the gate is none of an approval.
+    /// As [`Gates::answer`].
     pub fn approve(&self, id: &str) -> Result<bool, Error> {
-        self.resolve(id, Approval::Granted.into_answer())
+        self.answer(id, GateAnswer::approve())
     }
 
-    /// Denies a call that waits at this gate. The model reads the reason.
+    /// Denies the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::deny`].
     ///
     /// # Errors
-    /// As [`Gates::approve`].
+    /// As [`Gates::answer`].
     pub fn deny(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
-        let reason = reason.into();
-        self.resolve(id, Approval::Denied { reason }.into_answer())
-    }
-
-    /// Approves a call that waits at this gate, with other arguments, which are checked in full.
-    ///
-    /// # Errors
-    /// As [`Gates::approve`].
-    pub fn approve_edited(&self, id: &str, args: impl Into<Value>) -> Result<bool, Error> {
-        self.resolve(id, Approval::Edited(args.into()).into_answer())
+        self.answer(id, GateAnswer::deny(reason))
     }
 }
 
@@ -172,4 +160,4 @@ impl Drop for Gates {
 
 debug_fields!(Gates { given });
 
-debug_fields!(OpenGate { id, name });
+debug_fields!(OpenGate { id, kind });

@@ -1,6 +1,6 @@
-//! Gates: where a turn waits for somebody outside of it.
+//! Gates: points where a turn waits for an external answer.
 //!
-//! Middleware and handlers wait with `ctx.wait_for(gate)`; whoever is asked answers by the [`Gates`] of the turn. Approvals
+//! Middleware and handlers wait with `ctx.wait_for(gate)`. A [`GateAnswer`] is given through the [`Gates`] of the turn. Approvals
 //! are gates too: see [`crate::tool::approval`].
 //!
 //! ```
@@ -11,45 +11,55 @@
 //!     .question("Where shall it go?")
 //!     .schema(object().field("street", string().required()))
 //!     .build()?;
-//! assert_eq!(gate.name(), "delivery_address");
+//! assert_eq!(gate.kind().as_str(), "delivery_address");
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod activity;
 mod approval_answer;
+mod check;
 mod gates;
+mod id;
 mod replay;
 mod table;
+mod turn_waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+pub use crate::record::{GateAnswer, GateKind};
+pub use activity::TurnActivity;
 pub use approval_answer::Approval;
 pub use gates::{Gates, OpenGate};
 
+pub use turn_waiting::TurnWaiting;
+
+pub(crate) use activity::{Counted, Wait, Waiter};
+pub(crate) use check::{admitted, check};
+pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
 pub(crate) use replay::RecordedGates;
-pub(crate) use table::{GateTable, Settling, TurnGates};
+pub(crate) use table::{GateTable, Settled, TurnGates};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};
 use crate::validate::Violations;
 
-/// The name of every gate at which an approval is waited for.
-pub(crate) const APPROVAL: &str = "approval";
-
 /// A question to somebody outside of the turn, and what counts as an answer.
 #[derive(Clone)]
 pub struct TurnGate {
-    pub(crate) name: Arc<str>,
+    pub(crate) kind: GateKind,
     pub(crate) question: Arc<Value>,
     pub(crate) schema: Option<Schema>,
+    /// The JSON of the schema.
+    pub(crate) document: Option<Arc<Value>>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
 /// What else an answer must be.
-type Accepts = dyn Fn(&Value) -> Result<(), Error> + Send + Sync;
+type Accepts = dyn Fn(&GateAnswer) -> Result<(), Error> + Send + Sync;
 
 /// Makes a [`TurnGate`].
 #[must_use = "a builder does nothing until `build` is called"]
@@ -60,17 +70,18 @@ pub struct TurnGateBuilder {
 }
 
 impl TurnGate {
-    /// Starts a gate of this name: what sort of question it is, for whoever answers.
+    /// Starts a gate of this kind. A name makes it a [`GateKind::Custom`] gate.
     #[expect(
         clippy::new_ret_no_self,
         reason = "nothing is made before it is checked"
     )]
-    pub fn new(name: impl Into<Arc<str>>) -> TurnGateBuilder {
+    pub fn new(kind: impl Into<GateKind>) -> TurnGateBuilder {
         TurnGateBuilder {
             gate: TurnGate {
-                name: name.into(),
+                kind: kind.into(),
                 question: Arc::new(Value::Null),
                 schema: None,
+                document: None,
                 timeout: None,
                 accepts: None,
             },
@@ -82,28 +93,16 @@ impl TurnGate {
     /// What else an answer must be, besides what its schema says.
     pub(crate) fn accepting(
         mut self,
-        accepts: impl Fn(&Value) -> Result<(), Error> + Send + Sync + 'static,
+        accepts: impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static,
     ) -> Self {
         self.accepts = Some(Arc::new(accepts));
         self
     }
 
-    /// Checks an answer like arguments.
-    pub(crate) fn check(&self, answer: Value) -> Result<Value, Error> {
-        let answer = match &self.schema {
-            Some(schema) => schema.check(answer)?.into_value(),
-            None => answer,
-        };
-        match &self.accepts {
-            Some(accepts) => accepts(&answer).map(|()| answer),
-            None => Ok(answer),
-        }
-    }
-
-    /// What sort of question it is.
+    /// What it asks for.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn kind(&self) -> &GateKind {
+        &self.kind
     }
 
     /// What is asked.
@@ -154,8 +153,9 @@ impl TurnGateBuilder {
     pub fn build(self) -> Result<TurnGate, Error> {
         let mut gate = self.gate;
         let mut wrong = Violations::default();
-        let named = !gate.name.trim().is_empty() && gate.name.len() <= 64;
-        wrong.check("name", named, "must have 1 to 64 characters");
+        let name = gate.kind.as_str();
+        let named = !name.trim().is_empty() && name.len() <= 64;
+        wrong.check("kind", named, "must have 1 to 64 characters");
         wrong.admit("question", self.question);
         match self.schema {
             Some(Ok(schema)) => {
@@ -165,6 +165,7 @@ impl TurnGateBuilder {
                     plain,
                     "has external checks, which a gate cannot ask",
                 );
+                gate.document = Some(Arc::new(schema.document().clone()));
                 gate.schema = Some(schema);
             }
             Some(Err(error)) => wrong.check("schema", false, &error.to_string()),
@@ -172,11 +173,11 @@ impl TurnGateBuilder {
         }
         let waits = gate.timeout.is_none_or(|limit| !limit.is_zero());
         wrong.check("timeout", waits, "is zero: nobody could answer");
-        wrong.finish(ErrorCode::InvalidTurnGate, "gate")?;
+        wrong.finish(ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE, "gate")?;
         Ok(gate)
     }
 }
 
-debug_fields!(TurnGate { name });
+debug_fields!(TurnGate { kind });
 
 debug_fields!(TurnGateBuilder { gate });

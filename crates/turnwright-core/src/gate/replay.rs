@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::id::Step;
 use crate::record::{GateRecord, GateState};
 
 /// By their ids.
@@ -13,10 +14,10 @@ pub(crate) struct RecordedGates(Mutex<HashMap<Arc<str>, Arc<GateRecord>>>);
 
 impl RecordedGates {
     pub(crate) fn recall(&self, gate: Arc<GateRecord>) {
-        self.0.lock().insert(Arc::clone(&gate.gate_id), gate);
+        self.0.lock().insert(Arc::clone(&gate.id), gate);
     }
 
-    /// The turn waits at a gate once more: what was there before is over.
+    /// The turn waits at a gate again: its earlier record no longer counts.
     pub(crate) fn waits_again(&self, gate_id: &str) {
         drop(self.0.lock().remove(gate_id));
     }
@@ -35,24 +36,11 @@ impl RecordedGates {
             .collect()
     }
 
-    /// How many gates of each name there were outside of calls, up to the one where the turn waited.
-    pub(crate) fn counts(&self) -> HashMap<Arc<str>, u64> {
-        let mut counts = HashMap::new();
-        for gate in self
-            .0
-            .lock()
-            .values()
-            .filter(|gate| gate.tool_call.is_none())
-        {
-            let number = gate.gate_id.strip_prefix(&*gate.name);
-            let number = number.and_then(|rest| rest.strip_prefix('-')?.parse::<u64>().ok());
-            let passed = match gate.state {
-                GateState::Open => number.map(|number| number.saturating_sub(1)),
-                _ => number,
-            };
-            let count: &mut u64 = counts.entry(Arc::clone(&gate.name)).or_default();
-            *count = (*count).max(passed.unwrap_or(0));
-        }
-        counts
+    /// The last iteration in which the turn came to a gate outside of a call.
+    pub(crate) fn last_iteration(&self) -> Option<u32> {
+        let gates = self.0.lock();
+        let steps = gates.values().filter_map(|gate| gate.step).map(Step);
+        let steps = steps.filter(|step| *step != Step::TURN_OUTPUT);
+        steps.max().map(Step::iteration)
     }
 }

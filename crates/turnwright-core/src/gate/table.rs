@@ -1,23 +1,24 @@
-//! The open gates of a turn.
+//! The open gates of a running turn.
 
-use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use indexmap::IndexMap;
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
+use super::activity::{Activity, TurnActivity};
+use super::check::admitted;
 use super::{OpenGate, TurnGate};
-use crate::error::{Error, ErrorCode};
-use crate::schema::admit;
+use crate::error::Error;
+use crate::record::{GateAnswer, GateRecord};
 
-/// How somebody settled a gate.
-pub(crate) enum Settling {
-    Resolved(Value),
-    Rejected(String),
+/// How a gate was answered.
+pub(crate) enum Settled {
+    /// In this process: the answer is not stored yet.
+    Live(GateAnswer),
+    /// In the store, by any process.
+    Recorded(GateAnswer),
 }
 
 /// A gate where a turn waits.
@@ -26,7 +27,9 @@ pub(crate) struct Waiting {
     pub(crate) tool_call: Option<Arc<str>>,
     /// Somebody inside was asked too: it stays open when nobody is left outside.
     asked_inside: bool,
-    settle: oneshot::Sender<Settling>,
+    /// Its record is in the store, where an answer can be recorded.
+    stored: bool,
+    settle: oneshot::Sender<Settled>,
 }
 
 #[derive(Default)]
@@ -34,6 +37,8 @@ pub(crate) struct GateTable {
     state: Mutex<State>,
     /// Those outside who can answer.
     answerers: AtomicUsize,
+    /// Answers may come by the store: no gate is closed because nobody outside is left.
+    keeps_open: AtomicBool,
     /// A gate was opened, or a turn ended.
     pub(crate) changed: Notify,
 }
@@ -43,14 +48,13 @@ struct State {
     /// In the order in which they were opened, each with its number.
     open: IndexMap<Arc<str>, (u64, Waiting)>,
     opened: u64,
-    /// How many gates of a name there were.
-    named: HashMap<Arc<str>, u64>,
 }
 
 /// The gates of one turn. A turn that runs under a call shares the table of the outer turn, and ends on its own.
 #[derive(Clone, Default)]
 pub(crate) struct TurnGates {
     table: Arc<GateTable>,
+    activity: Arc<Activity>,
     ended: Arc<AtomicBool>,
 }
 
@@ -59,12 +63,44 @@ impl TurnGates {
     pub(crate) fn below(&self) -> Self {
         TurnGates {
             table: Arc::clone(&self.table),
+            activity: Arc::default(),
             ended: Arc::default(),
         }
     }
 
     pub(crate) fn table(&self) -> &Arc<GateTable> {
         &self.table
+    }
+
+    /// The gates of a turn that has ended.
+    pub(crate) fn ended() -> Self {
+        let gates = TurnGates::default();
+        gates.end();
+        gates
+    }
+
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    /// Suspends the turn whenever it can only wait.
+    pub(crate) fn suspend_at_gates(&self) {
+        self.table.keep_open();
+        self.activity.suspend_at_gates();
+    }
+
+    /// Suspends the turn as soon as it can only wait.
+    pub(crate) fn suspend(&self) {
+        self.table.keep_open();
+        self.activity.request();
+    }
+
+    /// What the turn is doing.
+    pub(crate) fn status(&self) -> TurnActivity {
+        match self.has_ended() {
+            true => TurnActivity::Ended,
+            false => self.activity.status(),
+        }
     }
 
     /// The turn opens no more gates.
@@ -79,27 +115,6 @@ impl TurnGates {
 }
 
 impl GateTable {
-    /// An id for a gate of this name: unlike any in the turn, and the same whenever the same turn is played again.
-    pub(crate) fn next_id(&self, name: &Arc<str>, tool_call: Option<&str>) -> Arc<str> {
-        let key: Arc<str> = match tool_call {
-            Some(call) => format!("{name}-{call}").into(),
-            None => Arc::clone(name),
-        };
-        let mut state = self.state.lock();
-        let count = state.named.entry(Arc::clone(&key)).or_default();
-        *count += 1;
-        format!("{key}-{count}").into()
-    }
-
-    /// Goes on counting from these, where it is not further already.
-    pub(crate) fn count_on(&self, counts: HashMap<Arc<str>, u64>) {
-        let mut state = self.state.lock();
-        for (name, passed) in counts {
-            let count = state.named.entry(name).or_default();
-            *count = (*count).max(passed);
-        }
-    }
-
     /// Opens a gate. `None` if one of its id is open already.
     pub(crate) fn open(
         &self,
@@ -107,7 +122,8 @@ impl GateTable {
         gate: Arc<TurnGate>,
         tool_call: Option<Arc<str>>,
         asked_inside: bool,
-    ) -> Option<oneshot::Receiver<Settling>> {
+        stored: bool,
+    ) -> Option<oneshot::Receiver<Settled>> {
         let (settle, settled) = oneshot::channel();
         let mut state = self.state.lock();
         if state.open.contains_key(id) {
@@ -117,6 +133,7 @@ impl GateTable {
             gate,
             tool_call,
             asked_inside,
+            stored,
             settle,
         };
         state.opened += 1;
@@ -124,35 +141,60 @@ impl GateTable {
         state.open.insert(Arc::clone(id), (number, waiting));
         drop(state);
         self.changed.notify_waiters();
-        if !self.can_be_answered() {
+        if !self.can_be_answered(false) {
             // The last one may have gone just before.
             self.close_unanswerable();
         }
         Some(settled)
     }
 
-    /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
-    pub(crate) fn settle(&self, id: &str, mut settling: Settling) -> Result<bool, Error> {
-        let not_taken = |why: &dyn fmt::Display| {
-            let message = format!("the gate does not take this answer: {why}");
-            Error::new(ErrorCode::InvalidGateResolution, message)
-        };
+    /// Answers at a gate: once, and only with an answer that it takes. `false` if it is not open.
+    pub(crate) fn answer(&self, id: &str, answer: GateAnswer) -> Result<bool, Error> {
         // First of all, so that a value of any depth is dropped safely whatever becomes of it.
-        if let Settling::Resolved(answer) = &mut settling {
-            let admitted = admit(answer.take());
-            *answer = admitted.map_err(|why| not_taken(&format_args!("it {why}")))?;
-        }
+        let answer = admitted(answer)?;
         let gate = match self.state.lock().open.get(id) {
             Some((_, waiting)) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
-        if let Settling::Resolved(answer) = &mut settling {
-            let checked = gate.check(answer.take());
-            *answer = checked.map_err(|error| not_taken(&error.message()).with_source(error))?;
-        }
-        // Somebody else may have been quicker: then this one is ignored.
+        let answer = gate.check(answer)?;
+        // Another answer may have been quicker: then this one is ignored.
         let taken = self.state.lock().open.shift_remove(id);
-        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(settling).is_ok()))
+        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(Settled::Live(answer)).is_ok()))
+    }
+
+    /// Takes an answer that the store has.
+    pub(crate) fn answer_recorded(&self, record: &GateRecord) -> Result<(), Error> {
+        let gate = self
+            .state
+            .lock()
+            .open
+            .get(&record.id)
+            .map(|(_, open)| Arc::clone(&open.gate));
+        if let (Some(gate), Some(answer)) = (gate, record.answer()) {
+            let answer = gate.check(answer.clone())?;
+            if let Some((_, waiting)) = self.state.lock().open.shift_remove(&record.id) {
+                drop(waiting.settle.send(Settled::Recorded(answer)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes these gates out of the table, if all of them are open.
+    pub(crate) fn take_all<'g>(
+        &self,
+        ids: impl Iterator<Item = &'g Arc<str>> + Clone,
+    ) -> Option<Vec<Waiting>> {
+        let mut state = self.state.lock();
+        if !ids.clone().all(|id| state.open.contains_key(id)) {
+            return None;
+        }
+        let taken = ids.filter_map(|id| state.open.shift_remove(id));
+        Some(taken.map(|(_, waiting)| waiting).collect())
+    }
+
+    /// From now on gates stay open when nobody outside is left.
+    fn keep_open(&self) {
+        self.keeps_open.store(true, Ordering::Release);
     }
 
     /// Forgets a gate where nobody waits any more.
@@ -169,8 +211,10 @@ impl GateTable {
             .collect()
     }
 
-    pub(crate) fn can_be_answered(&self) -> bool {
+    /// Whether an answer may come at a gate: by a holder of the gates, or by the store.
+    pub(crate) fn can_be_answered(&self, stored: bool) -> bool {
         self.answerers.load(Ordering::Acquire) > 0
+            || (stored && self.keeps_open.load(Ordering::Acquire))
     }
 
     pub(crate) fn add_answerer(&self) {
@@ -186,7 +230,10 @@ impl GateTable {
 
     /// Closes the gates at which nobody can answer any more.
     fn close_unanswerable(&self) {
+        let keeps_open = self.keeps_open.load(Ordering::Acquire);
         let mut state = self.state.lock();
-        state.open.retain(|_, (_, waiting)| waiting.asked_inside);
+        state
+            .open
+            .retain(|_, (_, waiting)| waiting.asked_inside || (waiting.stored && keeps_open));
     }
 }

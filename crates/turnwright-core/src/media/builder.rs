@@ -16,31 +16,49 @@ pub struct MediaBuilder {
     reader: Box<dyn FnOnce(MediaDescriptor) -> Result<Media, Error> + Send>,
 }
 
-/// One table makes the factories, so that each says its tier in one place.
-macro_rules! factories {
-    ($($(#[$doc:meta])* $name:ident => $tier:ident;)+) => {$(
-        $(#[$doc])*
-        pub fn $name(
-            kind: MediaKind,
-            mime_type: impl Into<String>,
-            filename: impl Into<String>,
-            reader: impl MediaReader + 'static,
-        ) -> MediaBuilder {
-            Media::labelled(kind, TrustTier::$tier, kind.hazard(), mime_type, filename, reader)
-        }
-    )+};
-}
-
 impl Media {
-    factories! {
-        /// What a user attached: third-party-private, since a user passes on what others wrote.
-        user_attachment => ThirdPartyPrivate;
-        /// What a tool of yours made: first-party.
-        tool_generated => FirstParty;
-        /// What was found where anybody may write: third-party-public.
-        retrieved_public => ThirdPartyPublic;
-        /// What was found where only known people write: third-party-private.
-        retrieved_private => ThirdPartyPrivate;
+    /// Starts a media that a user attached: third-party-private, since users pass on what others wrote.
+    pub fn user_attachment(
+        kind: MediaKind,
+        mime_type: impl Into<String>,
+        filename: impl Into<String>,
+        reader: impl MediaReader + 'static,
+    ) -> MediaBuilder {
+        let (tier, hazard) = (TrustTier::ThirdPartyPrivate, kind.hazard());
+        Media::labelled(kind, tier, hazard, mime_type, filename, reader)
+    }
+
+    /// Starts a media that a tool of yours made: first-party.
+    pub fn tool_generated(
+        kind: MediaKind,
+        mime_type: impl Into<String>,
+        filename: impl Into<String>,
+        reader: impl MediaReader + 'static,
+    ) -> MediaBuilder {
+        let (tier, hazard) = (TrustTier::FirstParty, kind.hazard());
+        Media::labelled(kind, tier, hazard, mime_type, filename, reader)
+    }
+
+    /// Starts a media from a place where anybody may write: third-party-public.
+    pub fn retrieved_public(
+        kind: MediaKind,
+        mime_type: impl Into<String>,
+        filename: impl Into<String>,
+        reader: impl MediaReader + 'static,
+    ) -> MediaBuilder {
+        let (tier, hazard) = (TrustTier::ThirdPartyPublic, kind.hazard());
+        Media::labelled(kind, tier, hazard, mime_type, filename, reader)
+    }
+
+    /// Starts a media from a place where only known people write: third-party-private.
+    pub fn retrieved_private(
+        kind: MediaKind,
+        mime_type: impl Into<String>,
+        filename: impl Into<String>,
+        reader: impl MediaReader + 'static,
+    ) -> MediaBuilder {
+        let (tier, hazard) = (TrustTier::ThirdPartyPrivate, kind.hazard());
+        Media::labelled(kind, tier, hazard, mime_type, filename, reader)
     }
 
     /// A media whose tier and hazard you know better than the factories do.

@@ -71,7 +71,7 @@ impl MediaDescriptor {
         wrong.check("stash", named, "has an entry without a name");
         let names = self.stash.keys().try_for_each(|name| admit_key(name));
         wrong.admit("stash", names);
-        wrong.finish(ErrorCode::InvalidMedia, "media")?;
+        wrong.finish(ErrorCode::INVALID_INITIAL_MEDIA_VALUE, "media")?;
         for derived in self.stash.values_mut() {
             derived.trust_tier = derived.trust_tier.min(self.trust_tier);
         }

@@ -110,7 +110,7 @@ fn a_media_that_is_not_well_defined_names_every_wrong_field() {
         .id("\n")
         .build()
         .unwrap_err();
-    assert_eq!(bad.code(), ErrorCode::InvalidMedia);
+    assert_eq!(bad.code(), ErrorCode::INVALID_INITIAL_MEDIA_VALUE);
     assert_eq!(
         bad.message(),
         "the media is not well defined: id: has control characters, or others that are not seen; \

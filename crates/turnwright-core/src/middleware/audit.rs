@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::audited_call::AuditedCall;
 use crate::error::BoxError;
 use crate::event::{Event, EventKind};
-use crate::gate::APPROVAL;
+use crate::gate::GateKind;
 use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
 use crate::tool::context::{TurnContext, WeakTurnContext};
@@ -47,7 +47,7 @@ pub struct Audit {
 ///
 /// ```
 /// use turnwright_core::middleware::{AuditedCall, audit};
-/// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnRunner};
+/// use turnwright_core::{DispatchContext, Tool, ToolContext};
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -57,7 +57,7 @@ pub struct Audit {
 ///     .build()?;
 /// // Whoever writes them down reads the other end.
 /// let (sender, calls) = std::sync::mpsc::channel();
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.call_tools([ctx.propose("pay", "{}"), ctx.propose("pray", "{}")]).await;
 ///     ctx.answer("Done.").await?;
 ///     Ok(())
@@ -89,7 +89,7 @@ impl Audit {
 #[async_trait]
 impl Middleware<TurnContext> for Audit {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-        if !ctx.own_tool_calls().is_empty() {
+        if !ctx.records().own_tool_calls().is_empty() {
             return Err("an audit that begins after calls were made would be false: it belongs to the turn's input".into());
         }
         let watch = Watch {
@@ -133,10 +133,10 @@ impl Watch {
         match &event.kind {
             EventKind::GateOpened {
                 id,
-                name,
+                kind: GateKind::Approval,
                 tool_call: Some(call),
                 ..
-            } if &**name == APPROVAL => self.note(call, |call| call.gate = Some(Arc::clone(id))),
+            } => self.note(call, |call| call.gate = Some(Arc::clone(id))),
             EventKind::ToolCallRefused {
                 id,
                 checksum,
@@ -215,7 +215,7 @@ impl Watch {
 
     /// Reports the calls whose records are complete.
     fn tell_settled(&self, turn: &TurnContext) {
-        for record in turn.own_tool_calls() {
+        for record in turn.records().own_tool_calls() {
             let id = Arc::<str>::from(record.id());
             let mut seen = self.seen.lock();
             if !record.is_complete() || !seen.reported.insert(Arc::clone(&id)) {

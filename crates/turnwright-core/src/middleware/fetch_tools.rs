@@ -38,11 +38,11 @@ type Fetched = Result<Vec<Tool>, BoxError>;
 ///
 /// ```
 /// use turnwright_core::middleware::fetch_tools;
-/// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnContext, TurnRunner};
+/// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnContext};
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     let greeting = ctx.call("greet", "{}").await;
 ///     ctx.answer(greeting.text().await.unwrap_or_default()).await?;
 ///     Ok(())
@@ -129,7 +129,7 @@ fn clash(there: &Tool, fetched: &Tool) -> Error {
         escape(fetched.description(), 80),
         escape(there.description(), 80),
     );
-    Error::new(ErrorCode::ToolAlreadyRegistered, message)
+    Error::new(ErrorCode::TOOL_ALREADY_REGISTERED, message)
 }
 
 #[async_trait]

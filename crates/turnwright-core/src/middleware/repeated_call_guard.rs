@@ -38,10 +38,10 @@ pub struct RepeatedCallGuard {
 ///
 /// ```
 /// use turnwright_core::middleware::repeated_call_guard;
-/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.call("is_it_done", "{}").await;
 ///     Ok(())
 /// })
@@ -81,7 +81,7 @@ impl RepeatedCallGuard {
     /// The calls that were made too often, with how often, in the order in which they were first made.
     fn repeated(&self, ctx: &DispatchContext) -> Vec<(Arc<ToolCall>, u32)> {
         let mut counts: IndexMap<String, (Arc<ToolCall>, u32)> = IndexMap::new();
-        for call in ctx.own_tool_calls() {
+        for call in ctx.records().own_tool_calls() {
             if call.is_complete() {
                 let count = counts.entry(call.checksum().to_owned());
                 count.or_insert((call, 0)).1 += 1;
@@ -104,7 +104,9 @@ async fn tell(ctx: &DispatchContext, call: &ToolCall, times: u32, at: &str) -> R
          have, try something else, or answer.",
         shown_name(call.tool()),
     );
-    ctx.store_message(Message::framework(text).build()?).await?;
+    ctx.records()
+        .store(Message::framework(text).build()?)
+        .await?;
     ctx.stash().set(at, times).map(drop)
 }
 
@@ -122,7 +124,7 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
                 Some(reported) if times <= reported => {}
                 None | Some(_) => {
                     let tool = escape(call.tool(), 80);
-                    ctx.reach(Limit::RepeatedCall { tool, times });
+                    ctx.turn().reach(Limit::RepeatedCall { tool, times });
                     return Ok(());
                 }
             }

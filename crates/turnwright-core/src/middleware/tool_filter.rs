@@ -40,13 +40,13 @@ pub struct ToolFilter {
 ///
 /// ```
 /// use turnwright_core::middleware::{tool_filter, tool_filter_by_meta, tool_filter_in};
-/// use turnwright_core::{DispatchContext, Effects, Tool, ToolContext, TurnContext, TurnRunner};
+/// use turnwright_core::{DispatchContext, Effects, Tool, ToolContext, TurnContext};
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// # let tool = |name: &str, effects| Tool::dynamic(name, json!({ "type": "object" })).description("…")
 /// #     .effects(effects).handler(|_: Value, _: ToolContext| async { "ok" }).build();
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     let names: Vec<String> = ctx.tools().all().iter().map(|it| it.name().to_owned()).collect();
 ///     ctx.answer(names.join(", ")).await?;
 ///     Ok(())

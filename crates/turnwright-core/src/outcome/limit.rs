@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorCode};
 
-/// A limit that a turn came to.
+/// A limit that a turn reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// So many iterations.
+    /// The iteration limit of the runner.
     Iterations(u32),
-    /// So many tokens.
+    /// The tokens of the [`Budget`](crate::Budget) of this turn, or of a turn around it.
     Tokens(u64),
-    /// So much time.
+    /// The tool calls of the [`Budget`](crate::Budget) of this turn, or of a turn around it.
+    ToolCalls(u64),
+    /// The time of the turn's [`Budget`](crate::Budget).
     Time(Duration),
     /// The same call, so often.
     RepeatedCall {
@@ -37,7 +39,7 @@ pub(crate) enum Stop {
 impl Limit {
     /// As an error, for callers that expect an answer.
     pub(crate) fn to_error(&self) -> Error {
-        Error::new(ErrorCode::TurnLimit, format!("the turn came to {self}"))
+        Error::new(ErrorCode::TURN_LIMIT, format!("the turn came to {self}"))
     }
 }
 
@@ -45,8 +47,9 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limit::Iterations(most) => write!(f, "its limit of {most} iterations"),
-            Limit::Tokens(most) => write!(f, "its limit of {most} tokens"),
-            Limit::Time(most) => write!(f, "its limit of {most:?}"),
+            Limit::Tokens(most) => write!(f, "its budget of {most} tokens"),
+            Limit::ToolCalls(most) => write!(f, "its budget of {most} tool calls"),
+            Limit::Time(most) => write!(f, "its time budget of {most:?}"),
             Limit::RepeatedCall { tool, times } => {
                 write!(f, "the same call of `{tool}` {times} times")
             }

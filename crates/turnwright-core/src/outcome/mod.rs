@@ -10,6 +10,7 @@ pub use limit::Limit;
 pub(crate) use limit::Stop;
 
 use crate::error::{Error, ErrorCode};
+use crate::gate::{OpenGate, TurnWaiting};
 use crate::record::{Message, Record, RecordType, Thought, ToolCall, TurnFailure, TurnState};
 use crate::usage::Usage;
 
@@ -52,6 +53,14 @@ pub enum TurnStatus {
     Failed(Error),
     /// It came to a limit.
     Limit(Limit),
+    /// It was suspended: everything is stored, and no process runs it. Answer at its gates with
+    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate), and continue with
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume).
+    #[non_exhaustive]
+    Suspended {
+        /// The gates where it waits. Empty if it was suspended between two iterations.
+        gates: Vec<OpenGate>,
+    },
 }
 
 impl TurnOutcome {
@@ -74,16 +83,33 @@ impl TurnOutcome {
         matches!(self.ended, TurnStatus::Answered)
     }
 
-    /// Why there is no answer, if there is none.
+    /// Whether it was suspended, and can be resumed.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        matches!(self.ended, TurnStatus::Suspended { .. })
+    }
+
+    /// Why there is no answer, if there is none. For a suspended turn that is `E_TURN_WAITING`, with a
+    /// [`TurnWaiting`](crate::gate::TurnWaiting) as its cause.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        self.ended.error()
+        match &self.ended {
+            TurnStatus::Suspended { gates } => {
+                let waiting = TurnWaiting {
+                    conversation: Arc::clone(&self.conversation),
+                    turn_id: Arc::clone(&self.turn_id),
+                    gates: gates.clone(),
+                };
+                Some(waiting.into_error("answer with `answer_gate`, then `resume` the turn"))
+            }
+            ended => ended.error(),
+        }
     }
 
     /// The answer, or why there is none.
     ///
     /// # Errors
-    /// The error that it was refused or failed with, `E_TURN_ABORTED` or `E_TURN_LIMIT`.
+    /// The error that it was nacked or failed with, `E_TURN_ABORTED`, `E_TURN_LIMIT` or `E_TURN_WAITING`.
     pub fn into_answer(self) -> Result<String, Error> {
         match self.error() {
             None => Ok(self.text),
@@ -121,10 +147,14 @@ impl TurnStatus {
             TurnStatus::Answered => None,
             TurnStatus::Nacked(error) | TurnStatus::Failed(error) => Some(error.clone()),
             TurnStatus::Aborted { reason } => Some(Error::new(
-                ErrorCode::TurnAborted,
+                ErrorCode::TURN_ABORTED,
                 format!("the turn was aborted: {reason}"),
             )),
             TurnStatus::Limit(limit) => Some(limit.to_error()),
+            TurnStatus::Suspended { gates } => {
+                let message = format!("the turn is suspended and waits at {} gates", gates.len());
+                Some(Error::new(ErrorCode::TURN_WAITING, message))
+            }
         }
     }
 
@@ -135,6 +165,7 @@ impl TurnStatus {
             TurnStatus::Aborted { .. } => TurnState::Aborted,
             TurnStatus::Failed(_) => TurnState::Failed,
             TurnStatus::Limit(_) => TurnState::Limit,
+            TurnStatus::Suspended { .. } => TurnState::Suspended,
         }
     }
 

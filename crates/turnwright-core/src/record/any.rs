@@ -7,73 +7,222 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction,
-    Thought, ToolCall, ToolResults, TurnRecord,
+    Thought, ToolCall, TurnRecord,
 };
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
 
-/// Declares the kinds, the enum of records and the conversions.
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident($record:ident) = $name:literal, $into:ident;)+) => {
-        /// A record of any kind.
-        #[derive(Clone)]
-        #[non_exhaustive]
-        pub enum Record {
-            $($(#[$doc])* $kind(Arc<$record>),)+
+/// A record of any kind.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Record {
+    /// An instruction that precedes all messages.
+    Instruction(Arc<StandingInstruction>),
+    /// Something to remember.
+    Memory(Arc<Memory>),
+    /// Something that was looked up.
+    Retrievable(Arc<Retrievable>),
+    /// A message.
+    Message(Arc<Message>),
+    /// A thought of the model.
+    Thought(Arc<Thought>),
+    /// A tool call.
+    ToolCall(Arc<ToolCall>),
+    /// The ledger entry of a call that may write.
+    Ledger(Arc<LedgerEntry>),
+    /// A turn and its state.
+    Turn(Arc<TurnRecord>),
+    /// A gate and its answer.
+    Gate(Arc<GateRecord>),
+    /// The lease of the conversation.
+    Lease(Arc<Lease>),
+}
+
+/// The kind of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RecordKind {
+    /// An instruction that precedes all messages.
+    Instruction,
+    /// Something to remember.
+    Memory,
+    /// Something that was looked up.
+    Retrievable,
+    /// A message.
+    Message,
+    /// A thought of the model.
+    Thought,
+    /// A tool call.
+    ToolCall,
+    /// The ledger entry of a call that may write.
+    Ledger,
+    /// A turn and its state.
+    Turn,
+    /// A gate and its answer.
+    Gate,
+    /// The lease of the conversation.
+    Lease,
+}
+
+names!(RecordKind {
+    Instruction = "instruction",
+    Memory = "memory",
+    Retrievable = "retrievable",
+    Message = "message",
+    Thought = "thought",
+    ToolCall = "tool_call",
+    Ledger = "ledger",
+    Turn = "turn",
+    Gate = "gate",
+    Lease = "lease",
+});
+
+impl RecordKind {
+    /// Returns the kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        RecordKind::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+impl Record {
+    /// Returns its kind.
+    #[must_use]
+    pub fn kind(&self) -> RecordKind {
+        match self {
+            Record::Instruction(_) => RecordKind::Instruction,
+            Record::Memory(_) => RecordKind::Memory,
+            Record::Retrievable(_) => RecordKind::Retrievable,
+            Record::Message(_) => RecordKind::Message,
+            Record::Thought(_) => RecordKind::Thought,
+            Record::ToolCall(_) => RecordKind::ToolCall,
+            Record::Ledger(_) => RecordKind::Ledger,
+            Record::Turn(_) => RecordKind::Turn,
+            Record::Gate(_) => RecordKind::Gate,
+            Record::Lease(_) => RecordKind::Lease,
         }
+    }
 
-        /// What sort of record.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        #[non_exhaustive]
-        pub enum RecordKind {
-            $($(#[$doc])* $kind,)+
+    /// Returns its id, which is unique among the records of its kind.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Record::Instruction(record) => record.id(),
+            Record::Memory(record) => record.id(),
+            Record::Retrievable(record) => record.id(),
+            Record::Message(record) => record.id(),
+            Record::Thought(record) => record.id(),
+            Record::ToolCall(record) => record.id(),
+            Record::Ledger(record) => record.id(),
+            Record::Turn(record) => record.id(),
+            Record::Gate(record) => record.id(),
+            Record::Lease(record) => record.id(),
         }
+    }
 
-        impl Record {
-            /// What sort of record it is.
-            #[must_use]
-            pub fn kind(&self) -> RecordKind {
-                match self { $(Record::$kind(_) => RecordKind::$kind,)+ }
-            }
+    /// Returns the record as its own type, if it is of that type.
+    ///
+    /// ```
+    /// use turnwright_core::record::{Memory, Message, Record};
+    ///
+    /// let record = Record::from(Message::user("Hello!").build()?);
+    /// assert!(record.clone().downcast::<Memory>().is_none());
+    /// assert_eq!(record.downcast::<Message>().map(|it| it.text().to_owned()), Some("Hello!".to_owned()));
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn downcast<T: RecordType>(self) -> Option<Arc<T>> {
+        T::of(&self).cloned()
+    }
 
-            /// Its id, unique among those of its kind.
-            #[must_use]
-            pub fn id(&self) -> &str {
-                match self { $(Record::$kind(record) => record.id(),)+ }
-            }
-
-            /// Whether two records are one and the same, and not only alike.
-            pub(crate) fn is_same(&self, other: &Record) -> bool {
-                match (self, other) {
-                    $((Record::$kind(one), Record::$kind(other)) => Arc::ptr_eq(one, other),)+
-                    _ => false,
-                }
-            }
-
-            $(
-                #[doc = concat!("The [`", stringify!($record), "`], if it is one.")]
-                #[must_use]
-                pub fn $into(self) -> Option<Arc<$record>> {
-                    match self {
-                        Record::$kind(record) => Some(record),
-                        _ => None,
-                    }
-                }
-            )+
+    /// Whether two records share one allocation. Equal records need not.
+    pub(crate) fn is_same(&self, other: &Record) -> bool {
+        match (self, other) {
+            (Record::Instruction(one), Record::Instruction(other)) => Arc::ptr_eq(one, other),
+            (Record::Memory(one), Record::Memory(other)) => Arc::ptr_eq(one, other),
+            (Record::Retrievable(one), Record::Retrievable(other)) => Arc::ptr_eq(one, other),
+            (Record::Message(one), Record::Message(other)) => Arc::ptr_eq(one, other),
+            (Record::Thought(one), Record::Thought(other)) => Arc::ptr_eq(one, other),
+            (Record::ToolCall(one), Record::ToolCall(other)) => Arc::ptr_eq(one, other),
+            (Record::Ledger(one), Record::Ledger(other)) => Arc::ptr_eq(one, other),
+            (Record::Turn(one), Record::Turn(other)) => Arc::ptr_eq(one, other),
+            (Record::Gate(one), Record::Gate(other)) => Arc::ptr_eq(one, other),
+            (Record::Lease(one), Record::Lease(other)) => Arc::ptr_eq(one, other),
+            _ => false,
         }
+    }
+}
 
-        names! { RecordKind { $($kind = $name,)+ } }
-
-        impl RecordKind {
-            /// The kind of this name.
-            #[must_use]
-            pub fn named(name: &str) -> Option<Self> {
-                RecordKind::ALL.iter().copied().find(|kind| kind.as_str() == name)
-            }
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Record::Instruction(record) => record.fmt(f),
+            Record::Memory(record) => record.fmt(f),
+            Record::Retrievable(record) => record.fmt(f),
+            Record::Message(record) => record.fmt(f),
+            Record::Thought(record) => record.fmt(f),
+            Record::ToolCall(record) => record.fmt(f),
+            Record::Ledger(record) => record.fmt(f),
+            Record::Turn(record) => record.fmt(f),
+            Record::Gate(record) => record.fmt(f),
+            Record::Lease(record) => record.fmt(f),
         }
+    }
+}
 
-        $(impl RecordType for $record {
+mod sealed {
+    /// Keeps the set of record types closed.
+    pub trait Sealed {}
+}
+
+/// A type of record, one for each [`RecordKind`]. Implemented by the record types of this crate only.
+///
+/// ```
+/// use turnwright_core::record::{Message, Record, RecordType};
+///
+/// let record = Record::from(Message::user("Hello!").build()?);
+/// assert_eq!(Message::of(&record).map(|message| message.text()), Some("Hello!"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+pub trait RecordType: sealed::Sealed + Sized + 'static {
+    /// The kind of its records.
+    const KIND: RecordKind;
+
+    /// Returns the record, if it is of this type.
+    fn of(record: &Record) -> Option<&Arc<Self>>;
+
+    /// Returns this as a record of any kind.
+    fn into_record(self: Arc<Self>) -> Record;
+}
+
+/// A type of record that a turn has on its timeline, and that a prompt can show: everything but the
+/// [bookkeeping](RecordKind::is_bookkeeping). The operations of [`TurnRecords`](crate::context::TurnRecords) take these types.
+///
+/// The bookkeeping is not there:
+///
+/// ```compile_fail,E0277
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::record::LedgerEntry;
+///
+/// DispatchContext::standalone().records().all::<LedgerEntry>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a record of a turn's timeline",
+    label = "the timeline holds no records of this type",
+    note = "these types are on the timeline: `Message`, `ToolCall`, `Memory`, `Thought`, `Retrievable`, `StandingInstruction`"
+)]
+pub trait TimelineRecord: RecordType {}
+
+/// Implements [`RecordType`] for the type of each kind.
+macro_rules! record_types {
+    ($($record:ident = $kind:ident,)+) => {$(
+        impl sealed::Sealed for $record {}
+
+        impl RecordType for $record {
             const KIND: RecordKind = RecordKind::$kind;
 
             fn of(record: &Record) -> Option<&Arc<Self>> {
@@ -82,52 +231,39 @@ macro_rules! kinds {
                     _ => None,
                 }
             }
-        })+
 
-        $(impl From<Arc<$record>> for Record {
+            fn into_record(self: Arc<Self>) -> Record {
+                Record::$kind(self)
+            }
+        }
+
+        impl From<Arc<$record>> for Record {
             fn from(record: Arc<$record>) -> Self {
                 Record::$kind(record)
             }
-        })+
-
-        impl fmt::Debug for Record {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $(Record::$kind(record) => record.fmt(f),)+ }
-            }
         }
-    };
+    )+};
 }
 
-kinds! {
-    /// What always holds.
-    Instruction(StandingInstruction) = "instruction", into_instruction;
-    /// What is remembered.
-    Memory(Memory) = "memory", into_memory;
-    /// What was looked up.
-    Retrievable(Retrievable) = "retrievable", into_retrievable;
-    /// What was said.
-    Message(Message) = "message", into_message;
-    /// What the model thought.
-    Thought(Thought) = "thought", into_thought;
-    /// A call.
-    ToolCall(ToolCall) = "tool_call", into_tool_call;
-    /// A line of the ledger.
-    Ledger(LedgerEntry) = "ledger", into_ledger;
-    /// A turn, as far as it came.
-    Turn(TurnRecord) = "turn", into_turn;
-    /// A gate and its answer.
-    Gate(GateRecord) = "gate", into_gate;
-    /// Who runs the conversation's turn.
-    Lease(Lease) = "lease", into_lease;
+record_types! {
+    StandingInstruction = Instruction,
+    Memory = Memory,
+    Retrievable = Retrievable,
+    Message = Message,
+    Thought = Thought,
+    ToolCall = ToolCall,
+    LedgerEntry = Ledger,
+    TurnRecord = Turn,
+    GateRecord = Gate,
+    Lease = Lease,
 }
 
-/// The type of the records of one kind.
-pub(crate) trait RecordType: Sized {
-    const KIND: RecordKind;
-
-    /// The record, if it is of this type.
-    fn of(record: &Record) -> Option<&Arc<Self>>;
-}
+impl TimelineRecord for StandingInstruction {}
+impl TimelineRecord for Memory {}
+impl TimelineRecord for Retrievable {}
+impl TimelineRecord for Message {}
+impl TimelineRecord for Thought {}
+impl TimelineRecord for ToolCall {}
 
 impl RecordKind {
     /// Whether records of this kind always hold, instead of saying what happened.
@@ -165,10 +301,7 @@ impl Record {
     pub fn media(&self) -> &[Media] {
         match self {
             Record::Message(message) => message.media(),
-            Record::ToolCall(call) => match call.results() {
-                ToolResults::Media(media) => media,
-                _ => &[],
-            },
+            Record::ToolCall(call) => call.media(),
             Record::Retrievable(found) => match found.content() {
                 Retrieved::Media(media) => std::slice::from_ref(media),
                 Retrieved::Text(_) | Retrieved::Artifact(_) => &[],
@@ -194,10 +327,7 @@ impl Record {
     #[must_use]
     pub fn artifacts(&self) -> &[SpooledArtifact] {
         match self {
-            Record::ToolCall(call) => match call.results() {
-                ToolResults::Artifacts(artifacts) => artifacts,
-                _ => &[],
-            },
+            Record::ToolCall(call) => call.artifacts(),
             Record::Retrievable(found) => match found.content() {
                 Retrieved::Artifact(artifact) => std::slice::from_ref(artifact),
                 Retrieved::Text(_) | Retrieved::Media(_) => &[],

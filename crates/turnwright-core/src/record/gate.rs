@@ -2,29 +2,33 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::checksum::digest_of;
+use super::{GateAnswer, GateKind};
 
 /// A gate where a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
 /// Immutable.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct GateRecord {
-    pub(crate) id: String,
+    pub(crate) id: Arc<str>,
     /// The turn.
     pub turn_id: Arc<str>,
-    /// Which gate of the turn: what an answer names.
-    pub gate_id: Arc<str>,
-    /// What sort of question.
-    pub name: Arc<str>,
-    /// Which call waits, where one does.
+    /// What it asks for.
+    pub kind: GateKind,
+    /// The call that waits, if one does.
     pub tool_call: Option<Arc<str>>,
-    /// What is asked.
+    /// The question.
     pub question: Arc<Value>,
-    /// What came of it.
+    /// The JSON Schema that an answer must match, if the gate has one.
+    pub schema: Option<Arc<Value>>,
+    /// How long the gate waits for an answer. `None`: for as long as the turn.
+    pub timeout: Option<Duration>,
+    /// The step of the turn in which it was opened, for a gate outside of calls: a resumed turn continues there.
+    pub(crate) step: Option<u32>,
+    /// Whether it is open, and how it was answered.
     pub state: GateState,
     /// When it was opened.
     pub opened_at: SystemTime,
@@ -38,20 +42,13 @@ pub struct GateRecord {
 pub enum GateState {
     /// Not answered yet.
     Open,
-    /// Answered with this value.
-    Resolved(Value),
-    /// Rejected, with the reason.
-    Rejected(String),
-    /// Closed without an answer: the time was over, or the turn had ended.
+    /// Answered.
+    Answered(GateAnswer),
+    /// Closed without an answer: its time was over, or its turn had ended.
     Unanswered,
 }
 
 impl GateRecord {
-    /// The record's id: a digest of the turn's id and of the gate's id, which is unique in its turn.
-    pub(crate) fn id_of(turn_id: &str, gate_id: &str) -> String {
-        digest_of(&json!([turn_id, gate_id]))
-    }
-
     /// The same gate, closed now.
     pub(crate) fn closed(&self, state: GateState) -> Arc<Self> {
         let mut record = self.clone();
@@ -60,21 +57,37 @@ impl GateRecord {
         Arc::new(record)
     }
 
-    /// Its id, unique in the conversation.
+    /// The same gate, open again: its answer is not taken.
+    pub(crate) fn reopened(&self) -> Self {
+        let mut record = self.clone();
+        (record.state, record.closed_at) = (GateState::Open, None);
+        record
+    }
+
+    /// The gate's id, unique in the conversation: what an answer names.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
+
+    /// The recorded answer, if there is one.
+    #[must_use]
+    pub fn answer(&self) -> Option<&GateAnswer> {
+        match &self.state {
+            GateState::Answered(answer) => Some(answer),
+            GateState::Open | GateState::Unanswered => None,
+        }
+    }
 }
 
 impl GateState {
-    /// The name under which it is kept.
+    /// The name under which it is stored.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             GateState::Open => "open",
-            GateState::Resolved(_) => "resolved",
-            GateState::Rejected(_) => "rejected",
+            GateState::Answered(GateAnswer::Reject { .. }) => "rejected",
+            GateState::Answered(_) => "resolved",
             GateState::Unanswered => "unanswered",
         }
     }
@@ -83,7 +96,7 @@ impl GateState {
 debug_fields!(GateRecord { id, state });
 
 impl fmt::Debug for GateState {
-    /// What was answered may be secret: it is not shown.
+    /// An answer may be secret: it is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

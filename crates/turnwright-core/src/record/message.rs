@@ -1,10 +1,12 @@
 //! Messages.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use super::builder::{Build, RecordBuilder};
 use super::provider_state::ProviderState;
-use super::stamp::{Stamp, stamped};
-use crate::error::{Error, ErrorCode};
+use super::stamp::Stamp;
+use crate::error::ErrorCode;
 use crate::media::Media;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
@@ -48,30 +50,25 @@ pub enum Author {
     },
 }
 
-/// Makes a [`Message`].
-#[must_use = "a builder does nothing until `build` is called"]
-#[derive(Debug)]
-pub struct MessageBuilder(Message);
-
 impl Message {
     /// A message of the user.
-    pub fn user(text: impl Into<String>) -> MessageBuilder {
+    pub fn user(text: impl Into<String>) -> RecordBuilder<Self> {
         Message::stamped(Author::User, text.into(), Stamp::new())
     }
 
     /// A message of the model.
-    pub fn assistant(text: impl Into<String>) -> MessageBuilder {
+    pub fn assistant(text: impl Into<String>) -> RecordBuilder<Self> {
         Message::stamped(Author::Assistant, text.into(), Stamp::new())
     }
 
     /// A message of the framework to the model.
-    pub(crate) fn framework(text: impl Into<String>) -> MessageBuilder {
+    pub(crate) fn framework(text: impl Into<String>) -> RecordBuilder<Self> {
         Message::stamped(Author::Framework, text.into(), Stamp::new())
     }
 
     /// A message of another agent. What the agent read is unknown, so its text is third-party-public by default; see
-    /// [`MessageBuilder::tier`].
-    pub fn agent(name: impl Into<String>, text: impl Into<String>) -> MessageBuilder {
+    /// [`tier`](RecordBuilder::tier).
+    pub fn agent(name: impl Into<String>, text: impl Into<String>) -> RecordBuilder<Self> {
         let author = Author::Agent {
             name: name.into(),
             tier: TrustTier::ThirdPartyPublic,
@@ -80,14 +77,32 @@ impl Message {
     }
 
     /// Starts a record that has its id and times.
-    pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> MessageBuilder {
-        MessageBuilder(Message {
+    pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> RecordBuilder<Self> {
+        RecordBuilder(Message {
             stamp,
             author,
             text,
             media: Vec::new(),
             provider_state: None,
         })
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.stamp.id
+    }
+
+    /// When it was created.
+    #[must_use]
+    pub fn created_at(&self) -> SystemTime {
+        self.stamp.created_at
+    }
+
+    /// When it was last changed.
+    #[must_use]
+    pub fn updated_at(&self) -> SystemTime {
+        self.stamp.updated_at
     }
 
     /// Whether the model wrote it.
@@ -127,9 +142,7 @@ impl Message {
     }
 }
 
-stamped!(Message, MessageBuilder);
-
-impl MessageBuilder {
+impl RecordBuilder<Message> {
     /// Adds a media.
     pub fn media(mut self, media: Media) -> Self {
         self.0.media.push(media);
@@ -149,25 +162,23 @@ impl MessageBuilder {
         self.0.provider_state = Some(state);
         self
     }
+}
 
-    /// Builds the record.
-    ///
-    /// # Errors
-    /// `E_INVALID_INITIAL_MESSAGE_VALUE`, which names every wrong field.
-    pub fn build(self) -> Result<Arc<Message>, Error> {
-        let mut message = self.0;
-        let mut wrong = Violations::default();
-        message.stamp.check(&mut wrong);
+impl Build for Message {
+    const NAME: &'static str = "message";
+    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_MESSAGE_VALUE;
+
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
+    fn check(&self, wrong: &mut Violations) {
         // A model may say nothing and yet leave state that is wanted back.
-        let says = !message.text.is_empty()
-            || !message.media.is_empty()
-            || message.provider_state.is_some();
+        let says = !self.text.is_empty() || !self.media.is_empty() || self.provider_state.is_some();
         wrong.check("text", says, "is empty, and there is no media either");
-        if let Author::Agent { name, .. } = &message.author {
+        if let Author::Agent { name, .. } = &self.author {
             wrong.check("author", !name.trim().is_empty(), "has no name");
         }
-        wrong.finish(ErrorCode::InvalidMessage, "message")?;
-        Ok(Arc::new(message))
     }
 }
 

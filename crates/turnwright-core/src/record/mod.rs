@@ -14,18 +14,23 @@
 //! ```
 
 mod any;
+mod builder;
 mod byte_resolver;
 mod call_request;
 mod format;
 mod gate;
+mod gate_answer;
+mod gate_kind;
 mod lease;
 mod ledger;
+mod memory;
 mod message;
 mod owner;
 mod provider_state;
 mod retrievable;
 mod stamp;
-mod text_records;
+mod standing_instruction;
+mod thought;
 mod tool_call;
 mod tool_call_builder;
 mod turn;
@@ -34,22 +39,24 @@ mod turn;
 mod tests;
 
 pub use crate::ids::new_id;
-pub use any::{Record, RecordKind};
+pub use any::{Record, RecordKind, RecordType, TimelineRecord};
+pub use builder::RecordBuilder;
 pub use byte_resolver::ByteResolver;
 pub use gate::{GateRecord, GateState};
+pub use gate_answer::GateAnswer;
+pub use gate_kind::GateKind;
 pub use lease::Lease;
 pub use ledger::{CallState, LedgerEntry};
-pub use message::{Author, Message, MessageBuilder};
+pub use memory::Memory;
+pub use message::{Author, Message};
 pub use provider_state::ProviderState;
-pub use retrievable::{Retrievable, RetrievableBuilder, Retrieved};
-pub use text_records::{
-    Memory, MemoryBuilder, StandingInstruction, StandingInstructionBuilder, Thought, ThoughtBuilder,
-};
+pub use retrievable::{Retrievable, Retrieved};
+pub use standing_instruction::StandingInstruction;
+pub use thought::Thought;
 pub use tool_call::{ToolCall, ToolResults};
 pub use tool_call_builder::ToolCallBuilder;
 pub use turn::{TurnFailure, TurnRecord, TurnState};
 
-pub(crate) use any::RecordType;
 pub(crate) use call_request::CallRequest;
 pub(crate) use format::time_text;
 pub(crate) use owner::{Owner, is_gone};

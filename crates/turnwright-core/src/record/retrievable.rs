@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde_json::json;
 
-use super::stamp::{Stamp, stamped};
+use super::builder::{Build, RecordBuilder};
+use super::stamp::Stamp;
 use crate::artifact::SpooledArtifact;
 use crate::checksum::digest_of;
-use crate::error::{Error, ErrorCode};
+use crate::error::ErrorCode;
 use crate::media::Media;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
@@ -48,25 +50,20 @@ pub enum Retrieved {
     Media(Media),
 }
 
-/// Makes a [`Retrievable`].
-#[must_use = "a builder does nothing until `build` is called"]
-#[derive(Debug)]
-pub struct RetrievableBuilder(Retrievable);
-
 impl Retrievable {
     /// A passage in the prompt.
-    pub fn text(text: impl Into<String>, tier: TrustTier) -> RetrievableBuilder {
+    pub fn text(text: impl Into<String>, tier: TrustTier) -> RecordBuilder<Self> {
         Retrievable::stamped(Retrieved::Text(text.into()), tier, true, Stamp::new())
     }
 
     /// A document that is asked with artifact tools, by [`Retrievable::shown_id`]. It stands in the prompt as a handle unless
-    /// [`RetrievableBuilder::inline`] says otherwise.
-    pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RetrievableBuilder {
+    /// [`inline`](RecordBuilder::inline) says otherwise.
+    pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RecordBuilder<Self> {
         Retrievable::stamped(Retrieved::Artifact(artifact), tier, false, Stamp::new())
     }
 
     /// A media, which has a tier of its own.
-    pub fn media(media: Media) -> RetrievableBuilder {
+    pub fn media(media: Media) -> RecordBuilder<Self> {
         let tier = media.tier();
         Retrievable::stamped(Retrieved::Media(media), tier, true, Stamp::new())
     }
@@ -77,14 +74,32 @@ impl Retrievable {
         tier: TrustTier,
         inline: bool,
         stamp: Stamp,
-    ) -> RetrievableBuilder {
-        RetrievableBuilder(Retrievable {
+    ) -> RecordBuilder<Self> {
+        RecordBuilder(Retrievable {
             stamp,
             content,
             tier,
             source: None,
             inline,
         })
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.stamp.id
+    }
+
+    /// When it was created.
+    #[must_use]
+    pub fn created_at(&self) -> SystemTime {
+        self.stamp.created_at
+    }
+
+    /// When it was last changed.
+    #[must_use]
+    pub fn updated_at(&self) -> SystemTime {
+        self.stamp.updated_at
     }
 
     /// The id by which a model is shown this record and names it: the `callId` of artifact tools.
@@ -142,15 +157,13 @@ impl Retrievable {
     }
 }
 
-stamped!(Retrievable, RetrievableBuilder);
-
 /// An id of ours for a record whose id a third party may have chosen. 64 bits make a collision on purpose impractical.
 pub(crate) fn digest_id(id: &str) -> String {
     let digest = digest_of(&json!(["retrievable", id]));
     format!("r-{}", digest.get(..16).unwrap_or(&digest))
 }
 
-impl RetrievableBuilder {
+impl RecordBuilder<Retrievable> {
     /// Where it is from: a URL, a path, a title.
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.0.source = Some(source.into());
@@ -162,24 +175,24 @@ impl RetrievableBuilder {
         self.0.inline = inline;
         self
     }
+}
 
-    /// Makes the record.
-    ///
-    /// # Errors
-    /// `E_INVALID_INITIAL_RETRIEVABLE_VALUE`, which names every wrong field.
-    pub fn build(self) -> Result<Arc<Retrievable>, Error> {
-        let mut record = self.0;
-        let mut wrong = Violations::default();
-        record.stamp.check(&mut wrong);
-        match &record.content {
+impl Build for Retrievable {
+    const NAME: &'static str = "retrievable";
+    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_RETRIEVABLE_VALUE;
+
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
+    fn check(&self, wrong: &mut Violations) {
+        match &self.content {
             Retrieved::Text(text) => wrong.check("text", !text.is_empty(), "is empty"),
             Retrieved::Artifact(_) | Retrieved::Media(_) => {}
         }
-        let is_artifact = matches!(record.content, Retrieved::Artifact(_));
+        let is_artifact = matches!(self.content, Retrieved::Artifact(_));
         let why = "only an artifact can stand outside of the prompt: use `Retrievable::artifact`";
-        wrong.check("inline", record.inline || is_artifact, why);
-        wrong.finish(ErrorCode::InvalidRetrievable, "retrievable")?;
-        Ok(Arc::new(record))
+        wrong.check("inline", self.inline || is_artifact, why);
     }
 }
 

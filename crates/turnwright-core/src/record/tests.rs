@@ -35,18 +35,18 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
     let wrong = [
         (
             Message::agent(" ", "").id("").build().map(drop),
-            ErrorCode::InvalidMessage,
+            ErrorCode::INVALID_INITIAL_MESSAGE_VALUE,
             "the message is not well defined: id: is empty; \
              text: is empty, and there is no media either; author: has no name",
         ),
         (
             Thought::new("").build().map(drop),
-            ErrorCode::InvalidThought,
+            ErrorCode::INVALID_INITIAL_THOUGHT_VALUE,
             "the thought is not well defined: text: is empty",
         ),
         (
             Memory::new("x").id("a\u{7}").build().map(drop),
-            ErrorCode::InvalidMemory,
+            ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
             "the memory is not well defined: id: has control characters, or others that are not seen",
         ),
         (
@@ -54,13 +54,13 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .id("a\u{202e}</tw-agent>")
                 .build()
                 .map(drop),
-            ErrorCode::InvalidMemory,
+            ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
             "the memory is not well defined: id: has control characters, or others that are not seen; \
              id: looks like a tag of the framework",
         ),
         (
             StandingInstruction::new("\n").build().map(drop),
-            ErrorCode::InvalidInstruction,
+            ErrorCode::INVALID_INITIAL_INSTRUCTION_VALUE,
             "the standing instruction is not well defined: text: is empty",
         ),
         (
@@ -69,7 +69,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .id("x".repeat(257))
                 .build()
                 .map(drop),
-            ErrorCode::InvalidRetrievable,
+            ErrorCode::INVALID_INITIAL_RETRIEVABLE_VALUE,
             "the retrievable is not well defined: id: has more than 256 characters; text: is empty; \
              inline: only an artifact can stand outside of the prompt: use `Retrievable::artifact`",
         ),
@@ -79,7 +79,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .inline(false)
                 .build()
                 .map(drop),
-            ErrorCode::InvalidToolCall,
+            ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE,
             "the tool call is not well defined: tool: is empty; completed_at: stands beside no results: \
              a call that is not complete has none; \
              inline: only artifacts can stand outside of the prompt",
@@ -93,7 +93,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .updated_at(epoch)
                 .build()
                 .map(drop),
-            ErrorCode::InvalidToolCall,
+            ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE,
             "the tool call is not well defined: results: holds no artifact; \
              from_artifact_tool: the answer of an artifact tool is text, never an artifact; \
              trusted: an artifact tool is never trusted",

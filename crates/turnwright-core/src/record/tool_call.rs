@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
 use super::provider_state::ProviderState;
 use crate::artifact::SpooledArtifact;
 use crate::checksum::Hex;
+use crate::error::Error;
 use crate::ids::Id;
 use crate::media::Media;
 use crate::record::CallRequest;
@@ -277,6 +279,48 @@ impl ToolCall {
         self.completed_at
     }
 
+    /// Returns the artifacts of the result, inline or not. Empty if the result is something else.
+    #[must_use]
+    pub fn artifacts(&self) -> &[SpooledArtifact] {
+        match &self.settled.results {
+            ToolResults::Artifacts(artifacts) => artifacts,
+            _ => &[],
+        }
+    }
+
+    /// Returns the media of the result. Empty if the result is something else.
+    #[must_use]
+    pub fn media(&self) -> &[Media] {
+        match &self.settled.results {
+            ToolResults::Media(media) => media,
+            _ => &[],
+        }
+    }
+
+    /// Reads all of the result as bytes: the stored content, or the text that the model reads instead. `None` if there is no
+    /// result yet, and for media.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_UNREADABLE`.
+    pub async fn bytes(&self) -> Result<Option<Bytes>, Error> {
+        match &self.settled.results {
+            ToolResults::Text(text) | ToolResults::Failure(text) | ToolResults::Refusal(text) => {
+                Ok(Some(Bytes::copy_from_slice(text.as_bytes())))
+            }
+            ToolResults::Artifacts(artifacts) => match artifacts.as_slice() {
+                [only] => only.as_bytes().await.map(Some),
+                several => {
+                    let mut all = BytesMut::new();
+                    for artifact in several {
+                        all.extend_from_slice(&artifact.as_bytes().await?);
+                    }
+                    Ok(Some(all.freeze()))
+                }
+            },
+            ToolResults::Nothing | ToolResults::Media(_) => Ok(None),
+        }
+    }
+
     /// All of the result as text: the content that was kept, or what the model is told instead. `None` if there is none,
     /// if it cannot be read or is not UTF-8, and for media.
     pub async fn text(&self) -> Option<String> {
@@ -284,13 +328,9 @@ impl ToolCall {
             ToolResults::Text(text) | ToolResults::Failure(text) | ToolResults::Refusal(text) => {
                 Some(text.clone())
             }
-            ToolResults::Artifacts(artifacts) => {
-                let mut all = String::new();
-                for artifact in artifacts {
-                    let bytes = artifact.as_bytes().await.ok()?;
-                    all.push_str(std::str::from_utf8(&bytes).ok()?);
-                }
-                Some(all)
+            ToolResults::Artifacts(_) => {
+                let bytes = self.bytes().await.ok()??;
+                String::from_utf8(bytes.into()).ok()
             }
             ToolResults::Nothing | ToolResults::Media(_) => None,
         }

@@ -226,7 +226,7 @@ impl ToolCallBuilder {
             has_content || !call.settled.truncated,
             "only text and artifacts can be cut off",
         );
-        wrong.finish(ErrorCode::InvalidToolCall, "tool call")?;
+        wrong.finish(ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE, "tool call")?;
         call.settled.inline = inline.unwrap_or(!holds_artifacts);
         if complete && settled.is_none() {
             call.completed_at = Some(call.updated_at);

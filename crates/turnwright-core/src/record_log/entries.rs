@@ -1,19 +1,20 @@
 //! Records of one kind.
 
-use std::sync::Arc;
-
 use ahash::RandomState;
 use indexmap::IndexMap;
 
-/// Records by their id: those of earlier turns first, then those that came, as they came.
-pub(crate) struct Entries<T> {
-    by_id: IndexMap<Box<str>, One<T>, RandomState>,
+use crate::record::Record;
+
+/// Records of one kind by their id: those of earlier turns first, then those that came, as they came.
+#[derive(Default)]
+pub(crate) struct Entries {
+    by_id: IndexMap<Box<str>, Entry, RandomState>,
     /// What the store has by this turn, whatever became of it here, and when it was first stored.
-    stored: IndexMap<Box<str>, (u64, Arc<T>), RandomState>,
+    stored: IndexMap<Box<str>, (u64, Record), RandomState>,
 }
 
-pub(crate) struct One<T> {
-    pub(crate) record: Arc<T>,
+pub(crate) struct Entry {
+    pub(crate) record: Record,
     pub(crate) place: Place,
     /// Its place, or where it was last replaced in this turn: what always holds is listed there.
     pub(crate) changed: Place,
@@ -59,33 +60,32 @@ impl Counts {
     }
 }
 
-impl<T> Entries<T> {
+impl Entries {
     /// Adds a record, or replaces that of the same id. Gives back what it let go of, for the caller to drop outside of the
     /// lock: that may be foreign code.
     pub(crate) fn put(
         &mut self,
-        id: &str,
-        record: &Arc<T>,
+        record: &Record,
         origin: Origin,
         counts: &mut Counts,
-    ) -> [Option<Arc<T>>; 2] {
+    ) -> [Option<Record>; 2] {
+        let id = record.id();
         let was_stored = match origin {
-            Origin::Stored => self.store(id, record, counts),
+            Origin::Stored => self.store(record, counts),
             Origin::Before | Origin::Now => None,
         };
-        let record = Arc::clone(record);
-        if let Some(one) = self.by_id.get_mut(id) {
+        if let Some(entry) = self.by_id.get_mut(id) {
             // What this turn has is newer than what was there before it.
             if origin == Origin::Before {
                 return [None, None];
             }
-            one.changed = counts.place(origin);
-            let before = std::mem::replace(&mut one.record, record);
+            entry.changed = counts.place(origin);
+            let before = std::mem::replace(&mut entry.record, record.clone());
             return [Some(before), was_stored];
         }
         let place = counts.place(origin);
-        let one = One {
-            record,
+        let entry = Entry {
+            record: record.clone(),
             place,
             changed: place,
         };
@@ -93,61 +93,52 @@ impl<T> Entries<T> {
             Origin::Now | Origin::Stored => 0,
             Origin::Before => {
                 let later = self.by_id.values().rev();
-                later.take_while(|one| one.place.in_this_turn).count()
+                later.take_while(|entry| entry.place.in_this_turn).count()
             }
         };
         let at = self.by_id.len() - later;
-        self.by_id.shift_insert(at, id.into(), one);
+        self.by_id.shift_insert(at, id.into(), entry);
         [None, was_stored]
     }
 
     /// Notes what the store has. Gives what it had before.
-    fn store(&mut self, id: &str, record: &Arc<T>, counts: &mut Counts) -> Option<Arc<T>> {
-        let record = Arc::clone(record);
-        if let Some((_, stored)) = self.stored.get_mut(id) {
-            return Some(std::mem::replace(stored, record));
+    fn store(&mut self, record: &Record, counts: &mut Counts) -> Option<Record> {
+        if let Some((_, stored)) = self.stored.get_mut(record.id()) {
+            return Some(std::mem::replace(stored, record.clone()));
         }
         counts.stored += 1;
-        self.stored.insert(id.into(), (counts.stored, record));
+        self.stored
+            .insert(record.id().into(), (counts.stored, record.clone()));
         None
     }
 
     /// Takes a record out of the turn.
-    pub(crate) fn remove(&mut self, id: &str) -> Option<Arc<T>> {
-        let one = self.by_id.shift_remove(id)?;
-        Some(one.record)
+    pub(crate) fn remove(&mut self, id: &str) -> Option<Record> {
+        let entry = self.by_id.shift_remove(id)?;
+        Some(entry.record)
     }
 
     /// Takes a record out of the turn that the store no longer has.
-    pub(crate) fn forget(&mut self, id: &str) -> [Option<Arc<T>>; 2] {
+    pub(crate) fn forget(&mut self, id: &str) -> [Option<Record>; 2] {
         let record = self.remove(id);
         let stored = self.stored.shift_remove(id);
         [record, stored.map(|(_, record)| record)]
     }
 
     /// What the store has by this turn, whatever became of it here.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, &Arc<T>)> {
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, &Record)> {
         self.stored.values().map(|(since, record)| (*since, record))
     }
 
-    pub(crate) fn get(&self, id: &str) -> Option<&Arc<T>> {
-        self.by_id.get(id).map(|one| &one.record)
+    pub(crate) fn get(&self, id: &str) -> Option<&Record> {
+        self.by_id.get(id).map(|entry| &entry.record)
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
         self.by_id.contains_key(id)
     }
 
-    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &One<T>> {
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.by_id.values()
-    }
-}
-
-impl<T> Default for Entries<T> {
-    fn default() -> Self {
-        Entries {
-            by_id: IndexMap::default(),
-            stored: IndexMap::default(),
-        }
     }
 }

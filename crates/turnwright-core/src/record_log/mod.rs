@@ -4,96 +4,142 @@ mod entries;
 
 use std::sync::Arc;
 
-pub(crate) use entries::Origin;
+pub(crate) use entries::{Entry, Origin};
 
-use crate::record::{
-    Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
-};
+use crate::record::{Message, Record, RecordKind, TimelineRecord};
 use entries::{Counts, Entries, Place};
 
-/// One table makes what is held of each kind of record and how it is reached.
-macro_rules! records {
-    ($($field:ident: $kind:ident($record:ident);)+) => {
-        #[derive(Default)]
-        pub(crate) struct Records {
-            $(pub(crate) $field: Entries<$record>,)+
-            counts: Counts,
-        }
-
-        impl Records {
-            /// Adds a record or replaces that of the same id. Gives what it let go of.
-            pub(crate) fn put(&mut self, record: &Record, origin: Origin) -> [Option<Record>; 2] {
-                match record {
-                    $(Record::$kind(record) => self
-                        .$field
-                        .put(record.id(), record, origin, &mut self.counts)
-                        .map(|gone| gone.map(Record::$kind)),)+
-                    // The store's own.
-                    Record::Ledger(_) | Record::Turn(_) | Record::Gate(_) | Record::Lease(_) => {
-                        [None, None]
-                    }
-                }
-            }
-
-            pub(crate) fn forget(&mut self, kind: RecordKind, id: &str) -> [Option<Record>; 2] {
-                match kind {
-                    $(RecordKind::$kind => self
-                        .$field
-                        .forget(id)
-                        .map(|gone| gone.map(Record::$kind)),)+
-                    RecordKind::Ledger
-                    | RecordKind::Turn
-                    | RecordKind::Gate
-                    | RecordKind::Lease => [None, None],
-                }
-            }
-
-            pub(crate) fn all(&self) -> Vec<Record> {
-                let mut all: Vec<(Place, Record)> = Vec::new();
-                $(for one in self.$field.all() {
-                    let place = match RecordKind::$kind.is_standing() {
-                        true => one.changed,
-                        false => one.place,
-                    };
-                    all.push((place, Record::$kind(Arc::clone(&one.record))));
-                })+
-                in_order(all)
-            }
-
-            /// What this turn stored, as the store has it and in its order.
-            pub(crate) fn stored(&self) -> Vec<Record> {
-                let mut all: Vec<(u64, Record)> = Vec::new();
-                $(for (since, record) in self.$field.stored() {
-                    all.push((since, Record::$kind(Arc::clone(record))));
-                })+
-                in_order(all)
-            }
-        }
-    };
-}
-
-records! {
-    instructions: Instruction(StandingInstruction);
-    memories: Memory(Memory);
-    retrievables: Retrievable(Retrievable);
-    messages: Message(Message);
-    thoughts: Thought(Thought);
-    tool_calls: ToolCall(ToolCall);
+/// The records of one turn: the entries of each kind that is on the timeline.
+#[derive(Default)]
+pub(crate) struct Records {
+    instructions: Entries,
+    memories: Entries,
+    retrievables: Entries,
+    messages: Entries,
+    thoughts: Entries,
+    tool_calls: Entries,
+    counts: Counts,
 }
 
 impl Records {
-    pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
-        let mut of_this_turn = self
-            .messages
-            .all()
-            .rev()
-            .take_while(|one| one.place.in_this_turn);
-        let answer = of_this_turn.find(|one| one.record.is_answer());
-        answer.map(|one| Arc::clone(&one.record))
+    /// Adds a record or replaces the one with the same id. Returns what it let go of.
+    pub(crate) fn put(&mut self, record: &Record, origin: Origin) -> [Option<Record>; 2] {
+        match self.of_kind_mut(record.kind()) {
+            Some((entries, counts)) => entries.put(record, origin, counts),
+            None => [None, None],
+        }
+    }
+
+    /// Removes a record that the store no longer has.
+    pub(crate) fn forget(&mut self, kind: RecordKind, id: &str) -> [Option<Record>; 2] {
+        match self.of_kind_mut(kind) {
+            Some((entries, _)) => entries.forget(id),
+            None => [None, None],
+        }
+    }
+
+    /// Removes a record from the turn only.
+    pub(crate) fn remove(&mut self, kind: RecordKind, id: &str) -> Option<Record> {
+        self.of_kind_mut(kind)?.0.remove(id)
+    }
+
+    pub(crate) fn has(&self, kind: RecordKind, id: &str) -> bool {
+        self.of_kind(kind).is_some_and(|entries| entries.has(id))
+    }
+
+    pub(crate) fn get<T: TimelineRecord>(&self, id: &str) -> Option<&Arc<T>> {
+        T::of(self.of_kind(T::KIND)?.get(id)?)
+    }
+
+    /// The records of one type, in order, with their entries.
+    pub(crate) fn entries<T: TimelineRecord>(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&Entry, &Arc<T>)> {
+        let entries = self.of_kind(T::KIND).into_iter().flat_map(Entries::all);
+        entries.filter_map(|entry| Some((entry, T::of(&entry.record)?)))
+    }
+
+    /// The records of one type, in order.
+    pub(crate) fn of_type<T: TimelineRecord>(&self) -> impl DoubleEndedIterator<Item = &Arc<T>> {
+        self.entries().map(|(_, record)| record)
+    }
+
+    /// The records of one type that came in this turn, in order.
+    pub(crate) fn of_this_turn<T: TimelineRecord>(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &Arc<T>> {
+        let own = self.entries().filter(|(entry, _)| entry.place.in_this_turn);
+        own.map(|(_, record)| record)
+    }
+
+    /// All records in the order of the timeline.
+    pub(crate) fn all(&self) -> Vec<Record> {
+        let all = self.kinds().into_iter().flat_map(Entries::all);
+        in_order(all.map(|entry| (listed_at(entry), &entry.record)))
+    }
+
+    /// What this turn stored, as the store has it and in its order.
+    pub(crate) fn stored(&self) -> Vec<Record> {
+        in_order(self.kinds().into_iter().flat_map(Entries::stored))
+    }
+
+    /// The last message of the model in this turn whose id counts.
+    pub(crate) fn last_answer(&self, counts: impl Fn(&str) -> bool) -> Option<Arc<Message>> {
+        let mut latest = self.of_this_turn::<Message>().rev();
+        let found = latest.find(|message| message.is_answer() && counts(message.id()));
+        found.cloned()
+    }
+
+    fn kinds(&self) -> [&Entries; 6] {
+        [
+            &self.instructions,
+            &self.memories,
+            &self.retrievables,
+            &self.messages,
+            &self.thoughts,
+            &self.tool_calls,
+        ]
+    }
+
+    /// `None` for the bookkeeping, which only the store has.
+    fn of_kind(&self, kind: RecordKind) -> Option<&Entries> {
+        match kind {
+            RecordKind::Instruction => Some(&self.instructions),
+            RecordKind::Memory => Some(&self.memories),
+            RecordKind::Retrievable => Some(&self.retrievables),
+            RecordKind::Message => Some(&self.messages),
+            RecordKind::Thought => Some(&self.thoughts),
+            RecordKind::ToolCall => Some(&self.tool_calls),
+            RecordKind::Ledger | RecordKind::Turn | RecordKind::Gate | RecordKind::Lease => None,
+        }
+    }
+
+    fn of_kind_mut(&mut self, kind: RecordKind) -> Option<(&mut Entries, &mut Counts)> {
+        let entries = match kind {
+            RecordKind::Instruction => &mut self.instructions,
+            RecordKind::Memory => &mut self.memories,
+            RecordKind::Retrievable => &mut self.retrievables,
+            RecordKind::Message => &mut self.messages,
+            RecordKind::Thought => &mut self.thoughts,
+            RecordKind::ToolCall => &mut self.tool_calls,
+            RecordKind::Ledger | RecordKind::Turn | RecordKind::Gate | RecordKind::Lease => {
+                return None;
+            }
+        };
+        Some((entries, &mut self.counts))
     }
 }
 
-fn in_order<P: Ord>(mut all: Vec<(P, Record)>) -> Vec<Record> {
+/// A standing record is listed where it was last replaced, any other where it first came.
+fn listed_at(entry: &Entry) -> Place {
+    match entry.record.kind().is_standing() {
+        true => entry.changed,
+        false => entry.place,
+    }
+}
+
+fn in_order<'r, P: Ord>(all: impl Iterator<Item = (P, &'r Record)>) -> Vec<Record> {
+    let mut all: Vec<(P, &Record)> = all.collect();
     all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-    all.into_iter().map(|(_, record)| record).collect()
+    all.into_iter().map(|(_, record)| record.clone()).collect()
 }

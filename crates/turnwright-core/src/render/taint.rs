@@ -15,7 +15,7 @@ use crate::trust::TrustTier;
 ///
 /// let ctx = DispatchContext::standalone();
 /// assert!(!ctx.taint().is_tainted());
-/// ctx.add_retrievable(Retrievable::text("From a wiki.", TrustTier::ThirdPartyPublic).build()?);
+/// ctx.records().add(Retrievable::text("From a wiki.", TrustTier::ThirdPartyPublic).build()?);
 /// assert_eq!(ctx.taint().least(), Some(TrustTier::ThirdPartyPublic));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```

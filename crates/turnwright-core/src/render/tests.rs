@@ -20,8 +20,7 @@ fn tool(name: &str) -> ToolBuilder<Value> {
 
 async fn settled(tool: ToolBuilder<Value>) -> Arc<ToolCall> {
     let tool = tool.build().unwrap();
-    tool.executor(&DispatchContext::standalone())
-        .settle("{}")
+    tool.call_and_record(&DispatchContext::standalone(), "{}")
         .await
 }
 
@@ -367,12 +366,13 @@ async fn taint_is_every_tier_in_the_prompt_and_the_least_of_them() {
     use TrustTier::{FirstParty, ThirdPartyPrivate, ThirdPartyPublic};
     let ctx = DispatchContext::standalone();
     assert_eq!(ctx.taint(), Taint::default());
-    ctx.add_message(Message::user("hi").build().unwrap());
-    ctx.add_message(Message::assistant("hello").build().unwrap());
+    ctx.records().add(Message::user("hi").build().unwrap());
+    ctx.records()
+        .add(Message::assistant("hello").build().unwrap());
     let trusted = tool("t")
         .trusted(true)
         .handler(|_: Value, _: ToolContext| async { "ok" });
-    trusted.build().unwrap().executor(&ctx).settle("{}").await;
+    trusted.build().unwrap().call_and_record(&ctx, "{}").await;
     ctx.call("unknown", "{}").await;
     assert_eq!(ctx.taint().tiers().collect::<Vec<_>>(), [FirstParty]);
     assert!(!ctx.taint().is_tainted());
@@ -384,7 +384,7 @@ async fn taint_is_every_tier_in_the_prompt_and_the_least_of_them() {
         MemoryReader::new(""),
     );
     let message = Message::user("look").media(attached.build().unwrap());
-    ctx.add_message(message.build().unwrap());
+    ctx.records().add(message.build().unwrap());
     assert_eq!(ctx.taint().least(), Some(ThirdPartyPrivate));
     assert!(ctx.taint().is_tainted() && !ctx.taint().contains(ThirdPartyPublic));
 
@@ -398,7 +398,7 @@ async fn taint_is_every_tier_in_the_prompt_and_the_least_of_them() {
             let call = ToolCall::builder("t", "{}")
                 .results(results.clone())
                 .trusted(trusted);
-            ctx.add_tool_call(call.build().unwrap());
+            ctx.records().add(call.build().unwrap());
         }
     };
     let artifact = || SpooledArtifact::in_memory("x", ArtifactKind::TEXT);
@@ -424,20 +424,20 @@ async fn taint_is_every_tier_in_the_prompt_and_the_least_of_them() {
         "what was derived counts too"
     );
     assert_eq!(
-        taints(&|ctx| ctx.add_message(Message::agent("a", "x").build().unwrap())),
+        taints(&|ctx| ctx.records().add(Message::agent("a", "x").build().unwrap())),
         Some(ThirdPartyPublic)
     );
     assert_eq!(
         taints(&|ctx| {
             let agent = Message::agent("a", "x").tier(FirstParty);
-            ctx.add_message(agent.build().unwrap());
+            ctx.records().add(agent.build().unwrap());
         }),
         Some(FirstParty)
     );
     assert_eq!(
-        taints(
-            &|ctx| ctx.add_retrievable(Retrievable::text("x", ThirdPartyPrivate).build().unwrap())
-        ),
+        taints(&|ctx| ctx
+            .records()
+            .add(Retrievable::text("x", ThirdPartyPrivate).build().unwrap())),
         Some(ThirdPartyPrivate)
     );
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::call::left_open;
+use crate::call::{left_open, not_approved};
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
+use crate::gate::{OpenGate, TurnWaiting};
 use crate::lease::HeldLease;
 use crate::record::{
-    CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
+    CallState, GateRecord, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
 use crate::schema::escape;
 use crate::store::{
@@ -47,11 +48,13 @@ impl TurnContext {
     /// Begins the turn: with what the user said, and what stands in the stash.
     ///
     /// # Errors
-    /// `E_TURN_EXISTS` if the conversation has it already; `E_TURN_HELD` if somebody else runs a turn there; `E_STORE_ERROR`.
+    /// `E_TURN_EXISTS` if the conversation has it already; `E_TURN_HELD` if another process runs a turn there; `E_TURN_WAITING` if
+    /// a turn is suspended there and is not to be given up; `E_STORE_ERROR`.
     pub(crate) async fn begin(
         &self,
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
+        abandons: bool,
     ) -> Result<(), Error> {
         let mut message = message.map(Record::Message);
         let put = |message: Option<Record>| -> Vec<Change> {
@@ -59,6 +62,7 @@ impl TurnContext {
         };
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
         record.outer_tiers = self.outer_tiers();
+        record.settings = self.inner().parts.settings.clone();
         let record = Arc::new(record);
         // A turn begins once.
         let _ = self.inner().nonce.set(record.nonce.clone());
@@ -76,7 +80,7 @@ impl TurnContext {
             if let Some(unkept) = message.take() {
                 message = Some(self.keep_media_of(unkept).await?);
             }
-            let mut changes = self.given_up(&**store, &free).await?;
+            let mut changes = self.given_up(&**store, &free, abandons).await?;
             let hold = self.hold_on(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(hold.lease()).into()));
@@ -118,7 +122,7 @@ impl TurnContext {
             }
             Err(_) if tries >= MOST_TRIES => {
                 let message = "others write this conversation so fast that the turn could not begin: try again";
-                Err(Error::new(ErrorCode::Store, message))
+                Err(Error::new(ErrorCode::STORE_ERROR, message))
             }
             Err(_) => Ok(false),
         }
@@ -224,9 +228,14 @@ impl TurnContext {
         }
     }
 
-    /// What becomes of a turn that was cut off when the conversation goes on without it: its calls are closed as what is
-    /// known of them.
-    async fn given_up(&self, store: &dyn Store, free: &Free) -> Result<Vec<Change>, Error> {
+    /// Gives up a turn that was interrupted or suspended, because the conversation goes on without it: its calls are closed with
+    /// what is known of them, its gates without an answer.
+    async fn given_up(
+        &self,
+        store: &dyn Store,
+        free: &Free,
+        abandons: bool,
+    ) -> Result<Vec<Change>, Error> {
         let Some(left) = &free.left else {
             return Ok(Vec::new());
         };
@@ -236,20 +245,30 @@ impl TurnContext {
         let Some((place, _)) = found.bounds() else {
             return Ok(Vec::new());
         };
-        let turn = found.into_records().find_map(Record::into_turn);
+        let turn = found
+            .into_records()
+            .find_map(Record::downcast::<TurnRecord>);
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;
         self.warn_of(&loaded.damaged);
         let mut damaged = loaded.damaged.iter();
         let doubtful = damaged.any(|record| record.kind == Some(RecordKind::Ledger));
+        let state = turn.as_ref().map(|turn| turn.state);
+        let suspended = state == Some(TurnState::Suspended);
+        if suspended && !abandons {
+            return Err(self.waiting(left, loaded.into_records()));
+        }
         let mut changes = Vec::new();
-        if let Some(turn) = turn.filter(|turn| turn.state == TurnState::Running) {
+        if let Some(turn) = turn.filter(|turn| suspended || turn.state == TurnState::Running) {
             let given_up = turn.ended(TurnState::Abandoned, None);
             changes.push(Change::Put(Arc::new(given_up).into()));
         }
-        let (closed, unknown) = closed(loaded.into_records(), left, doubtful);
+        let (closed, unknown) = closed(loaded.into_records(), left, doubtful, suspended);
         changes.extend(closed.into_iter().map(Change::Put));
+        if suspended {
+            return Ok(changes);
+        }
         let calls = match unknown {
             0 => "none of its calls is in doubt".to_owned(),
             1 => "one of its calls may have taken effect or not".to_owned(),
@@ -260,6 +279,21 @@ impl TurnContext {
         ));
         Ok(changes)
     }
+
+    /// The error of a conversation in which a turn is suspended.
+    fn waiting(&self, turn_id: &Arc<str>, records: impl Iterator<Item = Record>) -> Error {
+        let gates = records
+            .filter_map(Record::downcast::<GateRecord>)
+            .filter(|gate| gate.turn_id == *turn_id && gate.state == GateState::Open);
+        let waiting = TurnWaiting {
+            conversation: self.conversation_id().as_str().into(),
+            turn_id: Arc::clone(turn_id),
+            gates: gates.map(|gate| OpenGate::from(&*gate)).collect(),
+        };
+        waiting.into_error(
+            "answer with `answer_gate` and `resume` it, or give it up with `TurnInput::abandon_waiting`",
+        )
+    }
 }
 
 /// What a turn left open, closed; and how many of its calls are unknown. Where it is doubtful what the ledger says, all
@@ -268,6 +302,7 @@ fn closed(
     records: impl Iterator<Item = Record>,
     turn_id: &str,
     doubtful: bool,
+    suspended: bool,
 ) -> (Vec<Record>, usize) {
     let (mut closed, mut open) = (Vec::new(), Vec::new());
     let mut begun = HashSet::new();
@@ -290,7 +325,10 @@ fn closed(
         .filter(|call| !begun.contains(call.id()) && doubtful);
     let unknown = begun.len() + doubted.count();
     closed.extend(open.into_iter().map(|call| {
-        let settled = left_open(may_have_begun(call.id()));
+        let settled = match suspended && !may_have_begun(call.id()) {
+            true => not_approved(),
+            false => left_open(may_have_begun(call.id())),
+        };
         Record::from(call.closed(settled))
     }));
     (closed, unknown)
@@ -301,7 +339,7 @@ fn exists(known: &TurnRecord) -> Error {
     let message = format!(
         "the conversation has a turn `{id}` already, which is {state}: take it up with `resume`, or give the new one another id"
     );
-    Error::new(ErrorCode::TurnExists, message)
+    Error::new(ErrorCode::TURN_EXISTS, message)
 }
 
 /// A lease, or what is wrong with it.
@@ -329,5 +367,5 @@ fn held(lease: &Found, left: Duration) -> Error {
     let message = format!(
         "{turn} of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
     );
-    Error::new(ErrorCode::TurnHeld, message)
+    Error::new(ErrorCode::TURN_HELD, message)
 }

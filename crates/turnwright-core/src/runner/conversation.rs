@@ -1,4 +1,4 @@
-//! A chat that remembers.
+//! The turns of one conversation.
 
 use std::sync::Arc;
 
@@ -6,19 +6,22 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::handle::Turn;
-use super::input::TurnInput;
+use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
 use super::typed::TypedOutcome;
+use super::typed_turn::TypedTurn;
+use crate::error::Error;
 use crate::outcome::TurnOutcome;
 
-/// Turns of one conversation, one after the other: each knows what was said, thought and called before.
+/// The turns of one conversation, one after the other. Each turn starts with what the runner's [`History`](super::History)
+/// loads of the earlier ones; by default that is everything.
 ///
 /// ```
-/// use turnwright_core::{Conversation, DispatchContext, TurnRunner};
+/// use turnwright_core::{Conversation, DispatchContext};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;
@@ -37,7 +40,7 @@ impl Conversation {
     /// The conversation of this id: a new one, or one that the runner's store knows.
     pub fn new(runner: &TurnRunner, id: impl Into<Arc<str>>) -> Self {
         Conversation {
-            runner: runner.remembering(),
+            runner: runner.clone(),
             id: id.into(),
         }
     }
@@ -64,16 +67,28 @@ impl Conversation {
         self.runner.run_typed(input).await
     }
 
-    /// Takes up a turn of this conversation again where it was left: see [`TurnRunner::resume`].
-    pub fn resume(&mut self, turn_id: impl Into<Arc<str>>) -> Turn {
-        let mut input = TurnInput::empty().turn_id(turn_id);
-        input.resumes = true;
-        self.start(input)
+    /// Resumes a turn of this conversation: see [`TurnRunner::resume`].
+    ///
+    /// # Errors
+    /// As [`TurnRunner::resume`].
+    pub async fn resume(&mut self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
+        self.runner
+            .resume(turn.into().in_conversation(&self.id))
+            .await
     }
 
     /// Says something, and gives the turn as it goes. Let it end before you say more.
     pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
         self.runner
             .start(input.into().conversation(Arc::clone(&self.id)))
+    }
+
+    /// Says something, and gives the turn as it goes, with partial values of its typed answer: see [`TurnRunner::start_typed`].
+    pub fn start_typed<T: JsonSchema + DeserializeOwned>(
+        &mut self,
+        input: impl Into<TurnInput>,
+    ) -> TypedTurn<T> {
+        let input = input.into().conversation(Arc::clone(&self.id));
+        self.runner.start_typed(input)
     }
 }

@@ -6,22 +6,29 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use tokio::sync::mpsc;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
-use crate::event::TurnEvent;
-use crate::gate::Gates;
+use crate::event::{TurnEvent, TurnStream};
+use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
 
-/// A turn that was started: a stream of what it says, and its outcome when it is awaited. Dropping it calls the turn off.
+/// A turn that was started: a stream of its events, and its outcome when awaited.
+///
+/// Dropping it does not cancel the turn, which runs on in its own task: a client that disconnects does not end the work.
+/// Cancel with [`Turn::cancel`], or ask for it with [`Turn::cancel_on_drop`]. A turn that runs under a call
+/// ([`TurnInput::under`](super::TurnInput::under)) is part of that call and is always cancelled on drop.
+///
+/// Gates need an answerer: once the last [`Turn`], [`TurnHandle`] and [`Gates`] of a turn is dropped, its gates fail with
+/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`. Keep [`Turn::gates`] where a person may still answer.
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, TurnEvent, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnEventKind};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     let mut message = ctx.reporter().message();
 ///     message.push("Hello, ").await;
 ///     message.push("world!").await;
@@ -34,7 +41,7 @@ use crate::outcome::TurnOutcome;
 /// let mut turn = runner.start("hi");
 /// let mut heard = String::new();
 /// while let Some(event) = turn.next().await {
-///     if let TurnEvent::MessageDelta(delta) = event {
+///     if let TurnEventKind::MessageDelta(delta) = event.kind {
 ///         heard.push_str(&delta.text);
 ///     }
 /// }
@@ -43,28 +50,34 @@ use crate::outcome::TurnOutcome;
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug)]
-#[must_use = "dropping a turn calls it off: await it, or read its stream"]
+#[must_use = "await the turn or read its stream; to let it run in the background, `drop` it"]
 pub struct Turn {
     pub(super) handle: TurnHandle,
     pub(super) stream: TurnStream,
 }
 
-/// A turn without its stream. Dropping it calls the turn off.
-#[must_use = "dropping a turn calls it off: await its outcome"]
+/// A turn without its stream. Dropping it does not cancel the turn: see [`Turn`].
+#[must_use = "await its outcome; to let the turn run in the background, `drop` it"]
 pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
     pub(super) cancellation: Cancellation,
+    pub(super) turn_gates: TurnGates,
     /// None once nobody can answer by this handle any more.
     pub(super) gates: Option<Gates>,
-    pub(super) task: Option<JoinHandle<TurnOutcome>>,
-    /// The outcome of a turn that ended before it began.
-    pub(super) unbegun: Option<Box<TurnOutcome>>,
+    /// `None` once its outcome was taken.
+    pub(super) running: Option<Running>,
+    /// Whether dropping this cancels the turn.
+    pub(super) cancels: bool,
 }
 
-/// What a turn says as it goes. Bounded: the turn waits for whoever reads; dropping this lets it go on alone.
-#[derive(Debug)]
-pub struct TurnStream(pub(super) mpsc::Receiver<TurnEvent>);
+/// Where the outcome of a turn comes from.
+pub(super) enum Running {
+    Task(JoinHandle<TurnOutcome>),
+    /// The turn was started by another caller.
+    Attached(oneshot::Receiver<TurnOutcome>),
+    Ended(Box<TurnOutcome>),
+}
 
 impl Turn {
     /// The turn's id.
@@ -73,7 +86,10 @@ impl Turn {
         self.handle.id()
     }
 
-    /// The next thing that it says; `None` once it has ended.
+    /// Returns the next event, or `None` once the turn has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, no event is lost.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         self.stream.next().await
     }
@@ -84,12 +100,47 @@ impl Turn {
         self.handle.gates()
     }
 
-    /// Calls it off. It still ends cleanly: await it to see how.
+    /// Cancels the turn. It still ends cleanly: await it to see how.
     pub fn cancel(&self) {
         self.handle.cancel();
     }
 
-    /// Waits for its end. What was not read is let go.
+    /// Suspends the turn: see [`TurnHandle::suspend`].
+    ///
+    /// # Errors
+    /// As [`TurnHandle::suspend`].
+    pub fn suspend(&self) -> Result<(), Error> {
+        self.handle.suspend()
+    }
+
+    /// What the turn is doing: see [`TurnHandle::activity`].
+    #[must_use]
+    pub fn activity(&self) -> TurnActivity {
+        self.handle.activity()
+    }
+
+    /// Cancels the turn when this is dropped before the turn has ended.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnRunner};
+    ///
+    /// # async fn serve(runner: TurnRunner) {
+    /// // Ends with the reader: dropping the stream cancels the turn.
+    /// let events = runner.start("Write a novel.").cancel_on_drop();
+    /// # drop(events);
+    /// # }
+    /// ```
+    pub fn cancel_on_drop(self) -> Self {
+        Turn {
+            handle: self.handle.cancel_on_drop(),
+            stream: self.stream,
+        }
+    }
+
+    /// Waits for the end of the turn. Events that were not read are dropped.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not cancel the turn, unless [`Turn::cancel_on_drop`] was called.
     pub async fn outcome(self) -> TurnOutcome {
         let Turn { handle, stream } = self;
         drop(stream);
@@ -106,7 +157,7 @@ impl Stream for Turn {
     type Item = TurnEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
-        self.stream.0.poll_recv(cx)
+        Pin::new(&mut self.stream).poll_next(cx)
     }
 }
 
@@ -119,21 +170,6 @@ impl IntoFuture for Turn {
     }
 }
 
-impl TurnStream {
-    /// The next thing that the turn says; `None` once it has ended.
-    pub async fn next(&mut self) -> Option<TurnEvent> {
-        self.0.recv().await
-    }
-}
-
-impl Stream for TurnStream {
-    type Item = TurnEvent;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
-        self.0.poll_recv(cx)
-    }
-}
-
 impl TurnHandle {
     /// A turn that ended before it began.
     pub(crate) fn ready(outcome: TurnOutcome) -> Self {
@@ -141,9 +177,10 @@ impl TurnHandle {
             turn_id: Arc::clone(&outcome.turn_id),
             conversation: Arc::clone(&outcome.conversation),
             cancellation: Cancellation::new(),
+            turn_gates: TurnGates::ended(),
             gates: None,
-            task: None,
-            unbegun: Some(Box::new(outcome)),
+            running: Some(Running::Ended(Box::new(outcome))),
+            cancels: false,
         }
     }
 
@@ -162,26 +199,70 @@ impl TurnHandle {
         }
     }
 
-    /// Calls it off. It still ends cleanly: await its outcome to see how.
+    /// Cancels the turn. It still ends cleanly: await its outcome to see how.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
 
-    /// Waits for its end. Dropping the future calls the turn off.
+    /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
+    /// Work that is running finishes; calls and iterations that have not begun do not begin. Everything is stored, the lease is
+    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there, and
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume) continues, in any process.
+    ///
+    /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
+    /// later. A gate inside of a handler does, unless the tool only reads: such a handler runs again. So does a turn that runs
+    /// under a call and waits. [`TurnHandle::activity`] says [`Held`](TurnActivity::Held) then, and the turn is suspended
+    /// once that wait is over.
+    ///
+    /// If the turn comes to its end first, it is not suspended.
+    ///
+    /// # Errors
+    /// `E_TURN_NOT_SUSPENDABLE` if the turn's input names no conversation, or if it runs under a call: suspend the outer turn.
+    pub fn suspend(&self) -> Result<(), Error> {
+        let activity = self.turn_gates.activity();
+        if !activity.is_enabled() && !self.turn_gates.has_ended() {
+            let message = "this turn cannot be suspended, because it is not stored or runs under a call: name a conversation with \
+                           `TurnInput::conversation`, or suspend the outer turn";
+            return Err(Error::new(ErrorCode::TURN_NOT_SUSPENDABLE, message));
+        }
+        self.turn_gates.suspend();
+        Ok(())
+    }
+
+    /// What the turn is doing: whether it works, or can only wait, and whether it can be suspended then.
+    #[must_use]
+    pub fn activity(&self) -> TurnActivity {
+        self.turn_gates.status()
+    }
+
+    /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].
+    pub fn cancel_on_drop(mut self) -> Self {
+        self.cancels = true;
+        self
+    }
+
+    /// Waits for the end of the turn.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not cancel the turn, unless [`TurnHandle::cancel_on_drop`] was called.
     pub async fn outcome(mut self) -> TurnOutcome {
         // From here on nobody can answer by this handle.
         self.gates = None;
-        let ended = match &mut self.task {
-            Some(task) => task.await.ok(),
-            None => self.unbegun.take().map(|outcome| *outcome),
+        let ended = match &mut self.running {
+            Some(Running::Task(task)) => task.await.ok(),
+            Some(Running::Attached(outcome)) => outcome.await.ok(),
+            Some(Running::Ended(_)) | None => None,
         };
-        self.task = None;
+        let ended = match self.running.take() {
+            Some(Running::Ended(outcome)) => Some(*outcome),
+            _ => ended,
+        };
         ended.unwrap_or_else(|| {
             let message = "the runtime was shut down while the turn ran";
             TurnOutcome::unbegun(
                 Arc::clone(&self.turn_id),
                 Arc::clone(&self.conversation),
-                Error::new(ErrorCode::TurnAborted, message),
+                Error::new(ErrorCode::TURN_ABORTED, message),
             )
         })
     }
@@ -189,7 +270,7 @@ impl TurnHandle {
 
 impl Drop for TurnHandle {
     fn drop(&mut self) {
-        if self.task.is_some() {
+        if self.cancels && self.running.is_some() {
             self.cancellation.cancel();
         }
     }

@@ -1,7 +1,6 @@
 //! What a turn begins with.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,6 +11,7 @@ use crate::event::Event;
 use crate::media::Media;
 use crate::record::Message;
 use crate::schema::admit;
+use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::stash::refused;
 use crate::tool::Tool;
 use crate::tool::context::ToolContext;
@@ -20,12 +20,12 @@ use crate::validate::Violations;
 /// What a turn begins with. Text is what the user says.
 ///
 /// ```
-/// use turnwright_core::TurnInput;
 /// use std::time::Duration;
+/// use turnwright_core::{Budget, TurnInput};
 ///
 /// let input = TurnInput::new("What broke last night?")
 ///     .conversation("ops-2026-11-16")
-///     .deadline(Duration::from_secs(120));
+///     .budget(Budget::new().time(Duration::from_secs(120)));
 /// ```
 #[derive(Clone)]
 #[must_use = "an input does nothing until a runner gets it"]
@@ -41,13 +41,19 @@ pub struct TurnInput {
     pub(crate) tools: Vec<Result<Tool, Error>>,
     pub(crate) observers: Vec<Arc<Observe>>,
     pub(crate) cancellation: Option<Cancellation>,
-    pub(crate) deadline: Option<Duration>,
+    pub(crate) settings: TurnSettings,
     /// The call that this turn is made for.
     pub(crate) under: Option<ToolContext>,
     /// Whether the policies and the taint of the turns around it apply.
     pub(crate) inherits: bool,
     /// The turn is there already, and is taken up again.
     pub(crate) resumes: bool,
+    /// The stream of a resumed turn begins with what the turn did before.
+    pub(crate) replays: bool,
+    /// A suspended turn of the conversation is given up.
+    pub(crate) abandons: bool,
+    /// The turn is suspended whenever it can only wait.
+    pub(crate) suspends: bool,
 }
 
 /// Who is told what happens.
@@ -75,10 +81,30 @@ impl TurnInput {
             tools: Vec::new(),
             observers: Vec::new(),
             cancellation: None,
-            deadline: None,
+            settings: TurnSettings::default(),
             under: None,
             inherits: true,
             resumes: false,
+            replays: false,
+            abandons: false,
+            suspends: false,
+        }
+    }
+
+    /// The input with which a stored turn is resumed: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not stored
+    /// with the turn: its own tools, observers, a cancellation. Values for the stash, instructions, settings and a budget replace the
+    /// stored ones.
+    /// [`conversation`](Self::conversation) is needed only if several conversations have a turn of this id.
+    ///
+    /// ```
+    /// use turnwright_core::{Budget, TurnInput};
+    ///
+    /// let input = TurnInput::resume("turn-1").conversation("chat-1").budget(Budget::new().tool_calls(40));
+    /// ```
+    pub fn resume(turn_id: impl Into<Arc<str>>) -> Self {
+        TurnInput {
+            resumes: true,
+            ..TurnInput::empty().turn_id(turn_id)
         }
     }
 
@@ -129,7 +155,8 @@ impl TurnInput {
 
     /// Runs the turn under a call: a sub-agent as a tool. The inner turn has a conversation of its own, which is stored only
     /// if you name it. It is cancelled with
-    /// the call, the outer turn waits for its end, and its usage counts for the outer turn too.
+    /// the call, and when its [`Turn`](super::Turn) is dropped. The outer turn waits for its end, and its usage counts for the
+    /// outer turn too.
     ///
     /// The rules of the outer turn apply to the inner one, at any depth:
     ///
@@ -139,6 +166,9 @@ impl TurnInput {
     /// - If an outer policy asks, the approver of that runner answers, or of one further outside, but never the inner one.
     ///   If an inner policy asks and the inner runner has no approver, the nearest outer one answers.
     /// - Gates of the inner turn open at the outer turn: on its stream, and at its [`Gates`](crate::gate::Gates).
+    /// - The inner turn is never suspended by itself. While it waits at a gate, the handler that runs it waits too, so the outer
+    ///   turn stays in memory: its [`activity`](crate::runner::TurnHandle::activity) is
+    ///   [`Held`](crate::gate::TurnActivity::Held). Nothing is lost: the outer turn is suspended at the next occasion.
     /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn
     ///   reads more.
     ///
@@ -148,20 +178,17 @@ impl TurnInput {
     /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput, TurnRunner};
+    /// use turnwright_core::{DispatchContext, Tool, TurnInput};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Task { task: String }
     ///
     /// # let executor = |ctx: DispatchContext| async move { ctx.answer("done").await?; Ok(()) };
-    /// let librarian = TurnRunner::builder(executor).build()?;
+    /// let librarian = turnwright_core::runner(executor).build()?;
     /// let research = Tool::typed::<Task>("research")
     ///     .description("Has a librarian look something up.")
-    ///     .handler(move |args: Task, ctx: ToolContext| {
-    ///         let librarian = librarian.clone();
-    ///         async move {
-    ///             let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
-    ///             Ok::<_, ToolError>(outcome.into_answer()?)
-    ///         }
+    ///     .handler_with(librarian, async |librarian, args, ctx| {
+    ///         let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
+    ///         Ok(outcome.into_answer()?)
     ///     })
     ///     .build()?;
     /// # Ok::<(), turnwright_core::Error>(())
@@ -181,26 +208,77 @@ impl TurnInput {
         self
     }
 
+    /// Lets the stream of a resumed turn begin with the records that the turn stored before, as events: for a reader that
+    /// has none of them. See [`TurnRunner::attach`](super::TurnRunner::attach). No effect on a new turn.
+    ///
+    /// Default: only what happens from the resume on.
+    pub fn replay(mut self) -> Self {
+        self.replays = true;
+        self
+    }
+
+    /// Gives up a suspended turn of the conversation, so that this one can begin. By default a turn fails with `E_TURN_WAITING`
+    /// while another one is suspended.
+    ///
+    /// The calls of the suspended turn that wait are closed as not approved, its gates stay unanswered, and its state is
+    /// [`Abandoned`](crate::record::TurnState::Abandoned).
+    pub fn abandon_waiting(mut self) -> Self {
+        self.abandons = true;
+        self
+    }
+
+    /// Suspends this turn whenever it can only wait: see
+    /// [`TurnRunnerBuilder::suspend_at_gates`](super::TurnRunnerBuilder::suspend_at_gates).
+    pub fn suspend_at_gates(mut self) -> Self {
+        self.suspends = true;
+        self
+    }
+
     /// What calls the turn off.
     pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
 
-    /// How long the turn may take, the time that it waits for people included.
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.deadline = Some(limit);
+    /// Adds to the system prompt of this turn, after the instructions of the runner
+    /// ([`TurnRunnerBuilder::instructions`](super::TurnRunnerBuilder::instructions)): for what belongs to one user or one
+    /// turn. Replaces what was set here before.
+    ///
+    /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
+    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::Retrievable) is fenced.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnInput};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer(ctx.instructions().unwrap_or_default()).await?;
+    ///     Ok(())
+    /// })
+    /// .instructions("You answer questions about invoices.")
+    /// .build()?;
+    /// let input = TurnInput::new("Hello").instructions("The user is Ada. Answer in German.");
+    /// let expected = "You answer questions about invoices.\n\nThe user is Ada. Answer in German.";
+    /// assert_eq!(runner.run(input).await.text, expected);
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.settings.instruct(text.into());
         self
     }
 
-    /// What a turn is taken up again with.
-    pub(crate) fn resuming(mut self, turn_id: &str) -> Result<Self, Error> {
-        if self.message.is_some() || self.text.is_some() || !self.media.is_empty() {
-            let message = "a turn that is taken up again says nothing new: give `TurnInput::empty()` with what else it needs";
-            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
-        }
-        self.resumes = true;
-        Ok(self.turn_id(turn_id))
+    /// Sets model settings for this turn. Fields that are set here take precedence over those of the runner. The turn's
+    /// record keeps them, so that a resumed turn has them again.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.settings.model = settings.over(&self.settings.model);
+        self
+    }
+
+    /// Sets how much this turn may use. Limits that are set here take precedence over those of the runner. The turn's
+    /// record keeps them, so that a resumed turn has them again.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.settings.budget = budget.over(&self.settings.budget);
+        self
     }
 
     /// What is said, as a record.
@@ -214,7 +292,8 @@ impl TurnInput {
                 wrong.check_named_id(field, id);
             }
         }
-        wrong.finish(ErrorCode::InvalidTurnContext, "turn's input")?;
+        self.settings.check(&mut wrong);
+        wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn's input")?;
         if let Some(error) = &self.not_stashed {
             return Err(error.clone());
         }
@@ -254,3 +333,65 @@ debug_fields!(TurnInput {
     conversation,
     turn_id
 });
+
+/// The turn to resume: its id, or a [`TurnInput::resume`] with more.
+///
+/// ```
+/// use turnwright_core::TurnInput;
+/// use turnwright_core::runner::ResumeInput;
+///
+/// let by_id: ResumeInput = "turn-1".into();
+/// let with_more: ResumeInput = TurnInput::resume("turn-1").conversation("chat-1").into();
+/// ```
+#[derive(Clone, Debug)]
+pub struct ResumeInput(TurnInput);
+
+impl ResumeInput {
+    /// Names the conversation.
+    pub(crate) fn in_conversation(self, id: &Arc<str>) -> Self {
+        ResumeInput(self.0.conversation(Arc::clone(id)))
+    }
+
+    /// The id of the turn, and the input.
+    pub(crate) fn into_parts(self) -> Result<(Arc<str>, TurnInput), Error> {
+        let input = self.0;
+        let speaks = input.message.is_some() || input.text.is_some() || !input.media.is_empty();
+        match &input.turn_id {
+            Some(id) if input.resumes && !speaks => Ok((Arc::clone(id), input)),
+            _ => {
+                let message = "a resumed turn has no new message: give the turn's id, or `TurnInput::resume(turn_id)` with what else it needs";
+                Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message))
+            }
+        }
+    }
+}
+
+impl From<TurnInput> for ResumeInput {
+    fn from(input: TurnInput) -> Self {
+        ResumeInput(input)
+    }
+}
+
+impl From<&str> for ResumeInput {
+    fn from(turn_id: &str) -> Self {
+        ResumeInput(TurnInput::resume(turn_id))
+    }
+}
+
+impl From<String> for ResumeInput {
+    fn from(turn_id: String) -> Self {
+        ResumeInput(TurnInput::resume(turn_id))
+    }
+}
+
+impl From<&Arc<str>> for ResumeInput {
+    fn from(turn_id: &Arc<str>) -> Self {
+        ResumeInput(TurnInput::resume(Arc::clone(turn_id)))
+    }
+}
+
+impl From<Arc<str>> for ResumeInput {
+    fn from(turn_id: Arc<str>) -> Self {
+        ResumeInput(TurnInput::resume(turn_id))
+    }
+}

@@ -1,16 +1,16 @@
 //! Turns: from what a user says to an answer, with everything in between.
 //!
 //! ```text
-//! TurnRunner ─ turn-input ─▶ dispatch ─ loop { forge → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
+//! TurnRunner ─ history ─ turn-input ─▶ dispatch ─ loop { forge → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
 //! ```
 //!
 //! ```
-//! use turnwright_core::{DispatchContext, TurnRunner};
+//! use turnwright_core::DispatchContext;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! // An executor decides. A model is one; so is this closure.
-//! let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
-//!     let said = ctx.messages().last().map(|message| message.text().to_uppercase());
+//! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+//!     let said = ctx.records().messages().last().map(|message| message.text().to_uppercase());
 //!     ctx.answer(said.unwrap_or_default()).await?;
 //!     Ok(())
 //! })
@@ -21,18 +21,28 @@
 //! ```
 
 mod acquire;
+mod answers;
+mod attach;
 mod builder;
 mod conversation;
+mod follow;
 mod handle;
+mod history;
 mod input;
+mod live_turns;
 mod resume;
 mod run_loop;
+mod stored_turn;
 mod turn_runner;
 mod typed;
+mod typed_turn;
 
-pub use builder::{IntoTool, TurnRunnerBuilder};
+pub use crate::event::TurnStream;
+pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
-pub use handle::{Turn, TurnHandle, TurnStream};
-pub use input::TurnInput;
+pub use handle::{Turn, TurnHandle};
+pub use history::History;
+pub use input::{ResumeInput, TurnInput};
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;
+pub use typed_turn::{PartialAnswer, TypedEvent, TypedTurn};

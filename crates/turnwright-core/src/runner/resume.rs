@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::handle::Turn;
-use super::input::TurnInput;
+use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
-use super::typed::TypedOutcome;
+use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
-use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::event::TurnEvent;
+use crate::gate::{GateAnswer, Step};
+use crate::record::{GateRecord, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
+    answer_gate,
 };
 use crate::tool::context::TurnContext;
 
@@ -24,6 +28,10 @@ pub(crate) struct Resumed {
     pub(crate) left: OpenCalls,
     /// It had its answer, and ended before that was noted.
     pub(crate) answered: bool,
+    /// The step in which it waited, if it can continue there.
+    pub(crate) step: Option<Step>,
+    /// Its last message was proposed as its answer, and not decided on.
+    pub(crate) proposed: bool,
 }
 
 /// A turn as the store has it.
@@ -58,8 +66,9 @@ impl TurnRunner {
     ///   long as somebody would have had to answer.
     /// - A turn that was answered gives its answer again, and nothing runs.
     ///
-    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
-    /// alone was given are not: see [`TurnRunner::resume_with`].
+    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again, and so are its
+    /// instructions, model settings and budget, of which it has what is left. Tools that it alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
+    /// `runner.resume(TurnInput::resume("turn-1").tool(tool))`.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +76,7 @@ impl TurnRunner {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// static REACHABLE: AtomicBool = AtomicBool::new(false);
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     if !REACHABLE.load(Ordering::Relaxed) {
     ///         return Err(BoxError::from("the model cannot be reached"));
     ///     }
@@ -85,40 +94,30 @@ impl TurnRunner {
     /// ```
     ///
     /// # Errors
-    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours by
-    /// [`TurnRunner::resume_with`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
+    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours with
+    /// `TurnInput::resume(id).conversation(…)`; `E_INVALID_TURN_CONTEXT` if an input is given that is not from
+    /// [`TurnInput::resume`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
     /// runs it, `E_TURN_NOT_RESUMABLE` once the conversation went on without it.
-    pub async fn resume(&self, turn_id: &str) -> Result<Turn, Error> {
-        self.resume_with(turn_id, TurnInput::empty()).await
+    pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
+        Ok(self.start(self.to_resume(turn.into()).await?))
     }
 
-    /// As [`TurnRunner::resume`], with what the turn cannot have kept: its conversation where several have a turn of this id,
-    /// tools of its own, observers, a deadline, a cancellation. What stands in its stash counts over what was kept.
+    /// Resumes a turn whose answer must be of a type: see [`TurnRunner::resume`] and [`TurnRunner::run_typed`].
     ///
     /// # Errors
-    /// As [`TurnRunner::resume`]; `E_INVALID_TURN_CONTEXT` if the input says something.
-    pub async fn resume_with(&self, turn_id: &str, input: TurnInput) -> Result<Turn, Error> {
-        Ok(self.start(self.to_resume(turn_id, input).await?))
-    }
-
-    /// As [`TurnRunner::resume_with`], of a turn whose answer must be of a type: see [`TurnRunner::run_typed`].
-    ///
-    /// # Errors
-    /// As [`TurnRunner::resume_with`].
+    /// As [`TurnRunner::resume`].
     pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
         &self,
-        turn_id: &str,
-        input: TurnInput,
-    ) -> Result<TypedOutcome<T>, Error> {
-        let input = self.to_resume(turn_id, input).await?;
-        Ok(self.run_typed(input).await)
+        turn: impl Into<ResumeInput>,
+    ) -> Result<TypedTurn<T>, Error> {
+        let input = self.to_resume(turn.into()).await?;
+        Ok(self.start_typed(input))
     }
 
-    async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
-        let input = input.resuming(turn_id)?;
-        let Some(store) = self.store() else {
-            return Err(unstored(turn_id));
-        };
+    async fn to_resume(&self, turn: ResumeInput) -> Result<TurnInput, Error> {
+        let (turn_id, input) = turn.into_parts()?;
+        let turn_id = &*turn_id;
+        let store = self.storage().store();
         if let Some(conversation) = &input.conversation {
             let conversation_id = ConversationId::new(Arc::clone(conversation));
             let found = store
@@ -136,11 +135,47 @@ impl TurnRunner {
             several => {
                 let (count, turn_id) = (several.len(), escape(turn_id, 80));
                 let message = format!(
-                    "{count} conversations have a turn `{turn_id}`: say which with `resume_with` and `TurnInput::conversation`"
+                    "{count} conversations have a turn `{turn_id}`: say which with `TurnInput::resume(turn_id).conversation(…)`"
                 );
-                Err(Error::new(ErrorCode::UnknownTurn, message))
+                Err(Error::new(ErrorCode::UNKNOWN_TURN, message))
             }
         }
+    }
+}
+
+impl TurnRunner {
+    /// Records an answer at a gate of a stored turn, from any process. A turn that waits at the gate learns of it: at once with a
+    /// [`MemoryStore`](crate::MemoryStore), otherwise within half a second. A suspended turn finds it when it is
+    /// [resumed](TurnRunner::resume).
+    ///
+    /// The answer is checked like one that is given through [`Gates::answer`](crate::gate::Gates::answer): against the schema that is
+    /// stored with the gate, and edited arguments against the schema of the tool, if this runner has it. They are checked again
+    /// when the turn continues.
+    ///
+    /// An answer must come within the gate's timeout, counted from the time when the gate was opened, and counts for as long
+    /// again. A turn that is resumed later asks again.
+    ///
+    /// # Errors
+    /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
+    /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
+    /// `E_STORE_ERROR`.
+    pub async fn answer_gate(
+        &self,
+        conversation: &str,
+        gate_id: &str,
+        answer: impl Into<GateAnswer>,
+    ) -> Result<(), Error> {
+        let conversation = ConversationId::new(conversation);
+        let store = self.storage().store();
+        let fits = |gate: &GateRecord, answer: &GateAnswer| match answer {
+            GateAnswer::Edit { args, .. } => {
+                let tool = gate.question.get("tool").and_then(Value::as_str);
+                let tool = tool.and_then(|name| self.tools().get(name));
+                tool.map_or(Ok(()), |tool| tool.probe(args).map(drop))
+            }
+            _ => Ok(()),
+        };
+        answer_gate(&**store, &conversation, gate_id, answer.into(), fits).await
     }
 }
 
@@ -148,7 +183,7 @@ impl TurnContext {
     /// Takes the turn up again. `None` if it has its answer, and nothing is left to do.
     pub(crate) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
         let Some(store) = self.record_store() else {
-            return Err(unknown(self.turn_id(), self.conversation_id()));
+            return Err(unnamed(self.turn_id()));
         };
         let mut tries = 0;
         let found = loop {
@@ -173,7 +208,9 @@ impl TurnContext {
             let found = Found { turn, place, next };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
-            let record = Arc::new(found.turn.resumed());
+            let mut record = found.turn.resumed();
+            record.settings = self.settings_with(&found.turn);
+            let record = Arc::new(record);
             let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
@@ -192,27 +229,44 @@ impl TurnContext {
                 self.stash().set(path, value.clone())?;
             }
         }
+        self.resume_settings(&found.turn);
         self.inner().usage.lock().itself += found.turn.usage;
-        let left = self.load_own(&**store, &found).await?;
+        let (elapsed, calls) = (found.turn.elapsed, found.turn.tool_calls);
+        self.inner().meter.resume(elapsed, calls);
+        let rejected = found.turn.rejected.iter().cloned();
+        self.inner().rejected.lock().extend(rejected);
+        let (left, step) = self.load_own(&**store, &found).await?;
+        let step = match found.turn.state {
+            TurnState::Suspended => found.turn.step.map(Step),
+            _ => step,
+        };
         let last = self.last_said();
-        let answered = last
-            .as_ref()
-            .is_some_and(|last| Some(last.id()) == found.turn.answer.as_deref());
-        if last.is_some() && !answered {
+        let is_last = |id: &Option<Arc<str>>| {
+            let last = last.as_ref().map(|last| last.id());
+            last.is_some() && last == id.as_deref()
+        };
+        let (answered, proposed) = (is_last(&found.turn.answer), is_last(&found.turn.proposed));
+        let suspended = found.turn.state == TurnState::Suspended;
+        if last.is_some() && !answered && !proposed && !suspended {
             // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
             let text =
                 "The process ended before all of your last message was taken in. Go on from here.";
             let message = Message::framework(text).build()?;
-            self.store_message(message).await?;
+            self.records().store(message).await?;
         }
-        Ok(Some(Resumed { left, answered }))
+        Ok(Some(Resumed {
+            left,
+            answered,
+            step,
+            proposed,
+        }))
     }
 
     /// What the model said, if nothing came after it.
     fn last_said(&self) -> Option<Arc<Message>> {
-        let mut records = self.timeline().into_iter().rev();
+        let mut records = self.records().timeline().into_iter().rev();
         let last = records.find(|record| !matches!(record, Record::Thought(_)));
-        last.and_then(Record::into_message)
+        last.and_then(Record::downcast::<Message>)
             .filter(|message| message.is_answer())
     }
 
@@ -253,21 +307,27 @@ impl TurnContext {
                 let message = format!(
                     "the turn `{id}` cannot be taken up again: {damaged}. Say something new in the conversation: it goes on"
                 );
-                Err(Error::new(ErrorCode::TurnNotResumable, message))
+                Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message))
             }
         }
     }
 
-    /// Loads what the turn stored: it has it again.
-    async fn load_own(&self, store: &dyn Store, found: &Found) -> Result<OpenCalls, Error> {
+    /// Loads what the turn stored. Returns the calls that it left open, and the step in which it waited, if it stored nothing
+    /// after it came to a gate there.
+    async fn load_own(
+        &self,
+        store: &dyn Store,
+        found: &Found,
+    ) -> Result<(OpenCalls, Option<Step>), Error> {
         let loaded = self.read(store, &found.own()).await?;
         self.warn_of(&loaded.damaged);
         let mut left = OpenCalls::default();
-        let mut own = Vec::new();
+        let (mut own, mut step) = (Vec::new(), None);
         for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
+                    step = gate.step.map(Step).or(step);
                     self.inner().recorded_gates.recall(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
@@ -275,13 +335,17 @@ impl TurnContext {
                     if let Record::ToolCall(call) = &record {
                         left.add_call(call);
                     }
+                    step = None;
+                    if let Some(event) = TurnEvent::of_record(&record) {
+                        self.hub().replay(event);
+                    }
                     own.push(Change::Put(record));
                 }
             }
         }
         self.keep_changes(&own);
         self.count_calls_from(left.next_ordinal());
-        Ok(left)
+        Ok((left, step))
     }
 }
 
@@ -296,7 +360,7 @@ fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
         _ => return Ok(()),
     };
     let message = format!("the turn `{id}` cannot be taken up again: {why}");
-    Err(Error::new(ErrorCode::TurnNotResumable, message))
+    Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message))
 }
 
 fn unstored(turn_id: &str) -> Error {
@@ -304,11 +368,19 @@ fn unstored(turn_id: &str) -> Error {
     let message = format!(
         "the store has no turn `{turn_id}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
     );
-    Error::new(ErrorCode::UnknownTurn, message)
+    Error::new(ErrorCode::UNKNOWN_TURN, message)
 }
 
-fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {
+fn unnamed(turn_id: &str) -> Error {
+    let turn_id = escape(turn_id, 80);
+    let message = format!(
+        "the turn `{turn_id}` is resumed in its conversation: name that with `TurnInput::conversation`, or call `runner.resume`, which finds it"
+    );
+    Error::new(ErrorCode::UNKNOWN_TURN, message)
+}
+
+pub(super) fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {
     let (id, conversation_id) = (escape(turn_id, 80), escape(conversation_id.as_str(), 80));
     let message = format!("the conversation `{conversation_id}` has no turn `{id}`");
-    Error::new(ErrorCode::UnknownTurn, message)
+    Error::new(ErrorCode::UNKNOWN_TURN, message)
 }

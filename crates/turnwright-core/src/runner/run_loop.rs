@@ -1,22 +1,24 @@
 //! The loop itself.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::Poll;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::answer::AnswerFormat;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
-use crate::deadline::{Cut, TimeLimit, within};
-use crate::error::{Error, ErrorCode, ErrorKind};
-use crate::event::EventKind;
+use crate::deadline::{Cut, TimeLimit, cut_at, within};
+use crate::error::{BoxError, Error, ErrorCode};
+use crate::event::{EventKind, TurnEventKind};
+use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
@@ -26,15 +28,9 @@ use crate::telemetry::{self, ModelSpan};
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
 /// Runs a turn to its end, whatever happens in it.
-pub(crate) async fn drive(
-    plan: Arc<Plan>,
-    turn: TurnContext,
-    begins: Begins,
-    deadline: Option<Duration>,
-) -> TurnOutcome {
+pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
-        conversation: turn.conversation_id().as_str().into(),
         resumed: matches!(begins, Begins::Resumed),
     });
     let mut iterations = 0;
@@ -42,18 +38,19 @@ pub(crate) async fn drive(
         plan: &plan,
         turn: &turn,
         iterations: &mut iterations,
+        before: 0,
     };
     // Apart, so that it is held once.
     let steps = Box::pin(play.steps(begins));
     let played = async {
-        let ended = play_out(&turn, deadline, steps).await;
+        let ended = play_out(&turn, steps).await;
         // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
         turn.cancellation().cancel();
         turn.inner().open_calls.wait().await;
         turn.inner().tasks.wait().await;
         ended
     };
-    let ended = turn.renew_while(played).await;
+    let ended = turn.renew_while(turn.hear_answers_while(played)).await;
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
@@ -65,26 +62,29 @@ pub(crate) async fn drive(
         });
     }
     let usage = turn.usage();
+    let duration = start.elapsed();
     turn.tell(|| EventKind::TurnEnd {
-        ended: ended.how.name(),
+        status: ended.how.state(),
         code: ended.how.error().map(|error| error.code().as_str()),
-        duration: start.elapsed(),
+        duration,
         usage,
     });
-    turn.end();
-    let records = turn.inner().records.read();
-    TurnOutcome {
+    let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         ended: ended.how,
-        text: records
+        text: turn
             .last_answer()
             .map(|answer| answer.text().to_owned())
             .unwrap_or_default(),
-        records: records.stored(),
+        records: turn.inner().records.read().stored(),
         usage,
         iterations,
-    }
+    };
+    turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.publish(&outcome);
+    turn.end();
+    outcome
 }
 
 /// What a turn begins with.
@@ -93,6 +93,8 @@ pub(crate) enum Begins {
     New {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
+        /// Whether a suspended turn of the conversation is given up.
+        abandons: bool,
     },
     /// It was there before: with what the store has of it.
     Resumed,
@@ -107,10 +109,35 @@ impl Begins {
     }
 }
 
+/// What the first iteration does.
+#[derive(Default)]
+enum First {
+    /// It runs the executor, as all others do.
+    #[default]
+    Execute,
+    /// It settles the calls that a resumed turn left open.
+    Settle(OpenCalls),
+    /// It decides on the answer that a resumed turn had proposed.
+    Decide,
+    /// It runs its output layers alone: a resumed turn waited there, and its executor was done.
+    Output,
+}
+
+impl From<Option<Resumed>> for First {
+    fn from(resumed: Option<Resumed>) -> Self {
+        match resumed {
+            Some(resumed) if resumed.proposed || resumed.answered => First::Decide,
+            Some(resumed) if !resumed.left.is_empty() => First::Settle(resumed.left),
+            Some(resumed) if resumed.step.is_some_and(Step::is_output) => First::Output,
+            _ => First::Execute,
+        }
+    }
+}
+
 /// How a turn ended, and where.
-struct End {
-    how: TurnStatus,
-    pipeline: Option<&'static str>,
+pub(super) struct End {
+    pub(super) how: TurnStatus,
+    pub(super) pipeline: Option<&'static str>,
 }
 
 impl From<TurnStatus> for End {
@@ -122,30 +149,33 @@ impl From<TurnStatus> for End {
     }
 }
 
-/// Plays a turn to its end. A deadline calls it off, and so does a panic that nobody else caught.
+/// Plays a turn to its end. The end of its time calls it off, and so does a panic that nobody else caught.
 async fn play_out(
     turn: &TurnContext,
-    deadline: Option<Duration>,
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
-    let mut ended = match deadline {
-        None => Ok(work.as_mut().await),
-        // The deadline calls the turn off, which then ends by itself.
-        Some(_) => within(TimeLimit::from_now(deadline), None, work.as_mut()).await,
-    };
+    let mut suspended = pin!(turn.suspended());
+    // What a suspended turn awaits is dropped when this returns.
+    let mut work = poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(ended) => Poll::Ready(ended),
+        Poll::Pending => suspended.as_mut().poll(cx).map(|how| Ok(Ok(how))),
+    });
+    // The end of its time calls the turn off, which then ends by itself. A resumed turn learns on its way how much is left.
+    let mut ended = cut_at(|| turn.time_is_up_at(), None, &mut work).await;
     if let Err(cut) = ended {
         match cut {
             Cut::NoTimer => {
-                let message = "a deadline needs a tokio runtime with its timer enabled";
-                turn.fail(Error::new(ErrorCode::InvalidTurnContext, message));
+                let message = "a time budget needs a tokio runtime with its timer enabled";
+                turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
             Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
             Cut::Cancelled => {}
         }
         ended = Ok(work.await);
     }
-    if let Some(stop) = turn.inner().stop.lock().clone() {
+    let suspended = matches!(&ended, Ok(Ok(Ok(TurnStatus::Suspended { .. }))));
+    if let Some(stop) = turn.inner().stop.lock().clone().filter(|_| !suspended) {
         return TurnStatus::from(stop).into();
     }
     match ended {
@@ -159,7 +189,7 @@ async fn play_out(
         Ok(Ok(Err(end))) => end,
         Ok(Err(panic)) => {
             let message = format!("the turn panicked: {}", text_of(panic));
-            TurnStatus::Failed(Error::new(ErrorCode::Executor, message)).into()
+            TurnStatus::Failed(Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)).into()
         }
         Err(_) => cancelled(),
     }
@@ -167,7 +197,7 @@ async fn play_out(
 
 /// Does a part of a turn until it ends or the turn is called off; then what it awaits is dropped. Whatever it started is
 /// settled before anything comes after it.
-async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
+pub(super) async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
     turn.inner().tasks.wait().await;
     done.map_err(|_| cancelled())
@@ -179,18 +209,36 @@ fn cancelled() -> End {
     TurnStatus::Aborted { reason }.into()
 }
 
-struct Play<'t> {
-    plan: &'t Plan,
-    turn: &'t TurnContext,
+pub(super) struct Play<'t> {
+    pub(super) plan: &'t Plan,
+    pub(super) turn: &'t TurnContext,
     iterations: &'t mut u32,
+    /// The iterations of earlier runs, of which none runs again.
+    before: u32,
+}
+
+/// The number of iterations before the first of this run, which continues in the step where the turn waited. Without one it is
+/// a new iteration: no gate of it has the id of an earlier one.
+fn iterations_before(turn: &TurnContext, resumed: Option<&Resumed>) -> u32 {
+    match resumed.and_then(|resumed| resumed.step) {
+        Some(step) if step != Step::TURN_OUTPUT => step.iteration().saturating_sub(1),
+        _ => {
+            let last = turn.inner().recorded_gates.last_iteration();
+            last.unwrap_or_default()
+        }
+    }
 }
 
 impl Play<'_> {
     async fn steps(mut self, begins: Begins) -> Result<TurnStatus, End> {
         let (plan, turn) = (self.plan, self.turn);
         let resumed = match begins {
-            Begins::New { message, stash } => {
-                let begun = Box::pin(turn.begin(message, stash)).await;
+            Begins::New {
+                message,
+                stash,
+                abandons,
+            } => {
+                let begun = Box::pin(turn.begin(message, stash, abandons)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
@@ -200,64 +248,33 @@ impl Play<'_> {
                 None => return Ok(TurnStatus::Answered),
             },
         };
+        let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
+        loaded.map_err(TurnStatus::Failed)?;
         through(&plan.turn_input, turn).await?;
-        // From here on nothing is played as it was before: gates are counted on from where the turn was left, so that the one
-        // where it waited has its id again, and no later one that of another.
-        let recorded = &turn.inner().recorded_gates;
-        turn.gates().count_on(recorded.counts());
-        let how = Box::pin(self.dispatches(resumed)).await?;
+        self.before = iterations_before(turn, resumed.as_ref());
+        let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
+        let how = match answered && turn.answer_format().is_none() {
+            // Its answer is there already. One that must be of a type is checked again.
+            true => TurnStatus::Answered,
+            false => Box::pin(self.dispatch(resumed.into())).await?,
+        };
+        turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
         through(&plan.turn_output, turn).await?;
         Ok(how)
     }
 
-    /// One dispatch; more of them where an answer of a form is wanted and does not come.
-    async fn dispatches(&mut self, resumed: Option<Resumed>) -> Result<TurnStatus, End> {
-        // Its answer may be there already.
-        let mut answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
-        let mut open = resumed.map(|resumed| resumed.left);
-        let format = self.turn.answer_format();
-        let mut left = format.map_or(0, AnswerFormat::attempts);
-        loop {
-            let how = match std::mem::take(&mut answered) {
-                true => TurnStatus::Answered,
-                false => self.dispatch(open.take()).await?,
-            };
-            let is_answered = matches!(how, TurnStatus::Answered);
-            let Some(format) = format.filter(|_| is_answered) else {
-                return Ok(how);
-            };
-            let answer = self.turn.inner().records.read().last_answer();
-            let text = answer.as_ref().map_or("", |answer| answer.text());
-            let Err(error) = part(self.turn, format.check(text)).await? else {
-                return Ok(how);
-            };
-            left -= 1;
-            if left == 0 {
-                return Err(TurnStatus::Failed(error).into());
-            }
-            let text = format!(
-                "{}\nMend this, and answer again with nothing but the JSON object.",
-                error.model_text()
-            );
-            let message = Message::framework(text).build();
-            let message = message.map_err(TurnStatus::Failed)?;
-            let stored = Box::pin(self.turn.store_message(message)).await;
-            stored.map_err(TurnStatus::Failed)?;
-        }
-    }
-
-    /// One dispatch. What was left open is settled in its first iteration, in the place of the executor that began it.
-    async fn dispatch(&mut self, open: Option<OpenCalls>) -> Result<TurnStatus, End> {
-        let mut open = open.filter(|open| !open.is_empty());
+    /// The dispatch of the turn.
+    async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
+        let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
-        let _pruning = ctx.tools().bind_context(&ctx);
-        ctx.tell(|| EventKind::DispatchStart);
+        ctx.tools().bind_context(&ctx);
+        ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
-            ctx.tell(|| EventKind::DispatchEnd {
+            ctx.turn().tell(|| EventKind::DispatchEnd {
                 signal: ctx.signal().map(Signal::as_str),
                 iterations: ctx.iteration(),
             });
@@ -265,12 +282,35 @@ impl Play<'_> {
         loop {
             // Iterations that wait for nobody are not to keep the turn from being called off.
             tokio::task::coop::consume_budget().await;
-            let most = ctx.most_iterations();
+            // Calls that were left open are settled in any case, as not run if the budget does not allow them; and an answer
+            // that was proposed is decided on.
+            let begins = matches!(first, First::Execute);
+            if let Some(limit) = self.turn.limit_reached().filter(|_| begins) {
+                return Err(TurnStatus::Limit(limit).into());
+            }
+            let most = self.turn.setup().iteration_limit;
             if ctx.iteration() >= most {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
             }
+            if self.turn.inner().gates.activity().is_requested() {
+                let next = self
+                    .before
+                    .saturating_add(*self.iterations)
+                    .saturating_add(1);
+                let step = match &first {
+                    First::Settle(_) => Step::execute(next),
+                    First::Decide | First::Output => Step::output(next),
+                    First::Execute => Step::input(next),
+                };
+                self.turn.inner().gate_numbers.enter(step);
+                self.turn.park(None).await;
+                return Err(cancelled());
+            }
             *self.iterations += 1;
-            self.iterate(&ctx, forge.as_mut(), open.take()).await?;
+            let first = std::mem::take(&mut first);
+            self.iterate(&ctx, forge.as_mut(), first, &mut retries)
+                .await?;
+            self.turn.note_use_outside().await;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
                 Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
@@ -285,56 +325,96 @@ impl Play<'_> {
         &self,
         ctx: &DispatchContext,
         forge: Option<&mut Forge>,
-        open: Option<OpenCalls>,
+        first: First,
+        retries: &mut Retries,
     ) -> Result<(), End> {
+        let numbers = &self.turn.inner().gate_numbers;
+        let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
-        ctx.tell(|| EventKind::IterationStart { iteration });
-        let _end = OnDrop(|| ctx.tell(|| EventKind::IterationEnd { iteration }));
+        ctx.turn().tell(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
+        self.announce_last(iteration).await?;
         if let Some(forge) = forge {
-            forge.refresh(ctx).map_err(TurnStatus::Failed)?;
+            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
-        through(&self.plan.dispatch_input, ctx).await?;
-        if ctx.is_over() {
-            return Ok(());
+        if !matches!(first, First::Output) {
+            numbers.enter(Step::input(number));
+            through(&self.plan.dispatch_input, ctx).await?;
+            if ctx.is_over() {
+                return Ok(());
+            }
+            numbers.enter(Step::execute(number));
         }
-        match open {
-            Some(open) => Box::pin(part(self.turn, ctx.settle_left(open))).await?,
-            None => self.execute(ctx).await?,
+        let proposed = match first {
+            First::Settle(open) => {
+                Box::pin(part(self.turn, ctx.settle_left(open))).await?;
+                false
+            }
+            First::Decide => true,
+            First::Execute => self.execute(ctx).await?,
+            First::Output => false,
+        };
+        numbers.enter(Step::output(number));
+        match proposed {
+            true => Box::pin(self.decide(ctx, retries)).await,
+            false if ctx.is_over() => Ok(()),
+            false => through(&self.plan.dispatch_output, ctx).await,
         }
-        if ctx.is_over() {
-            return Ok(());
-        }
-        through(&self.plan.dispatch_output, ctx).await
     }
 
-    async fn execute(&self, ctx: &DispatchContext) -> Result<(), End> {
+    /// Tells the model that this is its last iteration, if the runner announces that.
+    async fn announce_last(&self, iteration: u32) -> Result<(), End> {
+        let setup = self.turn.setup();
+        let is_last = iteration == setup.iteration_limit && iteration > 1;
+        if !is_last || !setup.announces_last_iteration {
+            return Ok(());
+        }
+        let text = "This is your last step in this turn: call no more tools, and answer with what you have.";
+        let message = Message::framework(text).build();
+        let message = message.map_err(TurnStatus::Failed)?;
+        let stored = Box::pin(self.turn.records().store(message)).await;
+        Ok(stored.map_err(TurnStatus::Failed)?)
+    }
+
+    /// Runs the executor. Returns whether it proposed an answer.
+    async fn execute(&self, ctx: &DispatchContext) -> Result<bool, End> {
         let executor = &self.plan.executor;
         let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
-        let ended = part(self.turn, span.instrument(run)).await?;
-        let fine = matches!(ended, Ok(Ok(())));
-        span.end((!fine).then_some(ErrorCode::Executor.as_str()));
-        let error = match ended {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(source)) => {
-                // Whether to try again, ask or give up is for whoever failed to say.
-                let kind = source.downcast_ref::<Error>().map(Error::kind);
-                let message = format!("the executor failed: {source}");
-                Error::new(ErrorCode::Executor, message)
-                    .with_kind(kind.unwrap_or(ErrorKind::Internal))
-                    .with_source(source)
-            }
+        if self.turn.decides_answers() {
+            ctx.signals().begin_proposing();
+        }
+        let ended = part(self.turn, span.instrument(run)).await;
+        let proposed = ctx.signals().end_proposing();
+        let failed = match ended? {
+            Ok(done) => done.err().map(executor_failed),
             Err(panic) => {
                 let message = format!("the executor panicked: {}", text_of(panic));
-                Error::new(ErrorCode::Executor, message)
+                let code = ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR;
+                Some(Error::new(code, message))
             }
         };
-        Err(TurnStatus::Failed(error).into())
+        span.end(failed.as_ref().map(|error| error.code().as_str()));
+        match failed {
+            Some(error) => Err(TurnStatus::Failed(error).into()),
+            None => Ok(proposed),
+        }
+    }
+}
+
+/// The error of a turn whose executor failed. An error of ours says best what failed, so that its code is the turn's.
+fn executor_failed(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(other) => {
+            let message = format!("the executor failed: {other}");
+            Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message).with_source(other)
+        }
     }
 }
 
 /// Goes through a pipeline. One that was left by a signal or an abort did what it was to do, and nothing comes after it.
-async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
+pub(super) async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {

@@ -4,24 +4,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-
-use super::builder::TurnRunnerBuilder;
-use super::handle::{Turn, TurnHandle, TurnStream};
+use super::handle::{Running, Turn, TurnHandle};
+use super::history::History;
 use super::input::TurnInput;
+use super::live_turns::LiveTurns;
 use super::run_loop::{Begins, drive};
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventBus, Observer};
+use crate::event::{EventBus, EventHub, Observer, RunnerEvents, TurnEventKind};
 use crate::gate::Gates;
 use crate::ids::new_id;
-use crate::middleware::{Hydrate, hydrate};
 use crate::outcome::TurnOutcome;
 use crate::pipeline::Pipeline;
 use crate::stash::Stash;
-use crate::store::{ConversationId, Store};
+use crate::storage::Storage;
+use crate::store::ConversationId;
 use crate::task::OnDrop;
 use crate::telemetry::TurnSpan;
 use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts};
@@ -31,47 +30,31 @@ use crate::tool::registry::ToolRegistry;
 #[derive(Clone)]
 pub struct TurnRunner(Arc<Plan>);
 
+/// How many events a reader of all turns may be behind.
+const RUNNER_EVENTS: usize = 4_096;
+
 /// How turns are run.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) executor: Arc<dyn Executor>,
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
+    pub(crate) history: History,
     pub(crate) turn_input: Pipeline<TurnContext>,
     pub(crate) turn_output: Pipeline<TurnContext>,
     pub(crate) dispatch_input: Pipeline<DispatchContext>,
     pub(crate) dispatch_output: Pipeline<DispatchContext>,
     pub(crate) events: EventBus,
-    pub(crate) deadline: Option<Duration>,
     pub(crate) stream_capacity: usize,
-}
-
-impl Plan {
-    /// Adds hydration around everything, unless it is there already.
-    pub(crate) fn remember(&mut self) {
-        let layers = self.turn_input.layers();
-        if !layers.iter().any(|layer| Hydrate::is(&**layer)) {
-            layers.insert(0, Arc::new(hydrate()));
-        }
-    }
+    pub(crate) live: Arc<LiveTurns>,
 }
 
 impl TurnRunner {
-    /// A runner around an executor, with a store in memory and no middleware at all.
-    pub fn builder(executor: impl Executor + 'static) -> TurnRunnerBuilder {
-        TurnRunnerBuilder::new(Arc::new(executor))
-    }
-
-    /// The same around an executor that was chosen at run time.
-    pub fn builder_of(executor: Arc<dyn Executor>) -> TurnRunnerBuilder {
-        TurnRunnerBuilder::new(executor)
-    }
-
     pub(crate) fn new(plan: Plan) -> Self {
         TurnRunner(Arc::new(plan))
     }
 
-    /// Runs a turn to its end. Dropping the future calls the turn off.
+    /// Runs a turn to its end.
     ///
     /// What the turn said, called and got is stored if the input names a conversation
     /// ([`TurnInput::conversation`](super::TurnInput::conversation)). A turn without one, such as `runner.run("…")`, lives in
@@ -80,16 +63,15 @@ impl TurnRunner {
     ///
     /// ```
     /// use turnwright_core::store::{ConversationFilter, Store as _};
-    /// use turnwright_core::{DispatchContext, MemoryStore, TurnInput, TurnRunner};
+    /// use turnwright_core::{DispatchContext, TurnInput};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let store = MemoryStore::default();
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     ctx.answer("Hello.").await?;
     ///     Ok(())
     /// })
-    /// .store(store.clone())
     /// .build()?;
+    /// let store = runner.storage().store();
     ///
     /// let outcome = runner.run("Hello!").await;
     /// assert_eq!(outcome.messages().count(), 2);
@@ -99,32 +81,56 @@ impl TurnRunner {
     /// assert_eq!(store.conversations(&ConversationFilter::all()).await?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the turn. It still ends cleanly, in the background. For a turn that outlives its caller,
+    /// use [`TurnRunner::start`].
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
-        self.launch(input.into(), None, None).outcome().await
+        let input = input.into();
+        let hub = self.hub(&input);
+        let turn = self.launch(input, Ok(None), hub);
+        turn.cancel_on_drop().outcome().await
     }
 
-    /// Starts a turn, in a task of its own. What it gives is a stream of what the turn says, and becomes the outcome when it
-    /// is awaited. Dropping it calls the turn off.
+    /// Starts a turn in its own task. Returns a stream of the turn's events that becomes the outcome when it is awaited.
+    /// Dropping it does not cancel the turn: see [`Turn`].
     ///
-    /// The stream is bounded: the turn waits for whoever reads it. Read it to its end and then await the turn, or await it at
-    /// once.
+    /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        let (sender, receiver) = mpsc::channel(self.0.stream_capacity);
+        self.start_as(input.into(), Ok(None))
+    }
+
+    /// Starts a turn whose answer may have a form. If the form could not be made, the turn fails before it begins.
+    pub(super) fn start_as(
+        &self,
+        input: TurnInput,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
+    ) -> Turn {
+        let hub = self.hub(&input);
+        let stream = hub.subscribe(input.replays);
         Turn {
-            handle: self.launch(input.into(), None, Some(sender)),
-            stream: TurnStream(receiver),
+            handle: self.launch(input, answer, hub),
+            stream,
         }
     }
 
-    /// The same runner, with hydration around everything unless it is there already.
-    pub(crate) fn remembering(&self) -> Self {
-        let mut plan = Plan::clone(&self.0);
-        plan.remember();
-        TurnRunner::new(plan)
+    /// The stream of a turn. Events of a turn that has a name are kept for readers that attach later.
+    pub(crate) fn hub(&self, input: &TurnInput) -> Arc<EventHub> {
+        EventHub::new(self.0.stream_capacity, input.conversation.is_some())
     }
 
-    pub(crate) fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.0.setup.store.as_ref()
+    pub(super) fn live_turns(&self) -> &LiveTurns {
+        &self.0.live
+    }
+
+    /// Where this runner stores conversations.
+    #[must_use]
+    pub fn storage(&self) -> &Storage {
+        &self.0.setup.storage
+    }
+
+    pub(crate) fn tools(&self) -> &ToolRegistry {
+        &self.0.tools
     }
 
     /// The outcome of a turn that cannot be begun.
@@ -137,7 +143,7 @@ impl TurnRunner {
         )
     }
 
-    /// Tells `observer` everything that happens in the turns of this runner, until the guard is dropped.
+    /// Calls `observer` with the events of all turns of this runner, until the guard is dropped.
     pub fn observe(
         &self,
         observer: impl Fn(&crate::event::Event) + Send + Sync + 'static,
@@ -145,76 +151,126 @@ impl TurnRunner {
         self.0.events.observe(observer)
     }
 
+    /// Returns a stream of the events of all turns of this runner, from now on.
+    ///
+    /// It is bounded and never slows a turn down: a reader that is more than 4,096 events behind loses the oldest ones and
+    /// gets their number. It ends once the runner and its turns are gone.
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer("Hello.").await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let mut events = runner.events();
+    /// runner.run("Hello!").await;
+    /// drop(runner);
+    ///
+    /// let mut names = Vec::new();
+    /// while let Some(event) = events.next().await {
+    ///     match event {
+    ///         Ok(event) => names.push(event.name()),
+    ///         Err(lagged) => println!("missed {} events", lagged.missed),
+    ///     }
+    /// }
+    /// assert_eq!((names.first(), names.last()), (Some(&"turnStart"), Some(&"turnEnd")));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn events(&self) -> RunnerEvents {
+        RunnerEvents::new(&self.0.events, RUNNER_EVENTS)
+    }
+
     pub(crate) fn launch(
         &self,
         input: TurnInput,
-        answer: Option<Arc<AnswerFormat>>,
-        stream: Option<mpsc::Sender<crate::event::TurnEvent>>,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
+        hub: Arc<EventHub>,
     ) -> TurnHandle {
         let fresh_id = || Arc::<str>::from(new_id());
         let turn_id = input.turn_id.clone().unwrap_or_else(fresh_id);
         let conversation = input.conversation.clone().unwrap_or_else(fresh_id);
+        let resumed = input.resumes;
+        let started = || TurnEventKind::Started {
+            turn_id: Arc::clone(&turn_id),
+            conversation_id: Arc::clone(&conversation),
+            resumed,
+        };
         let failed = |error: Error| {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
-            TurnHandle::ready(TurnOutcome::unbegun(ids.0, ids.1, error))
+            let outcome = TurnOutcome::unbegun(ids.0, ids.1, error);
+            hub.emit(started);
+            hub.end(|| TurnEventKind::ended(&outcome, Duration::ZERO));
+            TurnHandle::ready(outcome)
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
-            return failed(Error::new(ErrorCode::InvalidTurnContext, message));
+            return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let message = match input.message() {
-            Ok(message) => message,
-            Err(error) => return failed(error),
+        let (message, answer) = match (input.message(), answer) {
+            (Ok(message), Ok(answer)) => (message, answer),
+            (Err(error), _) | (_, Err(error)) => return failed(error),
         };
-        let begins = match input.resumes {
+        let begins = match resumed {
             true => Begins::Resumed,
             false => Begins::New {
                 message,
                 stash: input.stash.clone(),
+                abandons: input.abandons,
             },
         };
-        let deadline = input.deadline.or(self.0.deadline);
+        let suspends = input.suspends;
         let under = input.under.clone();
         let mut parts = match self.parts(input, &turn_id, &conversation) {
             Ok(parts) => parts,
             Err(error) => return failed(error),
         };
-        (parts.answer, parts.stream) = (answer, stream);
+        hub.emit(started);
+        (parts.answer, parts.hub) = (answer, hub);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
+        if turn.record_store().is_some() && under.is_none() {
+            turn.inner().gates.activity().enable();
+            if suspends || turn.setup().suspends {
+                turn.inner().gates.suspend_at_gates();
+            }
+        }
+        let turn_gates = turn.inner().gates.clone();
         // Before the task: it may come to a gate at once.
         let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
         // Also where the task is dropped before its end, by a runtime that is shut down.
+        let live = Arc::clone(&self.0.live);
+        live.add(&turn);
         let ends = OnDrop({
             let turn = turn.clone();
-            move || turn.end()
+            move || {
+                turn.end();
+                live.remove(&turn);
+            }
         });
-        let work = drive(Arc::clone(&self.0), turn, begins, deadline);
+        let work = drive(Arc::clone(&self.0), turn, begins);
         let work = span.instrument(async move {
             let _ends = ends;
             work.await
         });
+        // A turn under a call is part of the call: it does not outlive the handler that holds it.
+        let cancels = under.is_some();
         let task = match under {
             None => runtime.spawn(work),
-            Some(call) => {
-                let outer = call.turn().clone();
-                let work = async move {
-                    let outcome = work.await;
-                    outer.add_usage_below(outcome.usage);
-                    outcome
-                };
-                call.inner().tasks.spawn_on(work, &runtime)
-            }
+            Some(call) => call.turn().inner().tasks.spawn_on(work, &runtime),
         };
         TurnHandle {
             turn_id,
             conversation,
             cancellation,
+            turn_gates,
             gates: Some(gates),
-            task: Some(task),
-            unbegun: None,
+            running: Some(Running::Task(task)),
+            cancels,
         }
     }
 
@@ -252,10 +308,11 @@ impl TurnRunner {
             stash,
             events,
             cancellation,
-            stream: None,
+            hub: EventHub::new(self.0.stream_capacity, false),
             answer: None,
             outer: (input.under.as_ref()).map(|call| Outer::new(call, input.inherits)),
             inherits: input.inherits,
+            settings: input.settings,
             runtime: None,
         })
     }

@@ -13,85 +13,41 @@ use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
 use crate::outcome::TurnOutcome;
 use crate::panic::text_of;
-use crate::schema::Schema;
 
-/// What came of a turn that was asked for an answer of a type.
+/// The outcome of a turn with a typed answer.
 #[non_exhaustive]
 pub struct TypedOutcome<T> {
     /// The answer, or why there is none.
     pub answer: Result<T, Error>,
-    /// The turn.
+    /// The turn. Its `text` is the answer as the model sent it: JSON, wrapped if [`AnswerFormat::is_wrapped`] says so.
     pub outcome: TurnOutcome,
 }
 
 impl<T> TypedOutcome<T> {
-    /// The answer, or why there is none.
+    /// Returns the answer.
     ///
     /// # Errors
-    /// As [`TurnOutcome::into_answer`], and `E_INVALID_ANSWER` if the model gave none that fits.
+    /// As [`TurnOutcome::into_answer`], and `E_INVALID_ANSWER` if no answer of the model matched the type.
     pub fn into_answer(self) -> Result<T, Error> {
         self.answer
     }
-}
 
-impl TurnRunner {
-    /// Runs a turn whose answer must be of a type. Its schema goes to the provider where that is possible; the answer is
-    /// checked like arguments, and what is wrong with it goes back to the model, twice at most. The type is an object: say it
-    /// by `run_typed::<Bill>(…)`, or where the answer goes.
-    ///
-    /// ```
-    /// use turnwright_core::{DispatchContext, TurnRunner};
-    ///
-    /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
-    /// struct Weather {
-    ///     city: String,
-    ///     #[schemars(range(min = -90, max = 60))]
-    ///     celsius: i32,
-    /// }
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
-    ///     ctx.answer(r#"{"city": "Paris", "celsius": "17"}"#).await?;
-    ///     Ok(())
-    /// })
-    /// .build()?;
-    /// let weather: Weather = runner.run_typed("How warm is it in Paris?").await.into_answer()?;
-    /// assert_eq!(weather, Weather { city: "Paris".into(), celsius: 17 });
-    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-    /// ```
-    pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
-        &self,
-        input: impl Into<TurnInput>,
-    ) -> TypedOutcome<T> {
-        let format = Schema::of::<T>()
-            .map(|schema| AnswerFormat::new(T::schema_name().into_owned(), schema));
-        match format {
-            Ok(format) => self.run_formatted(input, format).await,
-            Err(error) => {
-                let error = Error::from(error);
-                let outcome = self.refuse(input.into(), error.clone());
-                TypedOutcome {
-                    answer: Err(error),
-                    outcome,
-                }
-            }
+    /// A turn that could not be started.
+    pub(super) fn refused(runner: &TurnRunner, input: TurnInput, error: Error) -> Self {
+        TypedOutcome {
+            outcome: runner.refuse(input, error.clone()),
+            answer: Err(error),
         }
     }
+}
 
-    /// As [`TurnRunner::run_typed`], with a form of your own making.
-    pub async fn run_formatted<T: DeserializeOwned>(
-        &self,
-        input: impl Into<TurnInput>,
-        format: AnswerFormat,
-    ) -> TypedOutcome<T> {
-        let format = Arc::new(format);
-        let handle = self.launch(input.into(), Some(Arc::clone(&format)), None);
-        let outcome = handle.outcome().await;
+impl<T: DeserializeOwned> TypedOutcome<T> {
+    pub(super) async fn read(outcome: TurnOutcome, format: &AnswerFormat) -> Self {
         let answer = match outcome.error() {
             Some(error) => Err(error),
             None => format.check(&outcome.text).await.and_then(|value| {
-                let message = "the answer fits its schema but not the type behind it";
-                let error = || Error::new(ErrorCode::InvalidAnswer, message);
+                let message = "the answer matches its schema but cannot be deserialised";
+                let error = || Error::new(ErrorCode::INVALID_ANSWER, message);
                 // A type's own deserialiser is foreign code.
                 let read = || serde_json::from_value(value);
                 match catch_unwind(AssertUnwindSafe(read)) {
@@ -101,6 +57,69 @@ impl TurnRunner {
             }),
         };
         TypedOutcome { answer, outcome }
+    }
+}
+
+impl TurnRunner {
+    /// Runs a turn whose answer must be of a type: a struct, a list, an enum, a scalar, an `Option`, a tuple or a map with text
+    /// keys. Name the type as in `run_typed::<Bill>(…)`, or let it be inferred.
+    ///
+    /// The provider gets the type's schema if it supports that. The answer is checked like arguments. If it does not match, the
+    /// model reads why and tries again, twice at most ([`AnswerFormat::retries`]). A type that is not published as an object is
+    /// wrapped for the model: see [`answer`](crate::answer).
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    ///
+    /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+    /// struct Weather {
+    ///     city: String,
+    ///     #[schemars(range(min = -90, max = 60))]
+    ///     celsius: i32,
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer(r#"{"city": "Paris", "celsius": "17"}"#).await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let weather: Weather = runner.run_typed("How warm is it in Paris?").await.into_answer()?;
+    /// assert_eq!(weather, Weather { city: "Paris".into(), celsius: 17 });
+    ///
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer(r#"{"value": ["Paris", "Lyon"]}"#).await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let cities: Vec<String> = runner.run_typed("Where is it warm?").await.into_answer()?;
+    /// assert_eq!(cities, ["Paris", "Lyon"]);
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the turn, as for [`TurnRunner::run`].
+    pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
+        &self,
+        input: impl Into<TurnInput>,
+    ) -> TypedOutcome<T> {
+        match AnswerFormat::of::<T>() {
+            Ok(format) => self.run_formatted(input, format).await,
+            Err(error) => TypedOutcome::refused(self, input.into(), error),
+        }
+    }
+
+    /// Like [`TurnRunner::run_typed`], with a format that you choose.
+    pub async fn run_formatted<T: DeserializeOwned>(
+        &self,
+        input: impl Into<TurnInput>,
+        format: AnswerFormat,
+    ) -> TypedOutcome<T> {
+        let format = Arc::new(format);
+        let input = input.into();
+        let hub = self.hub(&input);
+        let handle = self.launch(input, Ok(Some(Arc::clone(&format))), hub);
+        TypedOutcome::read(handle.cancel_on_drop().outcome().await, &format).await
     }
 }
 

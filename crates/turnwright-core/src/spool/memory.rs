@@ -98,10 +98,11 @@ impl MemorySpool {
         }))
     }
 
-    /// A spool that keeps results for as long as a record or reader holds them, and opens none by its id. The default spool
-    /// of a runner and of a dispatch, and the spool of every turn that no conversation was named for.
-    pub(crate) fn transient() -> Self {
-        const ADVICE: &str = "give the runner a `DiskSpool` and the turn a conversation, or drop outcomes and delete conversations that are no longer needed";
+    /// A spool that holds each result for as long as a record or reader refers to it, and opens none by its id. The spool of
+    /// [`Storage::memory`](crate::Storage::memory), and of every turn that names no conversation.
+    #[must_use]
+    pub fn transient() -> Self {
+        const ADVICE: &str = "give the runner a persistent storage (`.storage(…)`) and the turn a conversation, or drop outcomes and delete conversations that are no longer needed";
         MemorySpool(Arc::new(Results {
             by_id: None,
             capacity: Capacity::new(MemorySpool::DEFAULT_CAPACITY, ADVICE),

@@ -77,36 +77,29 @@ pub trait Spool: Send + Sync {
     fn reopens(&self) -> bool;
 }
 
-/// What holds a spool is one.
-macro_rules! pass_on {
-    ($($holder:ty),+) => {$(
-        #[async_trait]
-        impl<S: Spool + ?Sized> Spool for $holder {
-            async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
-                (**self).put(id, content).await
-            }
+#[async_trait]
+impl<S: Spool + ?Sized> Spool for Arc<S> {
+    async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
+        (**self).put(id, content).await
+    }
 
-            async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-                (**self).open(id).await
-            }
+    async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
+        (**self).open(id).await
+    }
 
-            async fn delete(&self, id: &str) -> io::Result<bool> {
-                (**self).delete(id).await
-            }
+    async fn delete(&self, id: &str) -> io::Result<bool> {
+        (**self).delete(id).await
+    }
 
-            async fn list(&self) -> io::Result<Vec<String>> {
-                (**self).list().await
-            }
+    async fn list(&self) -> io::Result<Vec<String>> {
+        (**self).list().await
+    }
 
-            fn is_persistent(&self) -> bool {
-                (**self).is_persistent()
-            }
+    fn is_persistent(&self) -> bool {
+        (**self).is_persistent()
+    }
 
-            fn reopens(&self) -> bool {
-                (**self).reopens()
-            }
-        }
-    )+};
+    fn reopens(&self) -> bool {
+        (**self).reopens()
+    }
 }
-
-pass_on!(Arc<S>, Box<S>, &S);

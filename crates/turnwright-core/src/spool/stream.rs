@@ -123,6 +123,17 @@ impl ByteStream {
         self.0.next().await
     }
 
+    /// Changes each piece as it is read; an error ends the stream as failed. Pieces are cut anywhere: what is looked for may be split
+    /// between two of them.
+    #[must_use]
+    pub fn map_pieces(
+        self,
+        mut change: impl FnMut(Bytes) -> io::Result<Bytes> + Send + 'static,
+    ) -> Self {
+        let pieces = self.0.map(move |piece| piece.and_then(&mut change));
+        ByteStream(pieces.boxed())
+    }
+
     /// Gives bytes back: they are the next piece.
     pub(crate) fn unread(self, bytes: Bytes) -> Self {
         let first = stream::once(future::ready(Ok(bytes)));

@@ -140,6 +140,6 @@ impl StdError for StoreError {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        Error::new(ErrorCode::Store, error.to_string()).with_source(error)
+        Error::new(ErrorCode::STORE_ERROR, error.to_string()).with_source(error)
     }
 }

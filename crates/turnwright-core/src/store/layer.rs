@@ -169,6 +169,14 @@ impl<L: StoreLayer, S: Store> Store for Layered<L, S> {
         self.layer.changed(&self.store, conversation, since).await
     }
 
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        self.store.wait_for_change(conversation, since).await
+    }
+
     fn is_persistent(&self) -> bool {
         self.store.is_persistent()
     }

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use ahash::{AHasher, RandomState};
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
 
 use super::{
     Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, KEPT_DELETIONS,
@@ -53,6 +55,8 @@ struct Conversation {
     deleted: VecDeque<(u64, RecordKind, String)>,
     /// The oldest revision since which all changes are known.
     changes_from: u64,
+    /// Tells those that wait for a change, once there is one.
+    changed: Option<Arc<Notify>>,
 }
 
 /// The records of one kind. Apart, so that a query for some kinds does not visit others.
@@ -161,6 +165,17 @@ impl Store for MemoryStore {
         })
     }
 
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        if let Some(changed) = self.next_change(conversation, since) {
+            changed.await;
+        }
+        Ok(())
+    }
+
     fn is_persistent(&self) -> bool {
         false
     }
@@ -168,6 +183,18 @@ impl Store for MemoryStore {
     /// `None`: records are not encoded and keep their readers.
     fn spool(&self) -> Option<Arc<dyn Spool>> {
         None
+    }
+}
+
+impl MemoryStore {
+    /// The next change of a conversation, unless it has a later revision already.
+    fn next_change(&self, conversation: &ConversationId, since: Revision) -> Option<OwnedNotified> {
+        let conversation = conversation.clone();
+        let mut conversations = self.0.conversations.write();
+        let found = conversations.entry(conversation).or_default().get_mut();
+        let changed = || Arc::clone(found.changed.get_or_insert_default()).notified_owned();
+        // Under the lock under which changes are made, so that none is missed.
+        (found.revision <= since.0).then(changed)
     }
 }
 
@@ -196,6 +223,9 @@ impl Conversation {
         refused?;
         self.fencing_token = batch.fencing_token.unwrap_or(self.fencing_token);
         self.revision = revision;
+        if let Some(changed) = &self.changed {
+            changed.notify_waiters();
+        }
         for change in batch.changes {
             match change {
                 Change::Put(record) => self.put(record),

@@ -31,31 +31,9 @@
 //! [`Record::from_value`](crate::record::Record::from_value). The testkit's `store::conformance` checks everything that is
 //! promised here. A store that wraps another one is a [`StoreLayer`].
 //!
-//! # A conversation that outlives its process
-//!
-//! Three things must persist, and be passed to the runner that continues it: the **store**; the **spool** with large results and
-//! media, the same one from which the store reopens records ([`ByteResolver`](crate::record::ByteResolver)); and the **secret**, if
-//! prompts must stay the same, byte for byte, for a provider's cache. A runner uses the spool of its store
-//! ([`Store::spool`]). Set one only if the store has none.
-//!
-//! ```no_run
-//! use turnwright_core::spool::DiskSpool;
-//! use turnwright_core::trust::ConversationSecret;
-//! use turnwright_core::{Conversation, DispatchContext, Store, TurnRunner};
-//!
-//! # async fn go_on(store: impl Store + 'static, secret: [u8; 32]) -> Result<(), Box<dyn std::error::Error>> {
-//! # let executor = |_: DispatchContext| async { Ok(()) };
-//! let runner = TurnRunner::builder(executor)
-//!     .store(store)
-//!     .spool(DiskSpool::open("results").await?)
-//!     .secret(ConversationSecret::from_bytes(secret))
-//!     .build()?;
-//! let mut chat = Conversation::new(&runner, "chat-1");
-//! chat.say("Where were we?").await.into_answer()?;
-//! # Ok(())
-//! # }
-//! ```
+//! A runner takes a store as part of a [`Storage`](crate::Storage), together with the spool and the secret.
 
+mod answer_gate;
 mod batch;
 mod changes;
 mod conversations;
@@ -67,15 +45,18 @@ mod memory;
 mod pages;
 mod query;
 mod turns;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::deadline::{Cut, TimeLimit, within};
 use crate::spool::Spool;
 
 pub use batch::{Batch, BatchId, Change};
@@ -90,6 +71,7 @@ pub use pages::Pages;
 pub use query::{DamagedRecord, Loaded, Position, Query, Stored};
 pub use turns::{FoundTurn, TurnCursor, TurnFilter, find_turns_by_scan};
 
+pub(crate) use answer_gate::answer_gate;
 pub(crate) use lease_expiry::observe_damaged;
 
 /// A record store. Records are grouped by conversation and identified by kind and id.
@@ -172,52 +154,96 @@ pub trait Store: Send + Sync {
         since: Revision,
     ) -> Result<Changes, StoreError>;
 
-    /// Whether records survive the end of the process. A runner with a persistent store needs a persistent spool.
+    /// Returns once the conversation may have a later revision than `since`. May return early: the caller looks for itself.
+    ///
+    /// A turn calls this while it waits at a gate, so that an answer that another process records reaches it. Implement it
+    /// if the backend can notify. Default: returns after 500 ms, so that the caller polls.
+    ///
+    /// # Errors
+    /// Those of the backend. The caller polls then.
+    async fn wait_for_change(
+        &self,
+        _conversation: &ConversationId,
+        _since: Revision,
+    ) -> Result<(), StoreError> {
+        poll_interval().await;
+        Ok(())
+    }
+
+    /// Whether records survive the end of the process. A [`Storage`](crate::Storage) with a persistent store needs a persistent spool.
     fn is_persistent(&self) -> bool;
 
     /// The spool from which loaded records read their results and media, if the store has one: the spool of its
-    /// [`ByteResolver`](crate::record::ByteResolver). Runners write results to it. `None` if records are never encoded, or if the runner is
-    /// given the same spool separately.
+    /// [`ByteResolver`](crate::record::ByteResolver). A [`Storage`](crate::Storage) with this store must have the same spool. `None` if records
+    /// are never encoded.
     fn spool(&self) -> Option<Arc<dyn Spool>>;
 }
 
-/// Implements [`Store`] for pointers to one.
-macro_rules! forward {
-    ($($pointer:ty),+) => {$(
-        #[async_trait]
-        impl<S: Store + ?Sized> Store for $pointer {
-            async fn apply(&self, conversation: &ConversationId, batch: Batch) -> Result<Revision, StoreError> {
-                (**self).apply(conversation, batch).await
-            }
+/// How long a process that waits for a change lets pass before it looks again.
+const POLL: Duration = Duration::from_millis(500);
 
-            async fn load(&self, conversation: &ConversationId, query: &Query) -> Result<Loaded, StoreError> {
-                (**self).load(conversation, query).await
-            }
-
-            async fn conversations(&self, filter: &ConversationFilter) -> Result<Vec<ConversationId>, StoreError> {
-                (**self).conversations(filter).await
-            }
-
-            async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
-                (**self).find_turns(filter).await
-            }
-
-            async fn changed(&self, conversation: &ConversationId, since: Revision) -> Result<Changes, StoreError> {
-                (**self).changed(conversation, since).await
-            }
-
-            fn is_persistent(&self) -> bool {
-                (**self).is_persistent()
-            }
-
-            fn spool(&self) -> Option<Arc<dyn Spool>> {
-                (**self).spool()
-            }
-        }
-    )+};
+/// Waits until it is time to look again; for ever in a runtime without a timer.
+pub(crate) async fn poll_interval() {
+    let never = std::future::pending::<()>;
+    let limit = TimeLimit::from_now(Some(POLL));
+    if let Err(Cut::NoTimer) = within(limit, None, never()).await {
+        never().await;
+    }
 }
 
-forward!(Arc<S>, Box<S>, &S);
+#[async_trait]
+impl<S: Store + ?Sized> Store for Arc<S> {
+    async fn apply(
+        &self,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        (**self).apply(conversation, batch).await
+    }
+
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        (**self).load(conversation, query).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        (**self).conversations(filter).await
+    }
+
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        (**self).find_turns(filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        (**self).changed(conversation, since).await
+    }
+
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        (**self).wait_for_change(conversation, since).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        (**self).is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        (**self).spool()
+    }
+}
 
 /// The id of a conversation: the unit that records, leases and turns belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -233,6 +259,10 @@ impl ConversationId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
     }
 }
 

@@ -324,6 +324,6 @@ fn errors_say_what_to_do_and_become_errors_of_the_crate() {
     let failed = StoreError::failed("disk full");
     assert_eq!((failed.found_revision(), failed.fenced_by()), (None, None));
     let error = Error::from(failed);
-    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(error.message(), "the store failed: disk full");
 }

@@ -43,6 +43,9 @@ pub(super) fn result(result: &Result<ToolOutput, Error>) -> Cow<'_, str> {
             Content::Body(Body::Bytes(bytes)) => format!("({} bytes)", bytes.len()).into(),
             Content::Body(Body::Stream(_)) => "(a stream of bytes)".into(),
             Content::Media(media) => format!("({} media)", media.len()).into(),
+            Content::Artifact(artifact) => {
+                format!("(an artifact of {} bytes)", artifact.byte_length()).into()
+            }
         },
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'sta
 /// A call was refused: nothing ran.
 pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCode) {
     // A name that no tool has is the model's own words.
-    let known = (code != ErrorCode::UnknownTool).then_some(tool);
+    let known = (code != ErrorCode::UNKNOWN_TOOL).then_some(tool);
     info!(
         target: TARGET,
         {

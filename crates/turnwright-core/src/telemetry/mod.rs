@@ -18,9 +18,9 @@
 //! stand. Ask for it, and each is recorded up to 8 KiB:
 //!
 //! ```
-//! use turnwright_core::{DispatchContext, TurnRunner};
+//! use turnwright_core::DispatchContext;
 //!
-//! let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+//! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 //!     ctx.answer("hello").await?;
 //!     Ok(())
 //! })

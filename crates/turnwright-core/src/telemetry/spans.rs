@@ -128,9 +128,9 @@ impl<'c> ModelSpan<'c> {
             ended: None,
         };
         if !model.span.is_disabled() {
-            model.usage_before = ctx.own_usage();
-            if ctx.setup().trace_content {
-                let messages = ctx.messages();
+            model.usage_before = ctx.turn().own_usage();
+            if ctx.turn().setup().trace_content {
+                let messages = ctx.records().messages();
                 record_messages(&model.span, names::INPUT_MESSAGES, &messages);
                 model.last_message = messages.last().cloned();
             }
@@ -159,15 +159,15 @@ impl Drop for ModelSpan<'_> {
         if span.is_disabled() {
             return;
         }
-        record_usage(span, self.usage_before, ctx.own_usage());
+        record_usage(span, self.usage_before, ctx.turn().own_usage());
         // One that did not return was dropped: the turn was stopped.
         let ended = self.ended.take();
-        if let Some(code) = ended.unwrap_or_else(|| Some(ctx.stop_code().as_str())) {
+        if let Some(code) = ended.unwrap_or_else(|| Some(ctx.turn().stop_code().as_str())) {
             record_error(span, code);
         }
-        if ctx.setup().trace_content {
+        if ctx.turn().setup().trace_content {
             // What the model said since: earlier turns that were added meanwhile stand before that.
-            let messages = ctx.messages();
+            let messages = ctx.records().messages();
             let last = self.last_message.as_ref().map(|last| last.id());
             let is_last = |message: &Arc<Message>| Some(message.id()) == last;
             let since = messages.iter().rposition(is_last).map_or(0, |at| at + 1);
@@ -209,7 +209,7 @@ impl ToolSpan {
             { names::ABANDONED } = Empty,
             { names::ERROR_TYPE } = Empty,
         );
-        let content = ctx.setup().trace_content && !span.is_disabled();
+        let content = ctx.turn().setup().trace_content && !span.is_disabled();
         if content {
             span.record(names::TOOL_ARGUMENTS, content::arguments(args));
         }

@@ -113,7 +113,7 @@ fn results_that_are_no_text_show_their_form_alone() {
     let shown = |output: ToolOutput| content::result(&Ok(output)).into_owned();
     assert_eq!(shown(ToolOutput::text("8 degrees")), "8 degrees");
     assert_eq!(shown(ToolOutput::bytes(vec![0; 12])), "(12 bytes)");
-    let failed = Error::new(ErrorCode::ToolDownstream, "password is hunter2");
+    let failed = Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, "password is hunter2");
     let failed = failed.with_model_text("There is no such user.");
     assert_eq!(content::result(&Err(failed)), "There is no such user.");
 }

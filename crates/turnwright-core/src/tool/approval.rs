@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use turnwright_core::approval::{always, when, when_tainted};
-//! use turnwright_core::{DispatchContext, TurnRunner};
+//! use turnwright_core::DispatchContext;
 //!
 //! # let executor = |_: DispatchContext| async { Ok(()) };
-//! let runner = TurnRunner::builder(executor)
+//! let runner = turnwright_core::runner(executor)
 //!     .policy(when(|call| call.tool().name() == "send_mail", "mail leaves the house"))
 //!     .policy(when_tainted("somebody else's text stands in the prompt"))
 //!     .build()?;
@@ -48,6 +48,11 @@ use crate::tool::context::DispatchContext;
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an approval policy",
+    label = "expected a policy",
+    note = "use `always(\"…\")`, `before_writes(\"…\")` or `when(|call| …, \"…\")` of `turnwright::approval`, or a function `fn(&PendingCall<'_>) -> Review`"
+)]
 #[async_trait]
 pub trait ApprovalPolicy: Send + Sync {
     /// Decides. A policy that panics has decided to deny.
@@ -93,10 +98,10 @@ where
 ///
 /// ```
 /// use turnwright_core::approval::before_writes;
-/// use turnwright_core::{DispatchContext, TurnRunner};
+/// use turnwright_core::DispatchContext;
 ///
 /// # let executor = |_: DispatchContext| async { Ok(()) };
-/// let runner = TurnRunner::builder(executor).policy(before_writes("it may change something")).build()?;
+/// let runner = turnwright_core::runner(executor).policy(before_writes("it may change something")).build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 pub fn before_writes(reason: impl Into<String>) -> impl ApprovalPolicy {
@@ -227,8 +232,8 @@ where
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The gate that is open for it.
-    pub gate: String,
+    /// The id of the gate that is open for it.
+    pub gate: Arc<str>,
     /// Which call.
     pub id: String,
     /// The turn.

@@ -12,13 +12,15 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::handler::Handler;
+use super::into_result::IntoToolResult;
 use super::meta::Meta;
-use super::output::IntoToolResult;
 use super::{Facts, Inner, Tool};
 use crate::artifact::{ArtifactKind, Inline};
 use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError, escape};
+use crate::state::{State, StateType};
+use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::context::ToolContext;
 use crate::tool::reconcile::Reconcile;
@@ -31,7 +33,7 @@ pub(crate) const LONGEST_NAME: usize = 64;
 /// Everything is checked once, in [`ToolBuilder::build`], which names every wrong field.
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolBuilder<A> {
-    facts: Facts,
+    pub(super) facts: Facts,
     schema: Result<Schema, SchemaError>,
     handler: Option<Handler>,
     limits: Option<Limits>,
@@ -66,7 +68,7 @@ impl Tool {
 }
 
 impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
-    fn new(name: String, schema: Result<Schema, SchemaError>) -> Self {
+    pub(super) fn new(name: String, schema: Result<Schema, SchemaError>) -> Self {
         let facts = Facts {
             name: name.into(),
             description: String::new(),
@@ -83,6 +85,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             concurrency: Concurrency::Parallel,
             approval: None,
             reconcile: None,
+            required_state: Vec::new(),
+            result_hooks: Vec::new(),
             fingerprint: OnceLock::new(),
         };
         ToolBuilder {
@@ -100,7 +104,33 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// What runs, once the arguments passed every check. Cut at its next await when its time is over.
+    /// Sets the handler: an async closure that gets the checked arguments and the context of the call.
+    ///
+    /// The types of the parameters and of the error are inferred. A closure that ends in `Ok(…)` returns
+    /// `Result<_, ToolError>`, and `?` makes a [`ToolError`](crate::ToolError) from any error. On timeout the handler is
+    /// dropped at its next await.
+    ///
+    /// ```
+    /// use turnwright_core::{Tool, ToolContext};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { numbers: Vec<String> }
+    ///
+    /// let add = Tool::typed::<Add>("add")
+    ///     .description("Adds numbers.")
+    ///     .handler(async |args, _| {
+    ///         let mut sum = 0;
+    ///         for number in args.numbers {
+    ///             sum += number.parse::<i64>()?;
+    ///         }
+    ///         Ok(sum)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// An async closure that captures a value lends it to each call, which Rust cannot express as a `Fn` that returns a
+    /// `'static` future. Pass captured values to [`handler_with`](Self::handler_with), which shares them.
     pub fn handler<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
@@ -110,7 +140,57 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// What runs, on the pool for blocking work. When its time is over it sees its cancellation and is left behind.
+    /// Sets a handler with state of its own: each call gets a shared handle to it, as its first parameter.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use turnwright_core::{DispatchContext, Tool};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Lookup { user: u32 }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let users = HashMap::from([(7, "Ada")]);
+    /// let who_is = Tool::typed::<Lookup>("who_is")
+    ///     .description("Looks up the name of a user.")
+    ///     .handler_with(users, async |users, args, _| users.get(&args.user).copied())
+    ///     .build()?;
+    ///
+    /// let ctx = DispatchContext::standalone();
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 8}"#).await?.as_text(), Some("null"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// Several values are one tuple: `.handler_with((db, mail), async |s, args, _| s.0.find(…))`.
+    pub fn handler_with<S, F, Fut>(self, state: S, handler: F) -> Self
+    where
+        S: Send + Sync + 'static,
+        F: Fn(State<S>, A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        let state = State::new(state);
+        self.handler(move |args, ctx| handler(state.clone(), args, ctx))
+    }
+
+    /// Sets a handler that blocks: it runs on the pool for blocking work. On timeout its cancellation token is cancelled and its
+    /// thread is detached.
+    ///
+    /// It may capture what it needs, because it returns no future:
+    ///
+    /// ```
+    /// use turnwright_core::Tool;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Count { word: String }
+    ///
+    /// let text = "a rose is a rose".to_owned();
+    /// let count = Tool::typed::<Count>("count")
+    ///     .description("Counts a word in the text.")
+    ///     .handler_blocking(move |args, _| text.split(' ').filter(|word| *word == args.word).count())
+    ///     .build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
     pub fn handler_blocking<F, R>(mut self, handler: F) -> Self
     where
         F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
@@ -120,8 +200,63 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// A check that needs the world, asked after the schema accepted the arguments: see [`Schema::external`].
-    pub fn external<F, Fut>(mut self, name: impl Into<String>, check: F) -> Self
+    /// Declares that the handler needs state of this type. A runner without it does not build, instead of failing at the first
+    /// call. `#[tool]` does this for each parameter `State<T>`.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, ErrorCode, Tool};
+    /// use serde_json::json;
+    ///
+    /// struct Database;
+    ///
+    /// let query = Tool::dynamic("query", json!({ "type": "object" }))
+    ///     .description("Queries the database.")
+    ///     .requires_state::<Database>()
+    ///     .handler(async |_, ctx| {
+    ///         let _database = ctx.state::<Database>()?;
+    ///         Ok("no rows")
+    ///     })
+    ///     .build()?;
+    ///
+    /// # let executor = |_: DispatchContext| async { Ok(()) };
+    /// let error = turnwright_core::runner(executor).tool(query).build().unwrap_err();
+    /// assert_eq!(error.code(), ErrorCode::MISSING_STATE);
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn requires_state<T: Send + Sync + 'static>(mut self) -> Self {
+        self.facts.required_state.push(StateType::of::<T>());
+        self
+    }
+
+    /// Adds a check of the arguments that needs more than the schema, such as a database. It runs after the schema has accepted
+    /// the arguments and before approval: see [`Schema::external`]. The model reads `name` as the rule that was broken.
+    ///
+    /// ```
+    /// use serde_json::Value;
+    /// use turnwright_core::{DispatchContext, Rejection, Tool};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Forecast { city: String }
+    ///
+    /// async fn known_city(args: Value) -> Result<(), Rejection> {
+    ///     match args["city"].as_str() {
+    ///         Some("Oslo") => Ok(()),
+    ///         _ => Err(Rejection::at("/city", "is not a city that we know")),
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let forecast = Tool::typed::<Forecast>("forecast")
+    ///     .description("Weather forecast for a city.")
+    ///     .check("known_city", known_city)
+    ///     .handler(async |args, _| format!("{}: sunny", args.city))
+    ///     .build()?;
+    /// let ctx = DispatchContext::standalone();
+    /// let error = forecast.call(&ctx, r#"{"city": "Atlantis"}"#).await.unwrap_err();
+    /// assert_eq!(error.faults()[0].pointer, "/city");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn check<F, Fut>(mut self, name: impl Into<String>, check: F) -> Self
     where
         F: Fn(Value) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
@@ -209,16 +344,24 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Who decides whether a call may run.
+    /// Sets the policy that decides whether a call may run, such as [`always`](crate::approval::always). It is asked after those of
+    /// the runner. Default: none, and calls run.
     pub fn approval(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.facts.approval = Some(Arc::new(policy));
         self
     }
 
-    /// How to find out, by its idempotency key, what became of a call whose process ended before it did: see
-    /// [`unknown`](crate::tool::reconcile).
+    /// Sets the function that finds out, by its idempotency key, whether a call took effect whose process died: see
+    /// [`reconcile`](crate::tool::reconcile). Default: none, and the result of such a call is unknown.
     pub fn reconcile(mut self, reconcile: impl Reconcile + 'static) -> Self {
         self.facts.reconcile = Some(Arc::new(reconcile));
+        self
+    }
+
+    /// Adds a hook that changes results of this tool before anything of them is kept or shown: see [`ResultHook`]. It runs before
+    /// the hooks of the runner.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.facts.result_hooks.push(Arc::new(hook));
         self
     }
 
@@ -287,7 +430,7 @@ impl Facts {
 fn ill_defined(name: &str, wrong: &[String]) -> Error {
     let (name, wrong) = (escape(name, LONGEST_NAME), wrong.join("; "));
     let message = format!("the tool `{name}` is not well defined: {wrong}");
-    Error::new(ErrorCode::InvalidTool, message)
+    Error::new(ErrorCode::INVALID_INITIAL_TOOL_VALUE, message)
 }
 
 fn check_name(name: &str) -> Result<(), String> {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::output::{IntoToolResult, ToolOutput};
+use super::into_result::IntoToolResult;
+use super::output::ToolOutput;
 use crate::error::ToolError;
 use crate::tool::context::ToolContext;
 

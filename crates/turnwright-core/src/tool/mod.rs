@@ -17,11 +17,11 @@
 //!     .build()?;
 //!
 //! let ctx = DispatchContext::standalone();
-//! let output = greet.executor(&ctx).call(r#"{"name": "Ada"}"#).await?;
+//! let output = greet.call(&ctx, r#"{"name": "Ada"}"#).await?;
 //! assert_eq!(output.as_text(), Some("Hello, Ada!"));
 //!
 //! // The handler never sees this one:
-//! let error = greet.executor(&ctx).call(r#"{"name": ""}"#).await.unwrap_err();
+//! let error = greet.call(&ctx, r#"{"name": ""}"#).await.unwrap_err();
 //! assert_eq!(error.faults()[0].pointer, "/name");
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
@@ -29,12 +29,17 @@
 pub mod approval;
 mod builder;
 pub mod context;
+mod elsewhere;
 mod handler;
+mod into_result;
 mod json;
 mod meta;
 mod output;
 pub mod reconcile;
 pub mod registry;
+mod result_hook;
+#[doc(hidden)]
+pub mod returned;
 
 #[cfg(test)]
 mod tests;
@@ -46,8 +51,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use builder::ToolBuilder;
+pub use into_result::{IntoToolResult, Json};
 pub use meta::Meta;
-pub use output::{Content, IntoToolOutput, IntoToolResult, Json, ToolOutput};
+pub use output::{Content, ToolOutput};
+pub use result_hook::ResultHook;
 
 pub(crate) use builder::LONGEST_NAME;
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
@@ -59,6 +66,7 @@ use crate::error::Error;
 use crate::schema::{
     CheckedArgs, ExternalCheck, Fault, InvalidArguments, MAX_DEPTH, RawArgs, Schema, inspect,
 };
+use crate::state::{StateType, TypeMap};
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::reconcile::Reconcile;
 
@@ -90,6 +98,8 @@ struct Facts {
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
     reconcile: Option<Arc<dyn Reconcile>>,
+    result_hooks: Vec<Arc<dyn ResultHook>>,
+    required_state: Vec<StateType>,
     fingerprint: OnceLock<String>,
 }
 
@@ -221,9 +231,22 @@ impl Tool {
         self.0.facts.concurrency
     }
 
+    /// The hooks for its results.
+    pub(crate) fn result_hooks(&self) -> &[Arc<dyn ResultHook>] {
+        &self.0.facts.result_hooks
+    }
+
     /// What finds out what became of a call of it, if anything does.
     pub(crate) fn finds_out(&self) -> Option<&Arc<dyn Reconcile>> {
         self.0.facts.reconcile.as_ref()
+    }
+
+    /// The types of state that it needs and that are not there.
+    pub(crate) fn missing_state(&self, state: &TypeMap) -> impl Iterator<Item = &'static str> {
+        let required = self.0.facts.required_state.iter();
+        required
+            .filter(|wanted| !state.has(**wanted))
+            .map(|wanted| wanted.name)
     }
 
     pub(crate) fn approval(&self) -> Option<&Arc<dyn ApprovalPolicy>> {

@@ -1,23 +1,33 @@
-//! What a handler may return.
+//! The output of a tool.
 
-use bytes::Bytes;
-use serde::Serialize;
+use bytes::{Bytes, BytesMut};
 
-use super::json;
-use crate::artifact::ArtifactKind;
-use crate::error::ToolError;
+use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::error::{Error, ErrorCode};
 use crate::media::Media;
-use crate::spool::{Body, ByteStream};
+use crate::spool::Body;
 
-/// What a tool gave: text, bytes, a stream of bytes or media, as the handler returned it.
+/// The output of a tool: text, bytes, a stream of bytes, media, or an artifact, as the handler returned it.
+///
+/// Most handlers return a plain value, which [`IntoToolResult`](super::IntoToolResult) makes an output. Build one by hand to set
+/// its kind or to lower its trust:
+///
+/// ```
+/// use turnwright_core::{ArtifactKind, ToolOutput};
+///
+/// let output = ToolOutput::text("# Notes\n").of_kind(ArtifactKind::MARKDOWN).untrusted();
+/// assert_eq!(output.as_text(), Some("# Notes\n"));
+/// assert_eq!(output.as_bytes(), Some(&b"# Notes\n"[..]));
+/// assert!(output.as_media().is_empty());
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ToolOutput {
     /// The content.
     pub content: Content,
-    /// What the content is, where the handler knows better than the tool's definition.
+    /// The kind of the content, if it is not the kind that the tool declares.
     pub kind: Option<ArtifactKind>,
-    /// The handler does not vouch for it, whatever the tool's definition says.
+    /// Whether the content is untrusted even if the tool is trusted.
     pub untrusted: bool,
 }
 
@@ -25,49 +35,130 @@ pub struct ToolOutput {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Content {
-    /// What the spool keeps and the model asks, or reads in the prompt.
+    /// Text or bytes: small content is in the prompt, large content goes to the spool.
     Body(Body),
-    /// What a provider may show to the model natively.
+    /// Media that a provider may show to the model natively.
     Media(Vec<Media>),
+    /// An artifact that exists already: see [`ToolOutput::artifact`].
+    Artifact(SpooledArtifact),
 }
 
 impl ToolOutput {
-    /// Text.
+    /// Creates an output of text.
     pub fn text(text: impl Into<String>) -> Self {
         Body::Text(text.into()).into()
     }
 
-    /// Bytes.
+    /// Creates an output of bytes.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
         Body::Bytes(bytes.into()).into()
     }
 
-    /// Media: each with a trust tier of its own, whatever the tool says.
+    /// Creates an output of media. Each has its own trust tier, whatever the tool says.
     pub fn media(media: impl IntoIterator<Item = Media>) -> Self {
         Content::Media(media.into_iter().collect()).into()
     }
 
-    /// The same content as another kind of artifact.
+    /// Creates an output of an artifact that exists already. It keeps its own kind.
+    ///
+    /// The bytes are not copied if the record may refer to them as they are:
+    ///
+    /// - a record of the conversation that this turn has loaded or made refers to them, for example an earlier tool call;
+    /// - this turn made them with [`ToolContext::keep`](crate::ToolContext::keep);
+    /// - the turn is not stored, or its spool is the default spool in memory: then records share bytes by reference counting.
+    ///
+    /// Any other artifact is copied into the spool of the turn, because the conversation or the program that owns its bytes may
+    /// delete them. An artifact that is longer than `max_result_bytes` is copied up to that length.
+    pub fn artifact(artifact: SpooledArtifact) -> Self {
+        Content::Artifact(artifact).into()
+    }
+
+    /// Sets the kind of the content.
     #[must_use]
     pub fn of_kind(mut self, kind: ArtifactKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// The same content, not vouched for. Trust can be lowered here, never raised.
+    /// Marks the content as untrusted. Trust can be lowered here, never raised.
     #[must_use]
     pub fn untrusted(mut self) -> Self {
         self.untrusted = true;
         self
     }
 
-    /// The text, where it is text.
+    /// Returns the text, if the content is text. For bytes, streams and artifacts see [`into_text`](Self::into_text).
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match &self.content {
             Content::Body(Body::Text(text)) => Some(text),
-            Content::Body(Body::Bytes(_) | Body::Stream(_)) | Content::Media(_) => None,
+            _ => None,
         }
+    }
+
+    /// Returns the bytes, if the content is text or bytes in memory. For streams and artifacts see
+    /// [`into_bytes`](Self::into_bytes).
+    #[must_use]
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match &self.content {
+            Content::Body(Body::Text(text)) => Some(text.as_bytes()),
+            Content::Body(Body::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Returns the media. Empty if the content is something else.
+    #[must_use]
+    pub fn as_media(&self) -> &[Media] {
+        match &self.content {
+            Content::Media(media) => media,
+            Content::Body(_) | Content::Artifact(_) => &[],
+        }
+    }
+
+    /// Returns the artifact, if the handler returned one that existed already.
+    #[must_use]
+    pub fn as_artifact(&self) -> Option<&SpooledArtifact> {
+        match &self.content {
+            Content::Artifact(artifact) => Some(artifact),
+            Content::Body(_) | Content::Media(_) => None,
+        }
+    }
+
+    /// Reads all of the content. A stream is read to its end. `None` for media.
+    ///
+    /// # Errors
+    /// `E_SPOOL_ERROR` if a stream fails, `E_ARTIFACT_UNREADABLE` if an artifact cannot be read.
+    pub async fn into_bytes(self) -> Result<Option<Bytes>, Error> {
+        match self.content {
+            Content::Body(Body::Text(text)) => Ok(Some(text.into())),
+            Content::Body(Body::Bytes(bytes)) => Ok(Some(bytes)),
+            Content::Body(Body::Stream(mut stream)) => {
+                let mut all = BytesMut::new();
+                while let Some(piece) = stream.next().await {
+                    let piece = piece.map_err(|error| {
+                        let message = "the stream of a tool's output failed";
+                        Error::new(ErrorCode::SPOOL_ERROR, message).with_source(error)
+                    })?;
+                    all.extend_from_slice(&piece);
+                }
+                Ok(Some(all.freeze()))
+            }
+            Content::Artifact(artifact) => artifact.as_bytes().await.map(Some),
+            Content::Media(_) => Ok(None),
+        }
+    }
+
+    /// Reads all of the content as text. `None` for media and for bytes that are not UTF-8.
+    ///
+    /// # Errors
+    /// As [`into_bytes`](Self::into_bytes).
+    pub async fn into_text(self) -> Result<Option<String>, Error> {
+        if let Content::Body(Body::Text(text)) = self.content {
+            return Ok(Some(text));
+        }
+        let bytes = self.into_bytes().await?;
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes.into()).ok()))
     }
 }
 
@@ -84,94 +175,5 @@ impl From<Content> for ToolOutput {
             kind: None,
             untrusted: false,
         }
-    }
-}
-
-/// Anything that serialises, returned as JSON of at most 128 levels. A call whose result is deeper fails.
-///
-/// ```
-/// use turnwright_core::{ArtifactKind, IntoToolResult, Json};
-///
-/// let output = Json([1, 2, 3]).into_tool_result().unwrap();
-/// assert_eq!(output.as_text(), Some("[1,2,3]"));
-/// assert_eq!(output.kind, Some(ArtifactKind::JSON));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Json<T>(pub T);
-
-/// What a handler may return: text, bytes, a stream, [`Json`], one [`Media`] or several, nothing, a [`ToolOutput`], or a `Result` of one of
-/// these and a [`ToolError`].
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot return `{Self}`",
-    label = "the handler returns this",
-    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `Media`, `Vec<Media>`, `()` or `ToolOutput`, or a `Result` of one of these with `ToolError` as its error"
-)]
-pub trait IntoToolResult {
-    /// Makes the result of the call.
-    ///
-    /// # Errors
-    /// The handler failed, or what it returned cannot be serialised.
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
-}
-
-/// What a handler may return when it succeeds.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot return `{Self}`",
-    label = "the handler returns this",
-    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `Media`, `Vec<Media>`, `()` or `ToolOutput`"
-)]
-pub trait IntoToolOutput {
-    /// Makes the output.
-    ///
-    /// # Errors
-    /// It cannot be serialised.
-    fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
-}
-
-/// One table for everything that becomes an output by itself.
-macro_rules! outputs {
-    ($($type:ty, $value:ident => $make:expr;)+) => {$(
-        impl IntoToolOutput for $type {
-            fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-                let $value = self;
-                $make
-            }
-        }
-
-        impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-                self.into_tool_output()
-            }
-        }
-    )+};
-}
-
-outputs! {
-    ToolOutput, output => Ok(output);
-    String, text => Ok(ToolOutput::text(text));
-    &'static str, text => Ok(ToolOutput::text(text));
-    (), _nothing => Ok(ToolOutput::text(""));
-    Vec<u8>, bytes => Ok(ToolOutput::bytes(bytes));
-    Bytes, bytes => Ok(ToolOutput::bytes(bytes));
-    ByteStream, stream => Ok(Body::Stream(stream).into());
-    Media, media => Ok(ToolOutput::media([media]));
-    Vec<Media>, media => Ok(ToolOutput::media(media));
-}
-
-impl<T: Serialize + 'static> IntoToolOutput for Json<T> {
-    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(json::write(self.0)?).of_kind(ArtifactKind::JSON))
-    }
-}
-
-impl<T: Serialize + 'static> IntoToolResult for Json<T> {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        self.into_tool_output()
-    }
-}
-
-impl<T: IntoToolOutput> IntoToolResult for Result<T, ToolError> {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        self.and_then(IntoToolOutput::into_tool_output)
     }
 }

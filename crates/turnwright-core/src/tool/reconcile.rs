@@ -28,7 +28,6 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -36,16 +35,13 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::error::{BoxError, Error};
-use crate::gate::TurnGate;
+use crate::gate::{GateKind, TurnGate, Waiter};
 use crate::record::{LedgerEntry, time_text};
 use crate::schema::{object, string};
 use crate::tool::ToolOutput;
 use crate::tool::context::DispatchContext;
 
-/// The name of the gate at which [`ask_operator`] asks.
-pub const GATE: &str = "unknown_call";
-
-/// A call that was begun, and whose process ended before it did. A handle; all of the [`DispatchContext`] is in it.
+/// A call that had begun when its process ended. A handle.
 #[derive(Clone, Debug)]
 pub struct UnknownCall {
     ctx: DispatchContext,
@@ -96,21 +92,29 @@ impl UnknownCall {
         self.line.begun_at
     }
 
-    /// Opens a gate of this call and waits until somebody outside of the turn settles it. Ask about the time that it was begun
+    /// Returns the runner's state of this type: see [`TurnContext::state`](crate::TurnContext::state).
+    ///
+    /// # Errors
+    /// `E_MISSING_STATE` if the runner has none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        self.ctx.state()
+    }
+
+    /// Returns the dispatch that resumes the call's turn.
+    #[must_use]
+    pub fn dispatch(&self) -> &DispatchContext {
+        &self.ctx
+    }
+
+    /// Opens a gate of this call and waits until it is settled from outside of the turn. Ask about the time that it was begun
     /// at: a call that is run again may be unknown again, and then an answer to the same question counts as the answer.
     ///
     /// # Errors
     /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
-        self.wait_for_call(gate, Some(self.id().into())).await
-    }
-}
-
-impl Deref for UnknownCall {
-    type Target = DispatchContext;
-
-    fn deref(&self) -> &DispatchContext {
-        &self.ctx
+        let call = Some(self.id().into());
+        let waiter = Waiter::Reconcile;
+        self.ctx.turn().wait_for_call(gate, call, waiter).await
     }
 }
 
@@ -136,6 +140,11 @@ impl Finding {
 }
 
 /// Finds out what became of calls. A closure from [`UnknownCall`] to a future of a [`Finding`] is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot find out whether a call took effect",
+    label = "expected an async function over `UnknownCall`",
+    note = "write `async fn find(call: UnknownCall) -> Result<Finding, BoxError>`, with the types of `turnwright::reconcile`"
+)]
 #[async_trait]
 pub trait Reconcile: Send + Sync {
     /// What became of this call. An error counts as [`Finding::Unknown`], and operators are told.
@@ -164,7 +173,7 @@ pub struct AskOperator {
     timeout: Option<Duration>,
 }
 
-/// Asks at a gate of the turn named [`GATE`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
+/// Asks at a gate of the turn, of kind [`GateKind::UnknownCall`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
 /// `{"found": "done", "result": text}` (`result` may be left out), `{"found": "not_done"}` or `{"found": "unknown"}`. Where nobody
 /// is there, or nobody answers, it stays unknown.
 pub fn ask_operator() -> AskOperator {
@@ -184,10 +193,12 @@ impl AskOperator {
         let answer = object()
             .field("found", found.required())
             .field("result", result);
-        let gate = TurnGate::new(GATE).schema(answer).question(json!({
-            "tool": call.tool_name(), "args": call.args(),
-            "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.begun_at()),
-        }));
+        let gate = TurnGate::new(GateKind::UnknownCall)
+            .schema(answer)
+            .question(json!({
+                "tool": call.tool_name(), "args": call.args(),
+                "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.begun_at()),
+            }));
         match self.timeout {
             Some(limit) => gate.timeout(limit).build(),
             None => gate.build(),

@@ -122,7 +122,7 @@ fn a_wrong_definition_names_every_wrong_field() {
         .timeout(Duration::ZERO)
         .build()
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidTool);
+    assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
     assert!(error.is_fatal());
     for field in ["name:", "description:", "handler:", "timeout:", "schema:"] {
@@ -219,7 +219,7 @@ fn a_type_that_refuses_what_its_schema_accepts_fails_in_build() {
         .handler(|_: Lie, _| async { "" })
         .build()
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidTool);
+    assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
     assert!(
         error.to_string().contains(
             r#"accepts {"n":""}, but the argument type does not take what the schema accepts"#
@@ -236,7 +236,7 @@ async fn validate_says_what_the_executor_would() {
     }
     let tool = Tool::typed::<Args>("t")
         .description("Takes a number.")
-        .external("not_seven", |args| async move {
+        .check("not_seven", |args| async move {
             if args["n"] == 7 {
                 Err(Rejection::at("/n", "is seven"))
             } else {
@@ -254,16 +254,13 @@ async fn validate_says_what_the_executor_would() {
         "{",
         r#"{"n": 1, "n": 1}"#,
     ] {
-        let (validated, ran) = (
-            tool.validate(args).await,
-            tool.executor(&ctx).call(args).await,
-        );
+        let (validated, ran) = (tool.validate(args).await, tool.call(&ctx, args).await);
         match (validated, ran) {
             (Ok(checked), Ok(output)) => {
                 assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()));
             }
             (Err(validated), Err(ran)) => {
-                assert_eq!(validated.code(), ErrorCode::InvalidToolArgs);
+                assert_eq!(validated.code(), ErrorCode::INVALID_TOOL_ARGS);
                 assert_eq!(
                     (validated.faults(), validated.model_text()),
                     (ran.faults(), ran.model_text())
@@ -295,6 +292,7 @@ async fn secrets_in_arguments_and_results_stay_out_of_debug() {
     let seen = std::sync::Arc::new(parking_lot::Mutex::new(String::new()));
     let shown = std::sync::Arc::clone(&seen);
     let _observer = ctx
+        .turn()
         .events()
         .observe(move |event| shown.lock().push_str(&format!("{event:?}")));
     ctx.stash().set("token", secret).unwrap();
@@ -339,7 +337,7 @@ fn errors_of_a_handler_have_two_texts() {
         .for_model("The archive is closed.")
         .with_kind(ErrorKind::Unavailable)
         .into_error("t");
-    assert_eq!(error.code(), ErrorCode::ToolDownstream);
+    assert_eq!(error.code(), ErrorCode::TOOL_DOWNSTREAM_ERROR);
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(error.model_text(), "The archive is closed.");
     assert!(error.to_string().contains("db at 127.0.0.1 refused"));
@@ -369,6 +367,7 @@ fn every_code_has_its_own_name_and_the_pattern() {
             "E_TOOL_ALREADY_REGISTERED",
             "E_LLM_EXECUTION_ALREADY_SIGNALLED",
             "E_INVALID_TURN_RUNNER_CONFIG",
+            "E_INVALID_STORAGE",
             "E_INVALID_TURN_CONTEXT",
             "E_MISSING_STATE",
             "E_INVALID_INITIAL_TURN_GATE_VALUE",

@@ -36,10 +36,10 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let ctx = DispatchContext::standalone();
-//! ctx.add_message(Message::user("Hello").build()?);
+//! ctx.records().add(Message::user("Hello").build()?);
 //! let mut transcript = Transcript::default();
 //! let system = || Standing::new("Be brief.").explain_fences(false);
-//! transcript.update(&ctx.timeline(), system, &mut Plain).await?;
+//! transcript.update(&ctx.records().timeline(), system, &mut Plain).await?;
 //! assert_eq!(transcript.messages().collect::<Vec<_>>(), ["Be brief.", "> Hello"]);
 //! # Ok::<(), Error>(()) }).unwrap();
 //! ```

@@ -8,19 +8,63 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::lease::HeldLease;
 use crate::outcome::TurnStatus;
-use crate::record::{Lease, Record, RecordKind};
+use crate::record::{Lease, Message, Record, RecordKind, TurnRecord};
 use crate::store::Query;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// What says that the turn has its answer: for the batch with which that is stored.
+    /// The turn's record with a message as its answer, for the batch that stores the message. If answers are decided on, the
+    /// message is only proposed.
     pub(crate) fn answered_by(&self, message: &str) -> Option<Record> {
+        let message = Some(Arc::from(message));
+        self.change_record(|record| match self.decides_answers() {
+            true => record.proposed = message,
+            false => record.answer = message,
+        })
+    }
+
+    /// The turn's record with the proposed answer accepted.
+    pub(crate) fn accept_answer(&self) -> Option<Record> {
+        self.change_record(|record| {
+            if let Some(proposed) = record.proposed.take() {
+                record.answer = Some(proposed);
+            }
+        })
+    }
+
+    /// The turn's record with a message rejected as its answer, for the batch that stores why. Nothing is noted yet: a turn whose
+    /// store fails here has the answer proposed still.
+    pub(crate) fn with_rejected(&self, message: Option<&Arc<str>>) -> Option<Record> {
+        let mut record = TurnRecord::clone(&self.hold()?.record.lock());
+        record.reject(message);
+        Some(Record::from(Arc::new(record)))
+    }
+
+    /// Notes that a message was rejected as the answer.
+    pub(crate) fn note_rejected(&self, message: Option<&Arc<str>>) {
+        self.inner().rejected.lock().extend(message.cloned());
+        self.change_record(|record| record.reject(message));
+    }
+
+    fn change_record(&self, change: impl FnOnce(&mut TurnRecord)) -> Option<Record> {
         let hold = self.hold()?;
         let mut shared = hold.record.lock();
         let record = Arc::make_mut(&mut shared);
-        record.answer = Some(message.into());
-        record.usage = self.usage();
+        change(record);
+        self.note_use(record);
         Some(Record::from(Arc::clone(&shared)))
+    }
+
+    /// Whether an answer of an executor is decided on before it counts: by its type, or by dispatch output middleware.
+    pub(crate) fn decides_answers(&self) -> bool {
+        !self.setup().auto_ack || self.answer_format().is_some()
+    }
+
+    /// The last message of the model in this turn that was not rejected as its answer.
+    pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
+        let rejected = self.inner().rejected.lock();
+        let records = self.inner().records.read();
+        records.last_answer(|id| rejected.iter().all(|other| **other != *id))
     }
 
     /// Does the work, and renews the lease meanwhile.
@@ -61,7 +105,7 @@ impl TurnContext {
     /// # Errors
     /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
     pub async fn ensure_held(&self) -> Result<(), Error> {
-        let (Some(hold), Some(store)) = (self.hold(), self.store()) else {
+        let (Some(hold), Some(store)) = (self.hold(), self.record_store()) else {
             return Ok(());
         };
         if !self.inner().taken_over.is_set() {
@@ -89,7 +133,7 @@ impl TurnContext {
     pub(super) fn taken_over(&self) -> Error {
         self.inner().taken_over.set();
         let message = "another process has taken this conversation over, or deleted it: this turn stops, and stores nothing any more";
-        Error::new(ErrorCode::TurnTakenOver, message)
+        Error::new(ErrorCode::TURN_TAKEN_OVER, message)
     }
 
     /// Notes how the turn ended, and lets go of its conversation.
@@ -100,14 +144,19 @@ impl TurnContext {
         if self.inner().store_hangs.is_set() || self.inner().taken_over.is_set() {
             return;
         }
-        let mut record = hold.record.lock().ended(how.state(), how.failure());
-        (record.usage, record.iterations) = (self.usage(), iterations);
-        // If something could not be written, the next holder looks at what was left open.
-        let left = self
-            .inner()
-            .unwritten
-            .is_set()
-            .then(|| Arc::clone(self.shared_id()));
+        let suspended = matches!(how, TurnStatus::Suspended { .. });
+        let mut record = match suspended {
+            true => hold
+                .record
+                .lock()
+                .suspended(self.inner().gate_numbers.step().0),
+            false => hold.record.lock().ended(how.state(), how.failure()),
+        };
+        record.iterations = iterations;
+        self.note_use(&mut record);
+        // The next holder looks at a turn that is suspended, and at what was left open if something could not be written.
+        let left =
+            (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);
         let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if let Err(error) = self.write(records).await {

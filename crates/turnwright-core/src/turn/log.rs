@@ -1,18 +1,27 @@
 //! What a turn says to operators.
 
-use crate::event::{EventKind, Level};
+use crate::event::{EventKind, Level, LogEntry};
 use crate::telemetry;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// Says something to operators.
-    pub fn log(&self, level: Level, message: impl Into<String>) {
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
         if !self.is_logged(level) {
             return;
         }
-        let message = message.into();
+        let LogEntry {
+            message,
+            kind,
+            payload,
+        } = entry.into();
         telemetry::log(self, level, &message);
-        self.tell(|| EventKind::Log { level, message });
+        self.tell(|| EventKind::Log {
+            level,
+            kind,
+            message,
+            payload,
+        });
     }
 
     /// Emits a [`Warning`](crate::event::EventKind::Warning) event: an operator should look at something that stopped nothing.

@@ -43,10 +43,10 @@ impl TurnContext {
         let message = "the media of a record could not be stored in the spool";
         match spooled.await {
             Ok(Ok(media)) => Ok(record.with_media(media)),
-            Ok(Err(error)) => Err(Error::new(ErrorCode::Spool, message).with_source(error)),
+            Ok(Err(error)) => Err(Error::new(ErrorCode::SPOOL_ERROR, message).with_source(error)),
             Err(panic) => {
                 let message = format!("{message}: the spool panicked: {}", text_of(panic));
-                Err(Error::new(ErrorCode::Spool, message))
+                Err(Error::new(ErrorCode::SPOOL_ERROR, message))
             }
         }
     }

@@ -1,13 +1,17 @@
 //! What a turn does with its state: stores records, keeps its lease, waits at gates, stops.
 
+mod budget;
+mod hear;
 mod lease;
 mod log;
 mod media;
-mod records;
 mod replay;
+mod settings;
 mod state;
 mod stop;
+mod suspend;
 mod wait;
+mod write;
 
-pub(crate) use records::{apply_once, in_time};
-pub(crate) use wait::{Asked, REJECTED};
+pub(crate) use wait::Asked;
+pub(crate) use write::{apply_once, in_time};

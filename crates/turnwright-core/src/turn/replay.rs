@@ -2,18 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
-
-use super::wait::rejected;
-use crate::error::Error;
-use crate::gate::TurnGate;
-use crate::record::{GateRecord, GateState};
+use crate::gate::{GateAnswer, TurnGate};
+use crate::record::GateRecord;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
     /// The answer that was given at a gate before the turn was resumed, if it still counts. The gate is not opened again then.
     ///
-    /// It counts for the same gate alone: the same name, the same call and the same question, all of it. For an approval the
+    /// It counts for the same gate alone: the same kind, the same call and the same question, all of it. For an approval the
     /// question holds the tool, its fingerprint, the arguments with their digest, and the reason. It counts no longer than
     /// the gate would have waited.
     pub(crate) fn answered_before(
@@ -21,20 +17,27 @@ impl TurnContext {
         id: &str,
         gate: &TurnGate,
         tool_call: Option<&str>,
-    ) -> Option<Result<Value, Error>> {
+    ) -> Option<GateAnswer> {
+        let before = self.inner().recorded_gates.get(id)?;
+        self.usable(&before, gate, tool_call)
+    }
+
+    /// The answer of a recorded gate, if it counts for this one.
+    pub(super) fn usable(
+        &self,
+        before: &GateRecord,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<GateAnswer> {
         if !self.setups().all(|setup| setup.recalls_answers) {
             return None;
         }
-        let before = self.inner().recorded_gates.get(id)?;
-        let same = before.name == gate.name
+        let same = before.kind == gate.kind
             && before.tool_call.as_deref() == tool_call
             && before.question == gate.question;
-        match &before.state {
-            GateState::Resolved(answer) if same && !is_stale(&before, gate.timeout) => {
-                let answer = gate.check(answer.clone()).ok()?;
-                Some(Ok(answer))
-            }
-            GateState::Rejected(reason) if same => Some(Err(rejected(gate, reason))),
+        match before.answer().filter(|_| same)? {
+            reject @ GateAnswer::Reject { .. } => Some(reject.clone()),
+            answer if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
             _ => None,
         }
     }

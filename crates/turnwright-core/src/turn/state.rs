@@ -1,6 +1,6 @@
 //! What is yours, for handlers and middleware to reach: a database, a client.
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
@@ -18,8 +18,8 @@ impl TurnContext {
     /// struct Asked(AtomicU32);
     ///
     /// let ctx = DispatchContext::standalone();
-    /// ctx.per_turn::<Asked>().0.fetch_add(1, Ordering::Relaxed);
-    /// assert_eq!(ctx.per_turn::<Asked>().0.load(Ordering::Relaxed), 1);
+    /// ctx.turn().per_turn::<Asked>().0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(ctx.turn().per_turn::<Asked>().0.load(Ordering::Relaxed), 1);
     /// ```
     #[must_use]
     pub fn per_turn<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
@@ -34,19 +34,19 @@ impl TurnContext {
             return value;
         }
         let made = Arc::new(made);
-        values.0.insert(TypeId::of::<T>(), Arc::clone(&made) as _);
+        values.put_shared(Arc::clone(&made));
         made
     }
 
     /// What the runner was given of this type by [`state`](crate::runner::TurnRunnerBuilder::state).
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, TurnRunner};
+    /// use turnwright_core::DispatchContext;
     ///
     /// struct Database(&'static str);
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     ctx.answer(ctx.state::<Database>()?.0).await?;
     ///     Ok(())
     /// })
@@ -64,7 +64,7 @@ impl TurnContext {
             let message = format!(
                 "there is no state of type `{name}`: call `.state(value)` with one where the runner is built"
             );
-            Error::new(ErrorCode::MissingState, message)
+            Error::new(ErrorCode::MISSING_STATE, message)
         })
     }
 }

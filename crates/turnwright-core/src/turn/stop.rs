@@ -28,8 +28,8 @@ impl TurnContext {
     pub(crate) fn stop_code(&self) -> ErrorCode {
         match &*self.inner().stop.lock() {
             Some(Stop::Failed(error)) => error.code(),
-            Some(Stop::Limit(_)) => ErrorCode::TurnLimit,
-            Some(Stop::Aborted(_)) | None => ErrorCode::TurnAborted,
+            Some(Stop::Limit(_)) => ErrorCode::TURN_LIMIT,
+            Some(Stop::Aborted(_)) | None => ErrorCode::TURN_ABORTED,
         }
     }
 

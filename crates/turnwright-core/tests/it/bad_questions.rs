@@ -20,8 +20,8 @@ fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchCo
     let call = ToolCall::builder("made_by_hand", "{}")
         .id("call-1")
         .results(ToolResults::Artifacts(vec![artifact]));
-    ctx.add_tool_call(call.build().unwrap());
-    for tool in ForgePolicy::Stable.forge(&ctx).unwrap().all() {
+    ctx.records().add(call.build().unwrap());
+    for tool in ForgePolicy::Stable.forge(ctx.turn()).unwrap().all() {
         ctx.tools().register(tool).unwrap();
     }
     ctx
@@ -217,7 +217,7 @@ async fn what_is_told_of_a_failure_is_bounded() {
         })
         .build()
         .unwrap();
-    let text = loud.executor(&ctx).settle("{}").await.text().await.unwrap();
+    let text = loud.call_and_record(&ctx, "{}").await.text().await.unwrap();
     assert!(
         text.len() < 9_000 && text.ends_with("(991808 more bytes were left out)"),
         "{}",

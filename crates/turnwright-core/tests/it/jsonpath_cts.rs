@@ -48,7 +48,7 @@ fn judge(case: &Value) -> Result<(), String> {
     let (name, selector) = (&case["name"], case["selector"].as_str().unwrap());
     let path = match (JsonPath::parse(selector), case["invalid_selector"] == true) {
         (Err(error), true) => {
-            assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+            assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
             return Ok(());
         }
         (Ok(_), true) => return Err(format!("{name}: {selector} is taken")),

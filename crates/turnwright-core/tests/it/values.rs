@@ -15,6 +15,7 @@ use turnwright_core::spool::{MemoryReader, MemorySpool};
 use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _};
 use turnwright_core::trust::TrustTier;
 use turnwright_core::*;
+use turnwright_testkit::store::storage_of;
 
 use crate::turn::{ScriptedModel, Step};
 
@@ -85,8 +86,8 @@ fn arguments_given_as_a_value_are_refused_and_their_record_can_be_read() {
         let args = RawArgs::from(value);
         let store = MemoryStore::default();
         let model = ScriptedModel::new([Step::call_tool("take", args), Step::say("done")]);
-        let runner = TurnRunner::builder(model).tool(take("take").build());
-        let runner = runner.store(store.clone()).build().unwrap();
+        let runner = runner(model).tool(take("take").build());
+        let runner = runner.storage(storage_of(store.clone())).build().unwrap();
         block_on(async {
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             assert!(outcome.is_answered());
@@ -107,8 +108,12 @@ fn a_rewrite_that_cannot_be_handled_is_refused() {
         };
         let store = MemoryStore::default();
         let model = ScriptedModel::new([Step::call_tool("take", "{}"), Step::say("done")]);
-        let runner = TurnRunner::builder(model).tool(take("take").build());
-        let runner = runner.policy(policy).store(store.clone()).build().unwrap();
+        let runner = runner(model).tool(take("take").build());
+        let runner = runner
+            .policy(policy)
+            .storage(storage_of(store.clone()))
+            .build()
+            .unwrap();
         block_on(async {
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             assert!(outcome.tool_calls().next().unwrap().is_error());
@@ -127,9 +132,9 @@ fn an_edit_by_an_approver_that_cannot_be_handled_is_refused() {
         };
         let store = MemoryStore::default();
         let model = ScriptedModel::new([Step::call_tool("take", "{}"), Step::say("done")]);
-        let runner = TurnRunner::builder(model).tool(take("take").build());
+        let runner = runner(model).tool(take("take").build());
         let runner = runner.policy(always("a test")).approver(approver);
-        let runner = runner.store(store.clone()).build().unwrap();
+        let runner = runner.storage(storage_of(store.clone())).build().unwrap();
         block_on(async {
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             assert!(outcome.tool_calls().next().unwrap().is_error());
@@ -150,15 +155,15 @@ fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error
         .handler(asks);
     let store = MemoryStore::default();
     let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model).tool(ask.build());
-    let runner = runner.store(store.clone()).build().unwrap();
+    let runner = runner(model).tool(ask.build());
+    let runner = runner.storage(storage_of(store.clone())).build().unwrap();
     block_on(async {
         let turn = runner.start(TurnInput::new("go").conversation("c"));
         let mut gates = turn.gates();
         let open = gates.next().await.unwrap();
         let error = answer(&gates, &open.id, value).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidGateResolution);
-        assert!(gates.resolve(&open.id, json!({ "n": [1] })).unwrap());
+        assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+        assert!(gates.answer(&open.id, json!({ "n": [1] })).unwrap());
         assert!(turn.await.is_answered());
         assert_readable(&store, "c").await;
     });
@@ -166,23 +171,27 @@ fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error
 
 #[test]
 fn an_answer_that_cannot_be_handled_leaves_its_gate_open() {
-    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.resolve(id, value)));
+    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.answer(id, value)));
 }
 
 #[test]
 fn an_edit_at_a_gate_that_cannot_be_handled_leaves_it_open() {
-    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.approve_edited(id, value)));
+    for_each_bad(|value| {
+        at_a_gate(value, |gates, id, value| {
+            gates.answer(id, GateAnswer::edit(value))
+        });
+    });
 }
 
 #[test]
 fn an_answer_to_a_gate_that_is_not_open_is_dropped_safely() {
     for_each_bad(|value| {
         let model = ScriptedModel::new([Step::say("done")]);
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = runner(model).build().unwrap();
         block_on(async {
             let turn = runner.start("go");
-            let error = turn.gates().resolve("none", value).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidGateResolution);
+            let error = turn.gates().answer("none", value).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
             assert!(turn.await.is_answered());
         });
     });
@@ -192,7 +201,7 @@ fn an_answer_to_a_gate_that_is_not_open_is_dropped_safely() {
 fn a_question_that_cannot_be_handled_is_refused() {
     for_each_bad(|value| {
         let error = TurnGate::new("any").question(value).build().err().unwrap();
-        assert_eq!(error.code(), ErrorCode::InvalidTurnGate);
+        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE);
         assert!(error.message().contains("question: has"), "{error}");
     });
 }
@@ -215,7 +224,7 @@ fn a_stash_refuses_what_cannot_be_handled() {
     for_each_bad(|value| {
         let stash = Stash::new();
         let error = stash.set("a.b", value).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidStashPath);
+        assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH);
         assert!(
             error.message().contains("is given a value that has"),
             "{error}"
@@ -242,10 +251,10 @@ fn a_stash_refuses_what_cannot_be_handled() {
 fn a_turn_does_not_begin_with_a_stash_that_cannot_be_handled() {
     for_each_bad(|value| {
         let model = ScriptedModel::new([Step::say("done")]);
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = runner(model).build().unwrap();
         let outcome = block_on(runner.run(TurnInput::new("go").stash("a", value)));
         let error = outcome.error().unwrap();
-        assert_eq!(error.code(), ErrorCode::InvalidStashPath);
+        assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH);
     });
 }
 
@@ -253,7 +262,7 @@ fn a_turn_does_not_begin_with_a_stash_that_cannot_be_handled() {
 fn meta_that_cannot_be_handled_is_refused_with_its_tool() {
     for_each_bad(|value| {
         let error = take("take").meta(value).build().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidTool);
+        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
         assert!(error.message().contains("meta: has"), "{error}");
     });
 }
@@ -263,7 +272,7 @@ fn a_schema_of_such_values_is_refused() {
     for_each_bad(|value| {
         let object = Schema::object().field("a", schema::any().default(value));
         let error = Error::from(object.build().unwrap_err());
-        assert_eq!(error.code(), ErrorCode::InvalidSchema);
+        assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
     });
     for_each_bad(|value| {
         let document = Value::Object(Map::from_iter([
@@ -271,7 +280,7 @@ fn a_schema_of_such_values_is_refused() {
             ("default".to_owned(), value),
         ]));
         let error = Error::from(Schema::from_document(document).unwrap_err());
-        assert_eq!(error.code(), ErrorCode::InvalidSchema);
+        assert_eq!(error.code(), ErrorCode::INVALID_SCHEMA);
     });
     // Nested by the builder itself.
     let nested = (0..5_000).fold(schema::any(), |inner, _| schema::object().field("a", inner));
@@ -291,7 +300,7 @@ fn edited_arguments_of_a_record_that_cannot_be_stored_are_refused() {
 fn a_probe_of_what_cannot_be_handled_is_a_refusal() {
     for_each_bad(|value| {
         let error = take("take").build().unwrap().probe(&value).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+        assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
         drop(schema::admit(value));
     });
 }
@@ -303,7 +312,7 @@ fn a_derived_text_with_a_reserved_name_is_refused() {
         let media = Media::tool_generated(MediaKind::Image, "image/png", "a.png", reader);
         let media = media.derived(name, "a text", TrustTier::FirstParty);
         let error = media.build().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidMedia);
+        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_MEDIA_VALUE);
     }
 }
 
@@ -338,10 +347,10 @@ async fn the_question_of_an_approval_holds_the_deepest_arguments() {
     let args = json!({ "a": deep(127) });
     let store = MemoryStore::default();
     let model = ScriptedModel::new([Step::call_tool("take", args), Step::say("done")]);
-    let runner = TurnRunner::builder(model).tool(take("take").build());
+    let runner = runner(model).tool(take("take").build());
     let yes = |_: ApprovalRequest| async { Approval::Granted };
     let runner = runner.policy(always("a test")).approver(yes);
-    let runner = runner.store(store.clone()).build().unwrap();
+    let runner = runner.storage(storage_of(store.clone())).build().unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
     assert!(outcome.is_answered(), "{:?}", outcome.error());
     assert!(!outcome.tool_calls().next().unwrap().is_error());
@@ -409,8 +418,8 @@ proptest! {
         let model = ScriptedModel::new([
             Step::call_tool("take", args).call("ask", "{}"), Step::say("done"),
         ]);
-        let runner = TurnRunner::builder(model).tool(take("take").build()).tool(ask);
-        let runner = runner.policy(policy).store(store.clone()).build().unwrap();
+        let runner = runner(model).tool(take("take").build()).tool(ask);
+        let runner = runner.policy(policy).storage(storage_of(store.clone())).build().unwrap();
         let input = |text: &str| TurnInput::new(text).conversation("c");
         // A turn does not begin with a value that a stash refuses.
         let stash = Stash::new();
@@ -426,9 +435,9 @@ proptest! {
             let turn = runner.start(begun);
             let mut gates = turn.gates();
             let open = gates.next().await.unwrap();
-            let taken = gates.resolve(&open.id, answer);
+            let taken = gates.answer(&open.id, answer);
             if !taken.unwrap_or(false) {
-                assert!(gates.resolve(&open.id, "short").unwrap());
+                assert!(gates.answer(&open.id, json!("short")).unwrap());
             }
             let outcome = turn.await;
             assert!(outcome.is_answered(), "{:?}", outcome.error());

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 use turnwright_core::TurnContext;
 
 use super::options::Options;
+use super::parameters::Parameters;
 use super::quirks::Quirks;
 use super::settings::TypedAnswers;
 use super::wire_message::{Role, WireMessage};
 
 /// The parts of a request.
 pub(super) struct Body<'a> {
-    pub(super) options: &'a Options,
+    pub(super) parameters: &'a Parameters,
     pub(super) tools: &'a [Arc<str>],
     pub(super) response_format: Option<Value>,
 }
@@ -28,11 +29,12 @@ impl Body<'_> {
         let content: usize = messages.clone().map(|message| message.json.len() + 1).sum();
         let mut text = String::with_capacity(tools + content + 256);
         text.push('{');
-        for (name, value) in self.options.fields() {
+        let options = &*self.parameters.options;
+        for (name, value) in self.parameters.fields(quirks.max_completion_tokens) {
             let without_tools = self.tools.is_empty();
             match name {
                 "stream" => {}
-                "stream_options" if !self.options.streams() => {}
+                "stream_options" if !options.streams() => {}
                 "tool_choice" | "parallel_tool_calls" if without_tools => {}
                 _ => field(&mut text, name, &value.to_string()),
             }
@@ -40,9 +42,9 @@ impl Body<'_> {
         if let Some(format) = &self.response_format {
             field(&mut text, "response_format", &format.to_string());
         }
-        if self.options.streams() {
+        if options.streams() {
             field(&mut text, "stream", "true");
-            if self.options.stream_options.is_none() && !quirks.no_stream_options {
+            if !options.has("stream_options") && !quirks.no_stream_options {
                 field(&mut text, "stream_options", r#"{"include_usage":true}"#);
             }
         }
@@ -104,7 +106,7 @@ pub(super) fn response_format(
     how: TypedAnswers,
 ) -> Option<Value> {
     let format = turn.answer_format()?;
-    if options.response_format.is_some() {
+    if options.has("response_format") {
         return None;
     }
     match how {

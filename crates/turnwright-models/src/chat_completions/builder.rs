@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use turnwright_core::{Error, ErrorCode, Media};
+use turnwright_core::{Error, ErrorCode, Media, ModelSettings};
 
-use super::ChatCompletions;
 use super::adapter::{Adapter, endpoint, redactor};
 use super::options::Options;
+use super::parameters::no_model;
 use super::quirks::Quirks;
 use super::settings::{MediaPolicy, ReturnReasoning, Settings, SystemRole, TypedAnswers};
 use super::tools::WrittenTools;
+use super::{ChatCompletions, PROTOCOL, check};
 use crate::http::{Client, ClientBuilder, Transport, is_loopback, without_secrets};
 use crate::retry::RetryPolicy;
 
@@ -33,6 +34,10 @@ pub struct ChatCompletionsBuilder {
     strict_roles: bool,
     name: Option<String>,
     options: Options,
+    model_settings: ModelSettings,
+    max_completion_tokens: Option<bool>,
+    /// Configured from an environment that names no server.
+    needs_key: bool,
 }
 
 impl ChatCompletionsBuilder {
@@ -48,27 +53,37 @@ impl ChatCompletionsBuilder {
             strict_roles: false,
             name: None,
             options: Options::default(),
+            model_settings: ModelSettings::new(),
+            max_completion_tokens: None,
+            needs_key: false,
         }
     }
 
-    pub(super) fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let var = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-        let invalid = |message: &str| Error::new(ErrorCode::InvalidModelConfig, message);
-        let (base_url, key) = (var("OPENAI_BASE_URL"), var("OPENAI_API_KEY"));
-        if base_url.is_none() && key.is_none() {
-            return Err(invalid(
-                "no model server configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server than OpenAI's",
-            ));
+    /// Reads the configuration from variables.
+    pub(super) fn from_lookup(env: impl Fn(&str) -> Option<String>) -> Self {
+        let var = |name: &str| {
+            let value = env(name)?.trim().to_owned();
+            (!value.is_empty()).then_some(value)
+        };
+        let base_url = var("OPENAI_BASE_URL");
+        let mut builder = ChatCompletionsBuilder::new(OPENAI.to_owned());
+        // OpenAI's server needs a key; another one may not.
+        builder.needs_key = base_url.is_none();
+        if let Some(base_url) = base_url {
+            builder.base_url = base_url;
         }
-        let model = var("OPENAI_MODEL").ok_or_else(|| {
-            invalid("no model configured: set OPENAI_MODEL, for example to `gpt-4.1-mini`")
-        })?;
-        let builder = ChatCompletionsBuilder::new(base_url.unwrap_or_else(|| OPENAI.to_owned()));
-        let builder = builder.model(model.trim());
-        Ok(match key {
-            Some(key) => builder.api_key(key.trim()),
+        builder.api_key = var("OPENAI_API_KEY");
+        match var("OPENAI_MODEL") {
+            Some(model) => builder.model(model),
             None => builder,
-        })
+        }
+    }
+
+    /// Sets the base URL, which usually ends in `/v1`.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = url.into();
+        self.needs_key = false;
+        self
     }
 
     /// Sets the API key, sent as `Authorization: Bearer …`.
@@ -96,19 +111,22 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets the parameters of every request. They override those that were set before.
+    /// Sets the model's own settings: defaults for what neither the turn nor the runner sets. Fields that are set here replace
+    /// those that were set before.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.model_settings = settings.over(&self.model_settings);
+        self
+    }
+
+    /// Sets parameters that only this protocol has: defaults for what neither the turn nor the runner sets. They replace those
+    /// that were set before.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options.over(&self.options);
         self
     }
 
-    /// Sets the system prompt.
-    pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
-        self.settings.system = text.into();
-        self
-    }
-
-    /// Sets the role of the system prompt.
+    /// Sets the role of the system prompt, which is
+    /// [`TurnRunnerBuilder::instructions`](turnwright_core::runner::TurnRunnerBuilder::instructions).
     pub fn system_role(mut self, role: SystemRole) -> Self {
         self.settings.role = role;
         self
@@ -244,6 +262,13 @@ impl ChatCompletionsBuilder {
         self
     }
 
+    /// Whether [`ModelSettings::max_output_tokens`] is sent as `max_completion_tokens` instead of `max_tokens`. If a server
+    /// rejects `max_tokens` for this reason, this is enabled automatically. Default: `true` for the servers of OpenAI and Azure.
+    pub fn max_completion_tokens(mut self, yes: bool) -> Self {
+        self.max_completion_tokens = Some(yes);
+        self
+    }
+
     /// Sets the name of the server in traces. Default: its host.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -253,9 +278,16 @@ impl ChatCompletionsBuilder {
     /// Builds the executor.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid.
+    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid, or a model or the key that [`ChatCompletions::from_env`] needs is
+    /// missing. It says what to set.
     pub fn build(self) -> Result<ChatCompletions, Error> {
+        if self.needs_key && self.api_key.is_none() {
+            let message = "no model server configured: set OPENAI_API_KEY for OpenAI's or call `.api_key(\"…\")`, or set \
+                           OPENAI_BASE_URL for another server";
+            return Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message));
+        }
         self.options.check()?;
+        check(&self.model_settings)?;
         let endpoint = endpoint(&self.base_url, &self.query)?;
         let from = without_secrets(&endpoint).into();
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
@@ -273,7 +305,13 @@ impl ChatCompletionsBuilder {
             }
             None => Arc::new(self.client.build()?),
         };
+        let of_settings = self.model_settings.provider_options(PROTOCOL);
+        let named = of_settings.is_some_and(|fields| fields.contains_key("model"));
+        if self.options.model_name().is_none() && !named {
+            return Err(no_model());
+        }
         let host = endpoint.host_str().unwrap_or_default().to_owned();
+        let of_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
         let adapter = Adapter {
             from,
             headers,
@@ -284,6 +322,7 @@ impl ChatCompletionsBuilder {
             tools: WrittenTools::default(),
             quirks: Mutex::new(Quirks {
                 strict_roles: self.strict_roles,
+                max_completion_tokens: self.max_completion_tokens.unwrap_or(of_openai),
                 ..Quirks::default()
             }),
             endpoint,
@@ -291,6 +330,7 @@ impl ChatCompletionsBuilder {
         Ok(ChatCompletions {
             adapter: Arc::new(adapter),
             options: Arc::new(self.options),
+            settings: Arc::new(self.model_settings),
         })
     }
 }

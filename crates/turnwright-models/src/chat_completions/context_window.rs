@@ -6,7 +6,7 @@ use turnwright_core::artifact::text::TokenCount;
 use turnwright_core::{Error, ErrorCode};
 
 use super::adapter::Adapter;
-use super::options::Options;
+use super::parameters::Parameters;
 use super::wire_message::WireMessage;
 
 /// Context windows of OpenAI's models, by prefix of their names. The longest match counts.
@@ -28,11 +28,11 @@ const TOKENS_PER_MESSAGE: u64 = 4;
 /// Rejects a prompt that does not fit, if the context window is known.
 pub(super) fn check<'m>(
     adapter: &Adapter,
-    options: &Options,
+    parameters: &Parameters,
     tools: &[Arc<str>],
     messages: impl Iterator<Item = &'m WireMessage>,
 ) -> Result<(), Error> {
-    let model = options.model_name().unwrap_or_default();
+    let model = parameters.model_name();
     let Some(window) = adapter.settings.window.or_else(|| known(model)) else {
         return Ok(());
     };
@@ -44,7 +44,7 @@ pub(super) fn check<'m>(
     let text: u64 = messages
         .map(|message| message.tokens(name) + TOKENS_PER_MESSAGE)
         .sum();
-    let answer = options.max_output();
+    let answer = parameters.max_output();
     let all = tools.saturating_add(text).saturating_add(answer);
     if all <= window {
         return Ok(());
@@ -54,11 +54,11 @@ pub(super) fn check<'m>(
         tokens => format!(", and its answer may have {tokens}"),
     };
     let message = format!(
-        "the prompt has about {} tokens ({text} of messages, {tools} of tools){answer}; `{model}` takes {window} in all: load less of the conversation (`hydrate().last(n)`), \
+        "the prompt has about {} tokens ({text} of messages, {tools} of tools){answer}; `{model}` takes {window} in all: load less of the conversation (`.history(History::last(n))`), \
          show fewer tools, or say with `context_window` that it takes more",
         text.saturating_add(tools)
     );
-    Err(Error::new(ErrorCode::ContextWindow, message))
+    Err(Error::new(ErrorCode::CONTEXT_WINDOW_EXCEEDED, message))
 }
 
 fn known(model: &str) -> Option<u64> {

@@ -6,21 +6,23 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use turnwright_core::dispatch::Executor;
+use tokio::time::Instant;
+use turnwright_core::dispatch::{Executor, ToolCallWriter};
 use turnwright_core::event::Level;
 use turnwright_core::render::Renderer;
-use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
+use turnwright_core::{
+    BoxError, DispatchContext, Error, ErrorCode, ErrorKind, FinishReason, ModelUsage, Usage,
+};
 
 use super::adapter::Adapter;
 use super::attempt::Exchange;
 use super::body::{Body, answer_instructions, response_format};
-use super::decode::{Cut, Reply, ReplyCall, excerpt};
-use super::live_output::LiveOutput;
+use super::decode::{Cut, Reply, ReplyCall, excerpt, neutral};
+use super::live_output::{LiveOutput, Streamed};
 use super::messages::{ChatWriter, DETAILS, FIELD};
-use super::options::Options;
 use super::quirks::Quirks;
 use super::wire_message::WireMessage;
-use super::{ChatCompletions, PROTOCOL, STASH_KEY, context_window, tools};
+use super::{ChatCompletions, PROTOCOL, context_window, tools};
 use turnwright_core::transcript::{ResponseState, Standing, Transcript};
 
 /// The number of truncated responses in a row after which the turn ends.
@@ -63,7 +65,7 @@ impl Prompts {
 #[async_trait]
 impl Executor for ChatCompletions {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let prompts = ctx.per_turn::<Prompts>();
+        let prompts = ctx.turn().per_turn::<Prompts>();
         let mut prompt = prompts.take(&self.adapter);
         let done = self.iterate(&ctx, &mut prompt).await;
         prompts.put(&self.adapter, prompt);
@@ -82,15 +84,16 @@ impl Executor for ChatCompletions {
 impl ChatCompletions {
     async fn iterate(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
         let adapter = &*self.adapter;
-        let options = self.options_for(ctx)?;
+        let parameters = self.parameters(ctx)?;
+        let options = &parameters.options;
         let visible = ctx.tools().visible();
         self.update(ctx, prompt).await?;
-        let tools = adapter.tools.of(&visible, &options, ctx);
-        context_window::check(adapter, &options, &tools, prompt.transcript.messages())?;
-        let format = response_format(ctx, &options, adapter.settings.typed);
+        let tools = adapter.tools.of(&visible, options, ctx);
+        context_window::check(adapter, &parameters, &tools, prompt.transcript.messages())?;
+        let format = response_format(ctx.turn(), options, adapter.settings.typed);
         let transcript = &prompt.transcript;
         let body = Body {
-            options: &options,
+            parameters: &parameters,
             tools: &tools,
             response_format: format,
         };
@@ -100,38 +103,23 @@ impl ChatCompletions {
         self.settle(ctx, exchange, prompt).await
     }
 
-    /// The options of this executor, overridden by those of the stash.
-    fn options_for(&self, ctx: &DispatchContext) -> Result<Arc<Options>, Error> {
-        let options = match ctx.stash().get(STASH_KEY) {
-            Some(value) => Arc::new(Options::read(&value)?.over(&self.options)),
-            None => Arc::clone(&self.options),
-        };
-        match options.model_name() {
-            Some(name) if !name.trim().is_empty() => Ok(options),
-            _ => {
-                let message = "no model configured: set it with `model`, in the options, or with OPENAI_MODEL for `from_env`";
-                Err(Error::new(ErrorCode::InvalidModelConfig, message))
-            }
-        }
-    }
-
     /// Adds new records to the prompt.
     async fn update(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
         let adapter = &*self.adapter;
         let renderer = match &prompt.renderer {
             Some(renderer) => renderer.clone(),
             None => {
-                let secret = ctx.secret().map_err(|error| {
+                let secret = ctx.turn().secret().map_err(|error| {
                     let message = "the system has no randomness for the secret of the conversation";
-                    Error::new(ErrorCode::InvalidTurnContext, message).with_source(error)
+                    Error::new(ErrorCode::INVALID_TURN_CONTEXT, message).with_source(error)
                 })?;
                 let renderer = ChatWriter::renderer_for(adapter, Renderer::new(secret));
                 prompt.renderer.insert(renderer).clone()
             }
         };
         let system = || {
-            let mut text = adapter.settings.system.clone();
-            if let Some(instructions) = answer_instructions(ctx, adapter.settings.typed) {
+            let mut text = ctx.instructions().unwrap_or_default().to_owned();
+            if let Some(instructions) = answer_instructions(ctx.turn(), adapter.settings.typed) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
             Standing::new(text).explain_fences(adapter.settings.explains_fences)
@@ -144,7 +132,7 @@ impl ChatCompletions {
         };
         let transcript = &mut prompt.transcript;
         transcript
-            .update(&ctx.timeline(), system, &mut writer)
+            .update(&ctx.records().timeline(), system, &mut writer)
             .await
     }
 
@@ -158,12 +146,12 @@ impl ChatCompletions {
         let Exchange {
             reply,
             output,
+            sent,
             failed,
         } = exchange;
         let known_complete = failed.is_none() && reply.is_complete();
         if failed.is_none() || reply.usage.is_some() {
-            ctx.reporter()
-                .usage(reply.usage.unwrap_or(Usage::tokens(0, 0)));
+            ctx.reporter().usage(self.usage_of(&reply, &output, sent));
         }
         let has_calls = !reply.tool_calls.is_empty();
         let mut state = ResponseState::new(&*self.adapter.from);
@@ -173,11 +161,14 @@ impl ChatCompletions {
             state = state.cut(why_cut(&reply, failed.as_ref()));
         }
         let is_answer = complete && !has_calls && !reply.text.is_empty();
-        self.record_text(&reply, output, &state, is_answer).await?;
+        let mut calls = self.record_text(&reply, output, &state, is_answer).await?;
+        calls.resize_with(reply.tool_calls.len(), || None);
         if known_complete && has_calls {
             prompt.cuts = 0;
-            let calls = reply.tool_calls.into_iter();
-            let calls = calls.map(|call| propose(ctx, call, &state).empty_args_as_object());
+            let calls = reply.tool_calls.into_iter().zip(calls);
+            let calls = calls.map(|(call, streamed)| {
+                propose(ctx, call, streamed, &state).empty_args_as_object()
+            });
             ctx.call_tools(calls.collect::<Vec<_>>()).await;
             return Ok(());
         }
@@ -190,8 +181,9 @@ impl ChatCompletions {
             }
             return end(ctx, &reply);
         }
-        for call in &reply.tool_calls {
-            Box::pin(propose(ctx, call.clone(), &state).keep_incomplete()).await?;
+        for (call, streamed) in reply.tool_calls.iter().zip(calls) {
+            let call = propose(ctx, call.clone(), streamed, &state);
+            Box::pin(call.keep_incomplete()).await?;
         }
         prompt.cuts += 1;
         if let Some(error) = failed {
@@ -209,6 +201,21 @@ impl ChatCompletions {
             true => Ok(()),
             false => ctx.nack(incomplete(&reply, &ended)),
         }
+    }
+
+    /// The tokens of a response, its model, finish reason and durations.
+    fn usage_of(&self, reply: &Reply, output: &LiveOutput, sent: Instant) -> ModelUsage {
+        let mut usage = ModelUsage::new(reply.usage.unwrap_or(Usage::tokens(0, 0)));
+        usage.duration = Some(sent.elapsed());
+        let first = output.first_piece();
+        usage.time_to_first_token = first.map(|first| first.saturating_duration_since(sent));
+        let model = reply.model.as_deref().or_else(|| self.model());
+        usage.model = model.map(|model| excerpt(model, MAX_REASON).into());
+        usage.finish_reason = reply.finish_reason.as_deref().map(|reason| {
+            let other = || excerpt(&self.adapter.redacted(reason), MAX_REASON);
+            neutral(reason).unwrap_or_else(|| FinishReason::Other(other().into()))
+        });
+        usage
     }
 
     /// Why a response is not known to be complete, for operators.
@@ -232,14 +239,14 @@ impl ChatCompletions {
         }
     }
 
-    /// Records reasoning and text. `is_answer` marks the text as the answer.
+    /// Records reasoning and text. `is_answer` marks the text as the answer. Returns what was streamed of the calls.
     async fn record_text(
         &self,
         reply: &Reply,
         output: LiveOutput,
         state: &ResponseState,
         is_answer: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Option<ToolCallWriter>>, Error> {
         let mut fields = Map::new();
         if let Some(field) = reply.reasoning_field {
             fields.insert(FIELD.to_owned(), Value::from(field.as_str()));
@@ -248,19 +255,23 @@ impl ChatCompletions {
             let details = reply.reasoning_details.clone();
             fields.insert(DETAILS.to_owned(), Value::from(details));
         }
-        let (thought, message) = output.into_writers(!fields.is_empty());
+        let Streamed {
+            thought,
+            message,
+            calls,
+        } = output.into_streamed(!fields.is_empty());
         if let Some(mut thought) = thought {
             thought.provider_state(state.with(fields).for_protocol(PROTOCOL));
             thought.finish().await?;
         }
-        if let Some(mut message) = message.filter(|message| !message.text().is_empty()) {
+        if let Some(mut message) = message {
             message.provider_state(state.for_protocol(PROTOCOL));
             match is_answer {
                 true => message.finish_as_answer().await?,
                 false => message.finish().await?,
             };
         }
-        Ok(())
+        Ok(calls)
     }
 }
 
@@ -269,7 +280,7 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
     if reply.text.is_empty() && !reply.refusal.is_empty() {
         let message =
             "the model declined to answer: its explanation is the last message of the turn";
-        return ctx.nack(Error::new(ErrorCode::ModelDeclined, message));
+        return ctx.nack(Error::new(ErrorCode::MODEL_DECLINED, message));
     }
     if reply.text.is_empty() {
         ctx.log(Level::Warn, "the response has neither text nor calls");
@@ -280,12 +291,15 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
 fn propose(
     ctx: &DispatchContext,
     call: ReplyCall,
+    streamed: Option<ToolCallWriter>,
     state: &ResponseState,
 ) -> turnwright_core::call::ProposedCall {
     let state = state.with(call.extra.unwrap_or_default());
-    let proposed = ctx
-        .propose(call.name, call.arguments)
-        .with_provider_state(state.for_protocol(PROTOCOL));
+    let proposed = match streamed {
+        Some(streamed) => streamed.propose(call.name, call.arguments),
+        None => ctx.propose(call.name, call.arguments),
+    };
+    let proposed = proposed.with_provider_state(state.for_protocol(PROTOCOL));
     match call.id {
         Some(id) if !id.is_empty() => proposed.with_provider_id(id),
         _ => proposed,
@@ -310,7 +324,7 @@ fn incomplete(reply: &Reply, ended: &str) -> Error {
     let (kind, message) = match reply.cut() {
         Some(Cut::Length) => (
             ErrorKind::Unavailable,
-            "the response reached the token limit before it was complete: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less".to_owned(),
+            "the response reached the token limit before it was complete: allow more with `ModelSettings::max_output_tokens`, or ask for less".to_owned(),
         ),
         Some(Cut::Filter) => (
             ErrorKind::Denied,
@@ -325,12 +339,13 @@ fn incomplete(reply: &Reply, ended: &str) -> Error {
             format!("the response ended before it was complete, so its calls were not executed: {ended}"),
         ),
     };
-    Error::new(ErrorCode::ResponseIncomplete, message).with_kind(kind)
+    Error::new(ErrorCode::MODEL_RESPONSE_INCOMPLETE, message).with_kind(kind)
 }
 
 /// Adds the tools that may have made the server reject the request.
 fn with_hint(error: Error, tools: &[turnwright_core::Tool]) -> Error {
-    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelServer {
+    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::MODEL_SERVER_ERROR
+    {
         return error;
     }
     let names: Vec<&str> = tools::unions(tools).collect();

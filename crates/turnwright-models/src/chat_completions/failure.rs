@@ -46,11 +46,11 @@ impl Failure {
     /// A failure without a response, or in the middle of one.
     pub(super) fn interrupted(error: Error) -> Self {
         let retryable = match error.code() {
-            ErrorCode::ModelUnreachable
-            | ErrorCode::ModelTimeout
-            | ErrorCode::ResponseIncomplete => true,
+            ErrorCode::MODEL_UNREACHABLE
+            | ErrorCode::MODEL_TIMEOUT
+            | ErrorCode::MODEL_RESPONSE_INCOMPLETE => true,
             // A response that is too large or of another protocol would be the same again.
-            ErrorCode::Wire | ErrorCode::ModelServer => matches!(
+            ErrorCode::WIRE_ERROR | ErrorCode::MODEL_SERVER_ERROR => matches!(
                 error.kind(),
                 ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout
             ),
@@ -93,9 +93,9 @@ impl Adapter {
                 || about("maximum context length"));
         let no_money = status == 429 && about("insufficient_quota");
         let code = match status {
-            _ if too_long => ErrorCode::ContextWindow,
-            408 | 504 => ErrorCode::ModelTimeout,
-            _ => ErrorCode::ModelServer,
+            _ if too_long => ErrorCode::CONTEXT_WINDOW_EXCEEDED,
+            408 | 504 => ErrorCode::MODEL_TIMEOUT,
+            _ => ErrorCode::MODEL_SERVER_ERROR,
         };
         let (kind, hint) = match status {
             300..=399 => (
@@ -104,7 +104,7 @@ impl Adapter {
             ),
             _ if too_long => (
                 ErrorKind::InvalidArguments,
-                "load less of the conversation (`hydrate().last(n)`), or show fewer tools",
+                "load less of the conversation (`.history(History::last(n))`), or show fewer tools",
             ),
             401 | 403 => (
                 ErrorKind::Denied,

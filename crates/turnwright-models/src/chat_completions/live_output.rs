@@ -1,9 +1,7 @@
 //! Streams a response to the readers of the turn.
 
-use std::sync::Arc;
-
-use turnwright_core::dispatch::{MessageWriter, ThoughtWriter};
-use turnwright_core::event::Delta as Piece;
+use tokio::time::Instant;
+use turnwright_core::dispatch::{MessageWriter, ThoughtWriter, ToolCallWriter};
 use turnwright_core::{DispatchContext, Reporter};
 
 use super::decode::Delta;
@@ -14,18 +12,17 @@ pub(super) struct LiveOutput {
     reporter: Reporter,
     thought: Option<ThoughtWriter>,
     message: Option<MessageWriter>,
-    calls: Vec<Option<PartialCall>>,
+    /// By slot. A retry writes to the same ones, so a call keeps its id.
+    calls: Vec<Option<ToolCallWriter>>,
+    first_piece: Option<Instant>,
 }
 
-#[derive(Debug)]
-struct PartialCall {
-    id: Arc<str>,
-    tool: Arc<str>,
-    shown: usize,
+/// What was streamed, once the response is over.
+pub(super) struct Streamed {
+    pub(super) thought: Option<ThoughtWriter>,
+    pub(super) message: Option<MessageWriter>,
+    pub(super) calls: Vec<Option<ToolCallWriter>>,
 }
-
-/// The longest name of a tool.
-const MAX_NAME: usize = 64;
 
 /// The most calls of one response that are streamed. The others appear with the complete response.
 const MAX_CALLS: usize = 1_000;
@@ -37,11 +34,20 @@ impl LiveOutput {
             thought: None,
             message: None,
             calls: Vec::new(),
+            first_piece: None,
         }
+    }
+
+    /// When the first piece of the response arrived.
+    pub(super) fn first_piece(&self) -> Option<Instant> {
+        self.first_piece
     }
 
     /// Streams a piece.
     pub(super) async fn show(&mut self, delta: &Delta) {
+        if self.first_piece.is_none() && delta.is_content() {
+            self.first_piece = Some(Instant::now());
+        }
         match delta {
             Delta::Text(text) | Delta::Refusal(text) => {
                 let reporter = &self.reporter;
@@ -55,25 +61,15 @@ impl LiveOutput {
             }
             Delta::Call {
                 slot,
-                id,
                 name,
                 arguments,
                 ..
-            } => {
-                let (id, name) = (id.as_deref(), name.as_deref());
-                self.show_call(*slot, id, name, arguments).await;
-            }
+            } => self.show_call(*slot, name.as_deref(), arguments).await,
             _ => {}
         }
     }
 
-    async fn show_call(
-        &mut self,
-        slot: usize,
-        id: Option<&str>,
-        name: Option<&str>,
-        arguments: &str,
-    ) {
+    async fn show_call(&mut self, slot: usize, name: Option<&str>, arguments: &str) {
         if slot >= MAX_CALLS || !self.reporter.is_heard() {
             return;
         }
@@ -83,45 +79,38 @@ impl LiveOutput {
         let Some(place) = self.calls.get_mut(slot) else {
             return;
         };
-        let call = place.get_or_insert_with(|| PartialCall {
-            id: match id {
-                Some(id) if !id.is_empty() => id.into(),
-                _ => slot.to_string().into(),
-            },
-            tool: Arc::from(""),
-            shown: 0,
-        });
-        if let Some(name) = name.filter(|_| call.tool.len() < MAX_NAME) {
-            call.tool = format!("{}{name}", call.tool).into();
+        let reporter = &self.reporter;
+        let call = place.get_or_insert_with(|| reporter.tool_call());
+        if let Some(name) = name {
+            call.name(name);
         }
-        let piece = Piece::new(Arc::clone(&call.id), call.shown, arguments);
-        call.shown += piece.text.len();
-        self.reporter.tool_call(&call.tool, piece).await;
+        call.push(arguments).await;
     }
 
-    /// The writers of reasoning and text. `has_reasoning` creates the first even if nothing was streamed.
-    pub(super) fn into_writers(
-        self,
-        has_reasoning: bool,
-    ) -> (Option<ThoughtWriter>, Option<MessageWriter>) {
+    /// The writers of what was streamed. `has_reasoning` creates one for the reasoning even if nothing was streamed.
+    pub(super) fn into_streamed(self, has_reasoning: bool) -> Streamed {
         let reporter = self.reporter;
         let streamed = self
             .thought
-            .filter(|thought| has_reasoning || !thought.text().is_empty());
-        let thought = streamed.or_else(|| has_reasoning.then(|| reporter.thought()));
-        (thought, self.message)
+            .filter(|thought| has_reasoning || !thought.is_empty());
+        Streamed {
+            thought: streamed.or_else(|| has_reasoning.then(|| reporter.thought())),
+            message: self.message.filter(|message| !message.is_empty()),
+            calls: self.calls,
+        }
     }
 
     /// Discards what was streamed, before another attempt.
-    pub(super) async fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
+        self.first_piece = None;
         if let Some(thought) = &mut self.thought {
-            thought.restart().await;
+            thought.restart();
         }
         if let Some(message) = &mut self.message {
-            message.restart().await;
+            message.restart();
         }
-        for call in std::mem::take(&mut self.calls).into_iter().flatten() {
-            self.reporter.discard(&call.id).await;
+        for call in self.calls.iter_mut().flatten() {
+            call.restart();
         }
     }
 }

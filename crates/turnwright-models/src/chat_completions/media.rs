@@ -42,7 +42,7 @@ pub(super) async fn part(
     if let Some(part) = custom.and_then(|write| write(media, &data)) {
         return admit(part).map_err(|why| {
             let message = format!("the part that `media_part` returned cannot be sent: {why}");
-            MediaError::Invalid(Error::new(ErrorCode::UnsupportedMedia, message))
+            MediaError::Invalid(Error::new(ErrorCode::UNSUPPORTED_MEDIA, message))
         });
     }
     // Without parameters, because a comma in one would end the header.
@@ -75,7 +75,7 @@ async fn base64(media: &Media, max_bytes: u64) -> Result<String, MediaError> {
                 media.kind(),
                 named(media)
             );
-            let error = Error::new(ErrorCode::UnsupportedMedia, message);
+            let error = Error::new(ErrorCode::UNSUPPORTED_MEDIA, message);
             return Err(MediaError::TooLarge(error));
         }
     }

@@ -56,7 +56,7 @@ impl ChatWriter<'_> {
                     media::named(media),
                     media.mime_type()
                 );
-                Err(Error::new(ErrorCode::UnsupportedMedia, message))
+                Err(Error::new(ErrorCode::UNSUPPORTED_MEDIA, message))
             }
         }
     }

@@ -2,12 +2,12 @@
 //! vLLM, llama.cpp, Ollama, LM Studio and others.
 //!
 //! ```no_run
-//! use turnwright_core::TurnRunner;
+//!
 //! use turnwright_models::ChatCompletions;
 //!
 //! # async fn run() -> Result<(), turnwright_core::Error> {
 //! let model = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
-//! let runner = TurnRunner::builder(model).build()?;
+//! let runner = turnwright_core::runner(model).build()?;
 //! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
 //! # Ok(()) }
 //! ```
@@ -26,6 +26,7 @@ mod live_output;
 mod media;
 mod messages;
 mod options;
+mod parameters;
 mod quirks;
 mod sanitise;
 mod settings;
@@ -41,19 +42,18 @@ use adapter::Adapter;
 pub use builder::ChatCompletionsBuilder;
 pub use options::Options;
 pub use settings::{MediaPolicy, ReturnReasoning, SystemRole, TypedAnswers};
-use turnwright_core::Error;
+use turnwright_core::{Error, ModelSettings};
 
-/// The key of the provider state in records.
-const PROTOCOL: &str = "chat_completions";
-
-/// The key of [`Options`] in a turn's stash. They override all others for that turn.
-pub const STASH_KEY: &str = "chat_completions";
+/// The name of the protocol: of its [`Options`] in [`ModelSettings::provider`], and of its state in records.
+pub const PROTOCOL: &str = "chat_completions";
 
 /// An executor for a server that speaks the Chat Completions protocol. Cheap to clone; clones share their connections.
 #[derive(Clone, Debug)]
 pub struct ChatCompletions {
     adapter: Arc<Adapter>,
     options: Arc<Options>,
+    /// Defaults for settings that neither the turn nor the runner sets.
+    settings: Arc<ModelSettings>,
 }
 
 impl ChatCompletions {
@@ -62,29 +62,64 @@ impl ChatCompletions {
         ChatCompletionsBuilder::new(base_url.into())
     }
 
-    /// Configures the server from the environment: `OPENAI_BASE_URL` (default: OpenAI's), `OPENAI_API_KEY`, `OPENAI_MODEL`.
+    /// Creates a builder from the environment: `OPENAI_API_KEY`, `OPENAI_BASE_URL` (default: OpenAI's) and `OPENAI_MODEL`.
+    /// What you set on the builder takes precedence. [`build`](ChatCompletionsBuilder::build) reports what is missing.
     ///
-    /// # Errors
-    /// `E_INVALID_MODEL_CONFIG`, with the variable to set.
-    pub fn from_env() -> Result<Self, Error> {
-        ChatCompletionsBuilder::from_env(|name| std::env::var(name).ok())?.build()
-    }
-
-    /// Returns an executor for the same server whose options override those of this one.
-    ///
-    /// ```
+    /// ```no_run
+    /// use std::time::Duration;
     /// use turnwright_models::ChatCompletions;
-    /// use turnwright_models::chat_completions::Options;
     ///
-    /// let model = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
-    /// let exact = model.executor(Options::new().temperature(0.0));
+    /// let model = ChatCompletions::from_env().build()?;
+    /// let patient = ChatCompletions::from_env()
+    ///     .model("gpt-4.1-mini")
+    ///     .request_timeout(Duration::from_secs(900))
+    ///     .build()?;
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
+    pub fn from_env() -> ChatCompletionsBuilder {
+        ChatCompletionsBuilder::from_lookup(|name| std::env::var(name).ok())
+    }
+
+    /// Returns a model at the same server with another name.
     #[must_use]
-    pub fn executor(&self, options: Options) -> ChatCompletions {
-        ChatCompletions {
-            adapter: Arc::clone(&self.adapter),
-            options: Arc::new(options.over(&self.options)),
-        }
+    pub fn with_model(&self, name: impl Into<String>) -> ChatCompletions {
+        self.with_options(Options::new().model(name))
+    }
+
+    /// Returns a model at the same server whose settings take precedence over those of this one.
+    ///
+    /// ```
+    /// use turnwright_core::ModelSettings;
+    /// use turnwright_models::ChatCompletions;
+    ///
+    /// let model = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
+    /// let exact = model.with_settings(ModelSettings::new().temperature(0.0))?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid.
+    pub fn with_settings(&self, settings: ModelSettings) -> Result<ChatCompletions, Error> {
+        check(&settings)?;
+        let mut model = self.clone();
+        model.settings = Arc::new(settings.over(&self.settings));
+        Ok(model)
+    }
+
+    /// Returns a model at the same server whose options take precedence over those of this one.
+    #[must_use]
+    pub fn with_options(&self, options: Options) -> ChatCompletions {
+        let mut model = self.clone();
+        model.options = Arc::new(options.over(&self.options));
+        model
+    }
+}
+
+/// Checks settings, with the options of this protocol in them.
+fn check(settings: &ModelSettings) -> Result<(), Error> {
+    settings.validate()?;
+    match settings.provider_options(PROTOCOL) {
+        Some(fields) => Options::read(fields).map(drop),
+        None => Ok(()),
     }
 }

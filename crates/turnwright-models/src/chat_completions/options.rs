@@ -1,166 +1,105 @@
-//! The parameters of a request.
+//! The parameters of a request that only this protocol has.
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use turnwright_core::schema::admit;
 use turnwright_core::{Error, ErrorCode};
 
-/// Generates the fields, their setters and the merge from one table.
-macro_rules! parameters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty, $given:ty;)+) => {
-        /// The parameters of a request. The server chooses those that are not set.
-        ///
-        /// There are three levels: the [builder](super::ChatCompletionsBuilder::options), overridden by an
-        /// [executor](super::ChatCompletions::executor), overridden by a turn's stash under
-        /// [`STASH_KEY`](super::STASH_KEY). Other parameters of the protocol go through [`Options::extra`].
-        ///
-        /// ```
-        /// use turnwright_models::chat_completions::Options;
-        ///
-        /// let options = Options::new()
-        ///     .temperature(0.2)
-        ///     .max_completion_tokens(500)
-        ///     .extra("provider", serde_json::json!({ "sort": "throughput" }))?;
-        /// # Ok::<(), turnwright_core::Error>(())
-        /// ```
-        #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        #[must_use = "options do nothing until an executor has them"]
-        pub struct Options {
-            $(
-                #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-                pub(super) $name: Option<$type>,
-            )+
-            /// Tools that run at the provider.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            pub(super) provider_tools: Vec<Value>,
-            #[serde(skip_serializing_if = "Map::is_empty")]
-            extra: Map<String, Value>,
-        }
+/// Parameters of a request that only Chat Completions has. The server chooses those that are not set.
+///
+/// Parameters that other protocols have too, such as the temperature, are [`ModelSettings`](turnwright_core::ModelSettings).
+/// Options go to the model ([`ChatCompletionsBuilder::options`](super::ChatCompletionsBuilder::options)), or into the
+/// settings of a runner or a turn under the name of this [protocol](super::PROTOCOL). A turn takes precedence over the
+/// runner, and the runner over the model, parameter by parameter.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::{ModelSettings, TurnInput};
+/// use turnwright_models::chat_completions::{Options, PROTOCOL};
+///
+/// let options = Options::new()
+///     .service_tier("flex")
+///     .extra("provider", json!({ "sort": "throughput" }))?;
+/// let input = TurnInput::new("Hello").settings(ModelSettings::new().temperature(0.2).provider(PROTOCOL, options));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+///
+/// As JSON they are an object of parameters, by the names that the protocol has for them. Parameters without a method here
+/// are passed on as they are. `provider_tools` is the list of tools that run at the provider.
+#[derive(Clone, Default, PartialEq)]
+#[must_use = "options do nothing until a model has them"]
+pub struct Options(Map<String, Value>);
 
-        impl Options {
-            $(
-                $(#[$doc])*
-                pub fn $name(mut self, value: $given) -> Self {
-                    self.$name = Some(value.into());
-                    self
-                }
-            )+
+/// Fields that are written from the records and the tools of a turn. A second definition of a tool would not be enforced.
+const RESERVED: &[&str] = &["messages", "tools", "functions", "function_call"];
 
-            /// Fills parameters that are not set from `others`.
-            pub fn over(mut self, others: &Options) -> Self {
-                $(if self.$name.is_none() {
-                    self.$name.clone_from(&others.$name);
-                })+
-                if self.provider_tools.is_empty() {
-                    self.provider_tools.clone_from(&others.provider_tools);
-                }
-                for (name, value) in &others.extra {
-                    if !self.extra.contains_key(name) {
-                        self.extra.insert(name.clone(), value.clone());
-                    }
-                }
-                self
-            }
+/// Parameters that are set by [`ModelSettings`](turnwright_core::ModelSettings), and the methods for them.
+const NEUTRAL: &[(&str, &str)] = &[
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("max_tokens", "max_output_tokens"),
+    ("max_completion_tokens", "max_output_tokens"),
+    ("stop", "stop_sequences"),
+    ("seed", "seed"),
+    ("presence_penalty", "presence_penalty"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("reasoning_effort", "reasoning_effort"),
+    ("tool_choice", "tool_choice"),
+    ("parallel_tool_calls", "parallel_tool_calls"),
+];
 
-            /// The names of the parameters.
-            const NAMES: &[&str] = &[$(stringify!($name),)+];
+/// Parameters whose values have one type.
+const TYPED: &[(&str, Type)] = &[
+    ("model", Type::Text),
+    ("stream", Type::Bool),
+    ("n", Type::Count),
+    ("logprobs", Type::Bool),
+    ("top_logprobs", Type::Count),
+    ("verbosity", Type::Text),
+    ("service_tier", Type::Text),
+    ("store", Type::Bool),
+    ("user", Type::Text),
+    ("safety_identifier", Type::Text),
+    ("prompt_cache_key", Type::Text),
+    ("prompt_cache_retention", Type::Text),
+    (PROVIDER_TOOLS, Type::List),
+];
 
-            /// The parameters of the request, in the order of the table, `extra` last. `null` is left out.
-            pub(super) fn fields(&self) -> Vec<(&str, Value)> {
-                let mut fields = Vec::new();
-                $(if let Some(value) = &self.$name {
-                    fields.push((stringify!($name), Value::from(value.clone())));
-                })+
-                fields.extend(self.extra.iter().map(|(name, value)| (name.as_str(), value.clone())));
-                fields.retain(|(_, value)| !value.is_null());
-                fields
-            }
-        }
-    };
+/// The list of tools that run at the provider.
+const PROVIDER_TOOLS: &str = "provider_tools";
+
+const FUNCTION: &str = "a function is not a tool of the provider: give the runner a `Tool`";
+const NO_TYPE: &str = "a tool of the provider is an object with a `type`";
+
+#[derive(Clone, Copy)]
+enum Type {
+    Text,
+    Bool,
+    Count,
+    List,
 }
 
-parameters! {
-    /// Model to use.
-    model: String, impl Into<String>;
-    /// Whether the response is streamed. Default: `true`.
-    stream: bool, bool;
-    /// Options of the stream. Default: include the usage. `null` sends none.
-    stream_options: Value, impl Into<Value>;
-    /// Sampling temperature.
-    temperature: f64, f64;
-    /// Nucleus sampling: the probability mass of the tokens to sample from.
-    top_p: f64, f64;
-    /// Maximum number of tokens in the answer.
-    max_tokens: u64, u64;
-    /// Maximum number of tokens in the answer, including reasoning.
-    max_completion_tokens: u64, u64;
-    /// Number of answers. Only the first is used.
-    n: u32, u32;
-    /// Stop sequences: a string or a list of strings.
-    stop: Value, impl Into<Value>;
-    /// Random seed, for reproducible sampling where the server supports it.
-    seed: i64, i64;
-    /// Penalty for tokens that are already present.
-    presence_penalty: f64, f64;
-    /// Penalty for frequent tokens.
-    frequency_penalty: f64, f64;
-    /// Bias of tokens, by token id.
-    logit_bias: Value, impl Into<Value>;
-    /// Whether to return log probabilities.
-    logprobs: bool, bool;
-    /// Number of most likely tokens to return at each position.
-    top_logprobs: u32, u32;
-    /// Reasoning effort: `low`, `medium`, `high` or another value that the server knows.
-    reasoning_effort: String, impl Into<String>;
-    /// Verbosity of the answer: `low`, `medium`, `high`.
-    verbosity: String, impl Into<String>;
-    /// Which tools the model may call: `auto`, `none`, `required`, or one by name. Sent only with tools.
-    tool_choice: Value, impl Into<Value>;
-    /// Whether the model may make several calls at once. Sent only with tools.
-    parallel_tool_calls: bool, bool;
-    /// Format of the answer. Set automatically for typed answers.
-    response_format: Value, impl Into<Value>;
-    /// Output modalities, such as `text` and `audio`.
-    modalities: Value, impl Into<Value>;
-    /// Voice and format of audio output.
-    audio: Value, impl Into<Value>;
-    /// Predicted output.
-    prediction: Value, impl Into<Value>;
-    /// Options for web search.
-    web_search_options: Value, impl Into<Value>;
-    /// Service tier.
-    service_tier: String, impl Into<String>;
-    /// Whether the provider stores the response.
-    store: bool, bool;
-    /// Metadata to store with the response.
-    metadata: Value, impl Into<Value>;
-    /// Anonymous identifier of the end user.
-    user: String, impl Into<String>;
-    /// Anonymous identifier of the end user for the provider's safety checks.
-    safety_identifier: String, impl Into<String>;
-    /// Key of the prompt cache.
-    prompt_cache_key: String, impl Into<String>;
-    /// Retention of the prompt cache.
-    prompt_cache_retention: String, impl Into<String>;
-}
+impl Type {
+    fn fits(self, value: &Value) -> bool {
+        match self {
+            Type::Text => value.is_string(),
+            Type::Bool => value.is_boolean(),
+            Type::Count => value.is_u64(),
+            Type::List => value.is_array(),
+        }
+    }
 
-/// A parameter that is present. `null` is a value of parameters of any type: it sends nothing.
-fn present<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    match Value::deserialize(from)? {
-        Value::Null => Ok(T::deserialize(Value::Null).ok()),
-        value => T::deserialize(value).map(Some).map_err(D::Error::custom),
+    fn name(self) -> &'static str {
+        match self {
+            Type::Text => "a string",
+            Type::Bool => "a boolean",
+            Type::Count => "a number that is not negative",
+            Type::List => "a list",
+        }
     }
 }
-
-const FUNCTION: &str = "a function is no tool of the provider's: give the runner a `Tool`";
-const NO_TYPE: &str = "a tool of the provider's is an object with a `type`";
-
-/// Fields that the adapter writes itself. A second tool definition would not be enforced.
-const RESERVED: &[&str] = &["messages", "tools", "functions", "function_call"];
 
 impl Options {
     /// Creates empty options.
@@ -168,92 +107,218 @@ impl Options {
         Options::default()
     }
 
+    fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Sets the model.
+    pub fn model(self, name: impl Into<String>) -> Self {
+        self.set("model", name.into())
+    }
+
+    /// Whether the response is streamed. Default: `true`.
+    pub fn stream(self, streams: bool) -> Self {
+        self.set("stream", streams)
+    }
+
+    /// Sets the options of the stream. Default: include the usage. `null` sends none.
+    pub fn stream_options(self, options: impl Into<Value>) -> Self {
+        self.set("stream_options", options)
+    }
+
+    /// Sets the bias of tokens, by token id.
+    pub fn logit_bias(self, bias: impl Into<Value>) -> Self {
+        self.set("logit_bias", bias)
+    }
+
+    /// Whether to return log probabilities.
+    pub fn logprobs(self, returned: bool) -> Self {
+        self.set("logprobs", returned)
+    }
+
+    /// Sets the number of most likely tokens to return at each position.
+    pub fn top_logprobs(self, tokens: u32) -> Self {
+        self.set("top_logprobs", tokens)
+    }
+
+    /// Sets the verbosity of the answer: `low`, `medium`, `high`.
+    pub fn verbosity(self, verbosity: impl Into<String>) -> Self {
+        self.set("verbosity", verbosity.into())
+    }
+
+    /// Sets the format of the answer. Set automatically for typed answers.
+    pub fn response_format(self, format: impl Into<Value>) -> Self {
+        self.set("response_format", format)
+    }
+
+    /// Sets the output modalities, such as `text` and `audio`.
+    pub fn modalities(self, modalities: impl Into<Value>) -> Self {
+        self.set("modalities", modalities)
+    }
+
+    /// Sets voice and format of audio output.
+    pub fn audio(self, audio: impl Into<Value>) -> Self {
+        self.set("audio", audio)
+    }
+
+    /// Sets the predicted output.
+    pub fn prediction(self, prediction: impl Into<Value>) -> Self {
+        self.set("prediction", prediction)
+    }
+
+    /// Sets the options for web search.
+    pub fn web_search_options(self, options: impl Into<Value>) -> Self {
+        self.set("web_search_options", options)
+    }
+
+    /// Sets the service tier.
+    pub fn service_tier(self, tier: impl Into<String>) -> Self {
+        self.set("service_tier", tier.into())
+    }
+
+    /// Whether the provider stores the response.
+    pub fn store(self, stores: bool) -> Self {
+        self.set("store", stores)
+    }
+
+    /// Sets the metadata to store with the response.
+    pub fn metadata(self, metadata: impl Into<Value>) -> Self {
+        self.set("metadata", metadata)
+    }
+
+    /// Sets an anonymous identifier of the end user.
+    pub fn user(self, id: impl Into<String>) -> Self {
+        self.set("user", id.into())
+    }
+
+    /// Sets an anonymous identifier of the end user for the provider's safety checks.
+    pub fn safety_identifier(self, id: impl Into<String>) -> Self {
+        self.set("safety_identifier", id.into())
+    }
+
+    /// Sets the key of the prompt cache.
+    pub fn prompt_cache_key(self, key: impl Into<String>) -> Self {
+        self.set("prompt_cache_key", key.into())
+    }
+
+    /// Sets the retention of the prompt cache.
+    pub fn prompt_cache_retention(self, retention: impl Into<String>) -> Self {
+        self.set("prompt_cache_retention", retention.into())
+    }
+
     /// Sets a parameter that has no method of its own.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` if the parameter has its own method, is written by the adapter, or [`admit`] rejects its value.
-    pub fn extra(
-        mut self,
-        name: impl Into<String>,
-        value: impl Into<Value>,
-    ) -> Result<Self, Error> {
+    /// `E_INVALID_MODEL_CONFIG` if the parameter is written from the records and tools of the turn, is one of the
+    /// [`ModelSettings`](turnwright_core::ModelSettings), has a value of the wrong type, or [`admit`] rejects its value.
+    pub fn extra(self, name: impl Into<String>, value: impl Into<Value>) -> Result<Self, Error> {
         let name = name.into();
         let value = admitted(&name, value.into())?;
-        self.extra.insert(name, value);
-        self.check()?;
-        Ok(self)
+        let options = self.set(&name, value);
+        options.check()?;
+        Ok(options)
     }
 
     /// Adds a tool that runs at the provider, such as `{"type": "browser_search"}`, after the turn's tools. Functions are
     /// rejected: they run here, as a [`Tool`](turnwright_core::Tool).
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` for a function, or a value that is no object with a `type`.
-    pub fn provider_tool(mut self, tool: impl Into<Value>) -> Result<Self, Error> {
-        let tool = admitted("provider_tools", tool.into())?;
-        self.provider_tools.push(tool);
-        self.check()?;
-        Ok(self)
+    /// `E_INVALID_MODEL_CONFIG` for a function, or a value that is not an object with a `type`.
+    pub fn provider_tool(self, tool: impl Into<Value>) -> Result<Self, Error> {
+        let tool = admitted(PROVIDER_TOOLS, tool.into())?;
+        let mut tools = self.provider_tools().to_vec();
+        tools.push(tool);
+        let options = self.set(PROVIDER_TOOLS, tools);
+        options.check()?;
+        Ok(options)
+    }
+
+    /// Fills parameters that are not set from `lower`. A `null` of this one removes the parameter.
+    pub fn over(mut self, lower: &Options) -> Self {
+        for (name, value) in &lower.0 {
+            if !self.0.contains_key(name) {
+                self.0.insert(name.clone(), value.clone());
+            }
+        }
+        self
+    }
+
+    /// Reads the options in the settings of a runner or a turn.
+    pub(super) fn read(fields: &Map<String, Value>) -> Result<Self, Error> {
+        let options = Options(fields.clone());
+        options.check()?;
+        Ok(options)
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        let invalid = |message: String| Err(Error::new(ErrorCode::InvalidModelConfig, message));
-        for name in self.extra.keys() {
-            if RESERVED.contains(&name.as_str()) {
-                return invalid(format!(
-                    "`{name}` cannot be passed through: the records and tools of the turn say it; a tool of the provider's own goes into `provider_tools`"
-                ));
-            }
-            if Options::NAMES.contains(&name.as_str()) {
-                return invalid(format!(
-                    "`{name}` is a parameter of its own: set it beside `extra`"
-                ));
-            }
-        }
-        for tool in &self.provider_tools {
-            match tool.get("type").and_then(Value::as_str) {
-                Some(kind)
-                    if kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() =>
-                {
-                    return invalid(FUNCTION.to_owned());
-                }
-                Some(_) => {}
-                None => {
-                    return invalid(NO_TYPE.to_owned());
-                }
+        for (name, value) in &self.0 {
+            let wrong = check_field(name, value);
+            if let Err(why) = wrong {
+                let protocol = super::PROTOCOL;
+                let message = format!("invalid `{protocol}` options: {why}");
+                return Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message));
             }
         }
         Ok(())
     }
 
-    /// Reads the options of a stash.
-    pub(super) fn read(value: &Value) -> Result<Self, Error> {
-        let options: Options = Options::deserialize(value).map_err(|error| {
-            let which = invalid_field(value).unwrap_or_default();
-            // It quotes the value, which can be long and is not for logs.
-            let error = error.to_string();
-            let error: String = error.chars().take(MAX_QUOTED).collect();
-            let message = format!(
-                "the options in the stash under `{}` cannot be read: {which}{error}; what is no parameter here goes under `extra`",
-                super::STASH_KEY
-            );
-            Error::new(ErrorCode::InvalidModelConfig, message)
-        })?;
-        options.check()?;
-        Ok(options)
+    /// The parameters of the request. `null` is left out.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let fields = self.0.iter().map(|(name, value)| (name.as_str(), value));
+        fields.filter(|(name, value)| !value.is_null() && *name != PROVIDER_TOOLS)
+    }
+
+    /// Whether a parameter is set, to `null` too.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(super) fn provider_tools(&self) -> &[Value] {
+        let tools = self.0.get(PROVIDER_TOOLS).and_then(Value::as_array);
+        tools.map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn model_name(&self) -> Option<&str> {
-        self.model.as_deref()
+        let name = self.0.get("model")?.as_str()?;
+        (!name.trim().is_empty()).then_some(name)
     }
 
     pub(super) fn streams(&self) -> bool {
-        self.stream.unwrap_or(true)
+        let streams = self.0.get("stream").and_then(Value::as_bool);
+        streams.unwrap_or(true)
     }
+}
 
-    /// The maximum number of tokens in the answer, 0 if it is not set.
-    pub(super) fn max_output(&self) -> u64 {
-        self.max_completion_tokens.or(self.max_tokens).unwrap_or(0)
+/// Why a parameter cannot be set here.
+fn check_field(name: &str, value: &Value) -> Result<(), String> {
+    if RESERVED.contains(&name) {
+        return Err(format!(
+            "`{name}` is written from the records and tools of the turn; a tool of the provider goes into `{PROVIDER_TOOLS}`"
+        ));
+    }
+    if let Some((_, method)) = NEUTRAL.iter().find(|(neutral, _)| *neutral == name) {
+        return Err(format!(
+            "`{name}` is not specific to this protocol: set it with `ModelSettings::{method}`"
+        ));
+    }
+    let typed = TYPED.iter().find(|(typed, _)| *typed == name);
+    if let Some((_, kind)) = typed.filter(|(_, kind)| !value.is_null() && !kind.fits(value)) {
+        return Err(format!("`{name}` must be {}", kind.name()));
+    }
+    if name == PROVIDER_TOOLS {
+        let mut tools = value.as_array().into_iter().flatten();
+        return tools.try_for_each(check_provider_tool);
+    }
+    Ok(())
+}
+
+fn check_provider_tool(tool: &Value) -> Result<(), String> {
+    let kind = tool.get("type").and_then(Value::as_str);
+    let kind = kind.ok_or_else(|| NO_TYPE.to_owned())?;
+    match kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() {
+        true => Err(FUNCTION.to_owned()),
+        false => Ok(()),
     }
 }
 
@@ -261,29 +326,34 @@ impl Options {
 fn admitted(name: &str, value: Value) -> Result<Value, Error> {
     admit(value).map_err(|why| {
         let message = format!("{} {why}", Value::from(name));
-        Error::new(ErrorCode::InvalidModelConfig, message)
+        Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
     })
 }
 
-/// The most characters of an error about options.
-const MAX_QUOTED: usize = 200;
+impl From<Options> for Value {
+    fn from(options: Options) -> Value {
+        Value::Object(options.0)
+    }
+}
 
-/// The first field that is invalid by itself.
-fn invalid_field(options: &Value) -> Option<String> {
-    let fields = options.as_object()?;
-    let alone = |(name, value): &(&String, &Value)| {
-        let one = Map::from_iter([(String::clone(name), Value::clone(value))]);
-        Options::deserialize(Value::from(one)).is_err()
-    };
-    let (name, _) = fields.iter().find(alone)?;
-    Some(format!("{}: ", Value::from(name.as_str())))
+impl Serialize for Options {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Options {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let options = Options(Map::deserialize(deserializer)?);
+        options.check().map_err(serde::de::Error::custom)?;
+        Ok(options)
+    }
 }
 
 impl fmt::Debug for Options {
-    /// Shows only the names: `extra` can hold secrets.
+    /// Shows only the names: values can be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fields = self.fields();
-        let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&String> = self.0.keys().collect();
         f.debug_tuple("Options").field(&names).finish()
     }
 }

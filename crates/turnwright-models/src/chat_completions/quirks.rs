@@ -7,6 +7,8 @@ pub(super) struct Quirks {
     pub(super) no_stream_options: bool,
     /// A user message is not accepted after a tool message or another user message.
     pub(super) strict_roles: bool,
+    /// The maximum number of tokens is expected as `max_completion_tokens` instead of `max_tokens`.
+    pub(super) max_completion_tokens: bool,
 }
 
 impl Quirks {
@@ -18,9 +20,21 @@ impl Quirks {
         let no_stream_options = mentions("stream_options");
         let about_roles =
             mentions("after role") || mentions("must alternate") || mentions("message_order");
+        // A value that is too large is no quirk: without its name being the matter, another name could drop the limit.
+        let unknown = [
+            "unsupported",
+            "not supported",
+            "unrecognized",
+            "unknown",
+            "not permitted",
+        ];
+        let about_name = unknown.iter().any(|word| message.contains(word));
         Quirks {
             no_stream_options,
             strict_roles: about_roles && !no_stream_options,
+            max_completion_tokens: about_name
+                && mentions("'max_tokens'")
+                && mentions("max_completion_tokens"),
         }
     }
 
@@ -28,6 +42,7 @@ impl Quirks {
         Quirks {
             no_stream_options: self.no_stream_options || other.no_stream_options,
             strict_roles: self.strict_roles || other.strict_roles,
+            max_completion_tokens: self.max_completion_tokens || other.max_completion_tokens,
         }
     }
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use turnwright_core::ToolCall;
 use turnwright_core::{Error, ErrorCode};
@@ -10,11 +12,11 @@ fn from_env(text: &[(&str, &str)]) -> Result<ChatCompletions, Error> {
         let found = text.iter().find(|(item, _)| *item == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    ChatCompletionsBuilder::from_env(env)?.build()
+    ChatCompletionsBuilder::from_lookup(env).build()
 }
 
 fn endpoint(base: &str) -> String {
-    let model = ChatCompletions::builder(base).build().unwrap();
+    let model = ChatCompletions::builder(base).model("m").build().unwrap();
     model.adapter.endpoint.to_string()
 }
 
@@ -47,21 +49,77 @@ fn the_environment_names_server_key_and_model() {
 }
 
 #[test]
-fn an_environment_that_says_too_little_is_told_what_to_set() {
-    let cases: [(&[(&str, &str)], &str); 4] = [
-        (&[], "OPENAI_API_KEY"),
-        (&[("OPENAI_API_KEY", " ")], "OPENAI_BASE_URL"),
-        (&[("OPENAI_API_KEY", "sk-123456")], "OPENAI_MODEL"),
+fn an_environment_that_says_too_little_is_an_error_that_names_the_variable_and_the_method() {
+    type Variables = [(&'static str, &'static str)];
+    let cases: [(&Variables, &[&str]); 4] = [
+        (&[], &["OPENAI_API_KEY", "`.api_key(", "OPENAI_BASE_URL"]),
+        (&[("OPENAI_API_KEY", " ")], &["OPENAI_API_KEY"]),
+        (
+            &[("OPENAI_API_KEY", "sk-123456")],
+            &["OPENAI_MODEL", "`.model("],
+        ),
         (
             &[("OPENAI_BASE_URL", "localhost"), ("OPENAI_MODEL", "m")],
-            "https://host/v1",
+            &["https://host/v1"],
         ),
     ];
-    for (text, word) in cases {
+    for (text, words) in cases {
         let error = from_env(text).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidModelConfig);
-        assert!(error.message().contains(word), "{error}");
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG);
+        for word in words {
+            assert!(error.message().contains(word), "{word}: {error}");
+        }
     }
+}
+
+#[test]
+fn what_is_set_on_the_builder_takes_precedence_over_the_environment() {
+    let full = |name: &str| {
+        let value = match name {
+            "OPENAI_API_KEY" => "sk-of-environment",
+            "OPENAI_MODEL" => "of-environment",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    };
+    let builder = ChatCompletionsBuilder::from_lookup(full);
+    let model = builder
+        .model("mine")
+        .request_timeout(Duration::from_secs(7));
+    let model = model.build().unwrap();
+    assert_eq!(model.options.model_name(), Some("mine"));
+    assert_eq!(
+        model.adapter.settings.request_timeout,
+        Duration::from_secs(7)
+    );
+    // Nothing in the environment is needed if the builder has it all.
+    let empty = || ChatCompletionsBuilder::from_lookup(|_| None).model("m");
+    assert!(empty().build().is_err());
+    assert!(empty().api_key("sk-123456").build().is_ok());
+    assert!(empty().base_url("http://127.0.0.1:8080/v1").build().is_ok());
+}
+
+#[test]
+fn the_name_of_the_token_limit_depends_on_the_server() {
+    let name = |base: &str, wanted: Option<bool>| {
+        let builder = ChatCompletions::builder(base).model("m");
+        let builder = match wanted {
+            Some(wanted) => builder.max_completion_tokens(wanted),
+            None => builder,
+        };
+        builder
+            .build()
+            .unwrap()
+            .adapter
+            .quirks
+            .lock()
+            .max_completion_tokens
+    };
+    assert!(name("https://api.openai.com/v1", None));
+    assert!(name("https://me.openai.azure.com/openai/v1", None));
+    assert!(!name("https://api.mistral.ai/v1", None));
+    assert!(name("http://127.0.0.1:8080/v1", Some(true)));
+    assert!(!name("https://api.openai.com/v1", Some(false)));
 }
 
 #[test]
@@ -81,11 +139,13 @@ fn the_name_of_the_resource_is_added_where_it_is_missing() {
     );
     let azure = ChatCompletions::builder("https://host/openai")
         .query("api-version", "a b")
+        .model("m")
         .build();
     let azure = azure.unwrap();
     assert_eq!(azure.adapter.endpoint.query(), Some("api-version=a+b"));
     assert_eq!(azure.adapter.from, "https://host/openai/chat/completions");
     let password = ChatCompletions::builder("https://me:hunter22@host/v1")
+        .model("m")
         .build()
         .unwrap();
     assert!(!format!("{password:?}").contains("hunter22"));
@@ -137,7 +197,7 @@ fn names_are_written_in_letters_that_every_server_takes() {
 #[test]
 fn what_may_not_be_passed_through_is_refused_where_it_is_said() {
     use super::Options;
-    for name in ["messages", "tools", "functions", "model", "temperature"] {
+    for name in ["messages", "tools", "functions", "temperature"] {
         let error = Options::new().extra(name, Value::Null).unwrap_err();
         assert!(error.message().contains(name), "{error}");
     }

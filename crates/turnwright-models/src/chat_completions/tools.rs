@@ -31,7 +31,7 @@ impl WrittenTools {
         options: &Options,
         ctx: &DispatchContext,
     ) -> Vec<Arc<str>> {
-        let theirs = &options.provider_tools;
+        let theirs = options.provider_tools();
         let mut texts = Vec::with_capacity(tools.len() + theirs.len());
         let mut unions = Vec::new();
         let mut cache = self.0.lock();

@@ -7,12 +7,12 @@ use turnwright_core::{Error, ErrorCode};
 
 /// The guard denied an address.
 pub(super) fn denied(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::AddressDenied, message)
+    Error::new(ErrorCode::ADDRESS_DENIED, message)
 }
 
 /// A setting of a fetcher or reader is invalid.
 pub(super) fn invalid(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::InvalidMedia, message)
+    Error::new(ErrorCode::INVALID_INITIAL_MEDIA_VALUE, message)
 }
 
 /// A denial as an I/O error.

@@ -16,7 +16,7 @@
 //! // That number is 127.0.0.1. Nothing was dialled until now, and nothing is.
 //! let refused = photo.bytes().await.unwrap_err();
 //! let cause = refused.get_ref().and_then(|cause| cause.downcast_ref::<Error>()).unwrap();
-//! assert_eq!(cause.code(), ErrorCode::AddressDenied);
+//! assert_eq!(cause.code(), ErrorCode::ADDRESS_DENIED);
 //! # Ok::<(), Error>(()) }).unwrap();
 //! ```
 //!

@@ -36,7 +36,7 @@ fn refusal(error: &io::Error) -> &Error {
         .get_ref()
         .and_then(|item| item.downcast_ref::<Error>());
     let refusal = inside.unwrap_or_else(|| panic!("not a refusal: {error:?}"));
-    assert_eq!(refusal.code(), ErrorCode::AddressDenied);
+    assert_eq!(refusal.code(), ErrorCode::ADDRESS_DENIED);
     assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     refusal
 }

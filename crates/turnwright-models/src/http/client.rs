@@ -86,7 +86,7 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, Error> {
         let wrong = |error: reqwest::Error| {
             let message = "the HTTP client cannot be set up";
-            Error::new(ErrorCode::InvalidModelConfig, message).with_source(error.without_url())
+            Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error.without_url())
         };
         let builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -123,7 +123,7 @@ impl Transport for Client {
                 let message = format!(
                     "the header `{name}` cannot be sent: it holds a character that no header may hold"
                 );
-                return Err(Error::new(ErrorCode::InvalidModelConfig, message));
+                return Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message));
             };
             value.set_sensitive(true);
             builder = builder.header(header, value);
@@ -149,14 +149,14 @@ fn unreachable(host: &str, error: reqwest::Error) -> Error {
     let server = format!("the model server at {host}");
     let (code, message) = if error.is_timeout() {
         let message = format!("{server} did not answer in time");
-        (ErrorCode::ModelTimeout, message)
+        (ErrorCode::MODEL_TIMEOUT, message)
     } else if error.is_connect() {
         let advice = "is the base URL right, and does it run?";
         let message = format!("{server} cannot be reached: {advice}");
-        (ErrorCode::ModelUnreachable, message)
+        (ErrorCode::MODEL_UNREACHABLE, message)
     } else {
         let message = format!("the connection to {server} broke");
-        (ErrorCode::ModelUnreachable, message)
+        (ErrorCode::MODEL_UNREACHABLE, message)
     };
     Error::new(code, message).with_source(error)
 }

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use async_trait::async_trait;
-//! use turnwright_core::{Error, TurnRunner};
+//! use turnwright_core::Error;
 //! use turnwright_models::ChatCompletions;
 //! use turnwright_models::http::{Body, Request, Response, Transport};
 //!
@@ -24,7 +24,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let model = ChatCompletions::builder("http://parrot/v1").model("parrot").transport(Parrot).build()?;
-//! let runner = TurnRunner::builder(model).build()?;
+//! let runner = turnwright_core::runner(model).build()?;
 //! assert_eq!(runner.run("Who are you?").await.into_answer()?, "Hello!");
 //! # Ok::<(), Error>(()) }).unwrap();
 //! ```
@@ -136,7 +136,7 @@ pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
         // The address itself may hold a key.
         let message =
             format!("the {what} is not an address: {why}; write it like `https://host/v1`");
-        Error::new(ErrorCode::InvalidModelConfig, message)
+        Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
     };
     let url = Url::parse(text.trim()).map_err(|error| wrong(&error))?;
     match url.scheme() {

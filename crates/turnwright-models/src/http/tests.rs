@@ -82,7 +82,7 @@ async fn a_body_that_breaks_off_is_an_error() {
             None => panic!("it was taken for whole"),
         }
     };
-    assert_eq!(error.code(), ErrorCode::ModelUnreachable);
+    assert_eq!(error.code(), ErrorCode::MODEL_UNREACHABLE);
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn where_nobody_listens_the_error_says_what_to_look_at_and_no_key() {
     let request = request(&format!("http://{address}/v1?key=hidden-key"));
     assert!(!format!("{request:?}").contains("hidden-key"));
     let error = client().send(request).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ModelUnreachable);
+    assert_eq!(error.code(), ErrorCode::MODEL_UNREACHABLE);
     assert!(error.message().contains("base URL"), "{error}");
     assert!(!format!("{error:?} {}", error.with_causes()).contains("hidden-key"));
 }
@@ -103,7 +103,7 @@ async fn a_header_that_cannot_be_sent_is_named_and_its_value_is_not() {
     for (name, value) in [("x-key", "line\nbreak-secret"), ("bad name", "v-secret")] {
         let request = request("http://127.0.0.1:9/v1").header(name, value);
         let error = client().send(request).await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidModelConfig);
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG);
         let text = format!("{error} {error:?}");
         assert!(text.contains(name) && !text.contains("secret"), "{text}");
     }

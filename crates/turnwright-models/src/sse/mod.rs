@@ -143,7 +143,7 @@ impl EventParser {
     }
 
     fn fail(&mut self, message: String, kind: ErrorKind) -> Error {
-        let error = Error::new(ErrorCode::Wire, message).with_kind(kind);
+        let error = Error::new(ErrorCode::WIRE_ERROR, message).with_kind(kind);
         // Releases what the decoder holds.
         self.decoder = SseDecoder::new();
         self.failed.insert(error).clone()

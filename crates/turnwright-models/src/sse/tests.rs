@@ -74,7 +74,7 @@ fn an_event_has_its_type() {
 fn what_is_not_utf8_is_an_error_from_then_on() {
     let mut parser = EventParser::new();
     let error = read(&mut parser, &[b"data: a\n\ndata: \xFF\n\n"]).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
     let mut more: &[u8] = b"data: a\n\n";
     let again = parser.next_event(&mut more).unwrap_err();
     assert_eq!(again.message(), error.message());
@@ -128,7 +128,7 @@ fn endless_comments_come_to_the_limit() {
         fed += comment.len();
     };
     assert_eq!(fed, MAX_EVENT);
-    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
     assert!(error.message().contains("8388608"), "{error}");
 }
 

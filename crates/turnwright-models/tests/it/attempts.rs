@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::{
-    DispatchContext, ErrorCode, ErrorKind, Event, EventKind, Message, Next, Tool, ToolContext,
-    TurnEvent, TurnRunner,
+    DispatchContext, ErrorCode, ErrorKind, Event, EventKind, FinishReason, Message, Next, Tool,
+    ToolContext, TurnEventKind,
 };
 use turnwright_models::retry::RetryPolicy;
 
@@ -23,25 +23,42 @@ fn refuses(status: u16, message: &str) -> Answer {
 #[tokio::test]
 async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
     let cases = [
-        (408, 4, ErrorCode::ModelTimeout, ErrorKind::Timeout),
-        (429, 4, ErrorCode::ModelServer, ErrorKind::RateLimited),
-        (500, 4, ErrorCode::ModelServer, ErrorKind::Unavailable),
-        (503, 4, ErrorCode::ModelServer, ErrorKind::Unavailable),
-        (302, 1, ErrorCode::ModelServer, ErrorKind::NotFound),
-        (400, 1, ErrorCode::ModelServer, ErrorKind::InvalidArguments),
-        (401, 1, ErrorCode::ModelServer, ErrorKind::Denied),
-        (403, 1, ErrorCode::ModelServer, ErrorKind::Denied),
-        (404, 1, ErrorCode::ModelServer, ErrorKind::NotFound),
+        (408, 4, ErrorCode::MODEL_TIMEOUT, ErrorKind::Timeout),
+        (
+            429,
+            4,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::RateLimited,
+        ),
+        (
+            500,
+            4,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::Unavailable,
+        ),
+        (
+            503,
+            4,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::Unavailable,
+        ),
+        (302, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::NotFound),
+        (
+            400,
+            1,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::InvalidArguments,
+        ),
+        (401, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::Denied),
+        (403, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::Denied),
+        (404, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::NotFound),
     ];
     for (status, attempts, code, kind) in cases {
         let script = Script::new((0..6).map(|_| refuses(status, "No way.")));
         let model = script.builder().retry(soon()).build().unwrap();
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = runner.run("Hello").await;
-        let error = outcome.error().unwrap();
-        assert_eq!(error.code(), ErrorCode::Executor);
-        let cause = std::error::Error::source(&error).unwrap();
-        let cause = cause.downcast_ref::<turnwright_core::Error>().unwrap();
+        let cause = outcome.error().unwrap();
         assert_eq!((cause.code(), cause.kind()), (code, kind), "{status}");
         assert!(
             cause.message().contains("No way.") && cause.message().contains(&status.to_string()),
@@ -60,7 +77,7 @@ async fn after_failures_that_pass_the_answer_is_there_and_operators_know() {
     ]);
     let logs = Arc::new(Mutex::new(Vec::new()));
     let expected = Arc::clone(&logs);
-    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
         .observer(move |event: &Event| {
             if let EventKind::Log { message, .. } = &event.kind {
                 expected.lock().unwrap().push(message.clone());
@@ -89,7 +106,7 @@ async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
         vec![("retry-after", "3600")],
         json!({ "error": "later" }),
     )]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     let error = runner
         .run("Hello")
         .await
@@ -107,7 +124,7 @@ async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
 #[tokio::test]
 async fn an_account_with_nothing_left_is_not_asked_again() {
     let script = Script::new([refuses(429, "insufficient_quota: check your plan")]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     runner.run("Hello").await;
     assert_eq!(script.bodies().len(), 1);
 }
@@ -132,7 +149,7 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
             async { "" }
         });
     let script = Script::new([broken, complete]);
-    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
         .tool(noop.build())
         .build()
         .unwrap();
@@ -140,15 +157,15 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
     let mut texts: std::collections::HashMap<String, String> = std::collections::HashMap::new();
     let mut void = Vec::new();
     while let Some(event) = stream.next().await {
-        match event {
-            TurnEvent::MessageDelta(delta)
-            | TurnEvent::ThoughtDelta(delta)
-            | TurnEvent::ToolCallDelta { delta, .. } => {
+        match event.kind {
+            TurnEventKind::MessageDelta(delta)
+            | TurnEventKind::ThoughtDelta(delta)
+            | TurnEventKind::ToolCallDelta { delta, .. } => {
                 let text = texts.entry(delta.id.to_string()).or_default();
                 assert_eq!(text.len(), delta.offset, "pieces follow each other");
                 text.push_str(&delta.text);
             }
-            TurnEvent::Discarded { id } => {
+            TurnEventKind::Discarded { id } => {
                 texts.remove(&*id).expect("only what was shown is void");
                 void.push(id);
             }
@@ -179,7 +196,7 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
     };
     let script = Script::new([broken(), broken()]);
     let model = script.builder().retry(soon().attempts(2)).build().unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let outcome = runner.run("Look.").await;
     assert!(
         outcome
@@ -190,7 +207,7 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
             .contains("after 2 attempts")
     );
     let error = outcome.error().unwrap();
-    assert_eq!(error.cause().unwrap().code(), ErrorCode::ResponseIncomplete);
+    assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
     let calls: Vec<_> = outcome.tool_calls().collect();
     assert_eq!(calls.len(), 1, "one, and not one for each attempt");
     assert!(!calls[0].is_complete());
@@ -204,7 +221,7 @@ async fn a_server_that_does_not_know_stream_options_is_asked_without_from_then_o
         says("One."),
         says("Two."),
     ]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     assert_eq!(runner.run("One?").await.into_answer().unwrap(), "One.");
     assert_eq!(runner.run("Two?").await.into_answer().unwrap(), "Two.");
     let has: Vec<bool> = script
@@ -234,7 +251,7 @@ async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
     assert!(!format!("{model:?}").contains("secret"), "{model:?}");
     let events = Arc::new(Mutex::new(String::new()));
     let expected = Arc::clone(&events);
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .observer(move |event: &Event| {
             let json = serde_json::to_string(event).unwrap();
             expected.lock().unwrap().push_str(&json);
@@ -265,12 +282,12 @@ async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way
     let script = Script::new([calls(), refused, says("One."), calls(), says("Two.")]);
     let adds = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 2 {
-            ctx.add_message(Message::user("And be quick.").build()?);
-            ctx.add_message(Message::user("Please.").build()?);
+            ctx.records().add(Message::user("And be quick.").build()?);
+            ctx.records().add(Message::user("Please.").build()?);
         }
         next.run().await
     };
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .tool(noop.build())
         .dispatch_input(adds)
         .build()
@@ -302,14 +319,13 @@ async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
         "code": "insufficient_quota", "message": "You exceeded your current quota.", "type": "insufficient_quota",
     }});
     for (status, body, code) in [
-        (400, too_long, ErrorCode::ContextWindow),
-        (429, no_money, ErrorCode::ModelServer),
+        (400, too_long, ErrorCode::CONTEXT_WINDOW_EXCEEDED),
+        (429, no_money, ErrorCode::MODEL_SERVER_ERROR),
     ] {
         let script = Script::new([Answer::Status(status, vec![], body)]);
-        let runner = TurnRunner::builder(script.model()).build().unwrap();
+        let runner = turnwright_core::runner(script.model()).build().unwrap();
         let error = runner.run("Hello").await.into_answer().unwrap_err();
-        assert_eq!(error.cause().unwrap().code(), code, "{error}");
-        assert_eq!(error.kind(), error.cause().unwrap().kind());
+        assert_eq!(error.code(), code, "{error}");
         assert_eq!(script.bodies().len(), 1);
     }
 }
@@ -371,7 +387,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
             .unwrap();
         let logs = Arc::new(Mutex::new(String::new()));
         let expected = Arc::clone(&logs);
-        let runner = TurnRunner::builder(model)
+        let runner = turnwright_core::runner(model)
             .observer(move |event: &Event| {
                 let mut expected = expected.lock().unwrap();
                 *expected += &format!("{:?}", event.kind);
@@ -401,7 +417,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
     .transport(script)
     .build()
     .unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let content = runner
         .run("Hello")
         .await
@@ -419,7 +435,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
 async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
     let quoted = || refuses(400, "Bad request: \"tell me about stream_options\"");
     let script = Script::new([quoted(), quoted(), says("Hello.")]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     runner
         .run("Tell me about stream_options")
         .await
@@ -450,7 +466,7 @@ async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
         json!({ "error": { "message": "Provider returned error", "code": 502 } }),
     ]);
     let script = Script::new([taken_back, says("Never mind.")]);
-    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
         .tool(noop.build())
         .build()
         .unwrap();
@@ -459,4 +475,66 @@ async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
         "Never mind."
     );
     assert_eq!(*ran.lock().unwrap(), 0);
+}
+
+/// Two calls, whose pieces come in turns.
+fn two_calls(first: &[&str; 2], second: &[&str; 2]) -> Vec<Value> {
+    let begin = |index: u8, piece: &str| {
+        let function = json!({ "name": "noop", "arguments": piece });
+        json!({ "delta": { "tool_calls": [{ "index": index, "id": format!("c{index}"), "function": function }] } })
+    };
+    let more = |index: u8, piece: &str| {
+        let function = json!({ "arguments": piece });
+        json!({ "delta": { "tool_calls": [{ "index": index, "function": function }] } })
+    };
+    vec![
+        begin(0, first[0]),
+        begin(1, second[0]),
+        more(0, first[1]),
+        more(1, second[1]),
+    ]
+}
+
+#[tokio::test]
+async fn the_pieces_of_a_call_have_its_id_from_the_first_one_on_also_after_a_retry() {
+    let mut whole = two_calls(&["{\"n\":", "1}"], &["{\"n\":", "2}"]);
+    whole.push(json!({ "delta": {}, "finish_reason": "tool_calls" }));
+    let broken = Answer::Broken(two_calls(&["{\"x\"", ":"], &["{", "\"y\""]));
+    let script = Script::new([broken, Answer::Stream(whole), says("Done.")]);
+    let noop = Tool::dynamic("noop", json!({ "type": "object" }))
+        .description("Does nothing.")
+        .handler(|_: Value, _: ToolContext| async { "" });
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
+        .tool(noop.build())
+        .build()
+        .unwrap();
+    let mut turn = runner.start("Go.");
+    let mut texts: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
+    let (mut started, mut void, mut usages) = (Vec::new(), 0, Vec::new());
+    while let Some(event) = turn.next().await {
+        match event.kind {
+            TurnEventKind::ToolCallDelta { tool, delta } => {
+                assert_eq!(&*tool, "noop");
+                let text = texts.entry(delta.id.to_string()).or_default();
+                assert_eq!(text.len(), delta.offset);
+                text.push_str(&delta.text);
+            }
+            TurnEventKind::Discarded { id } => {
+                void += usize::from(texts.remove(&*id).is_some());
+            }
+            TurnEventKind::ToolCallStarted { id, .. } => started.push(id.to_string()),
+            TurnEventKind::Usage(usage) => usages.push(usage.finish_reason.clone().unwrap()),
+            _ => {}
+        }
+    }
+    let outcome = turn.await;
+    assert_eq!((outcome.text.as_str(), void), ("Done.", 2));
+    let calls: std::collections::BTreeMap<String, String> = outcome
+        .tool_calls()
+        .map(|call| (call.id().to_owned(), call.args().to_value().to_string()))
+        .collect();
+    assert_eq!(texts, calls, "under the ids of the records");
+    started.sort_unstable();
+    assert_eq!(started, calls.into_keys().collect::<Vec<_>>());
+    assert_eq!(usages, [FinishReason::ToolCalls, FinishReason::Stop]);
 }

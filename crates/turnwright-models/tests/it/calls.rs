@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::record::ToolResults;
 use turnwright_core::{
-    ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEvent, TurnOutcome, TurnRunner,
+    ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEventKind, TurnOutcome,
     TurnStatus,
 };
 use turnwright_models::ChatCompletions;
@@ -34,7 +34,7 @@ fn noting() -> (Tool, Arc<Mutex<Vec<Value>>>) {
 }
 
 async fn run(script: &Script, tool: Tool) -> TurnOutcome {
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .tool(tool)
         .build()
         .unwrap();
@@ -183,7 +183,7 @@ async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response
             says("Done."),
         ]);
         let (note, logs) = logging();
-        let runner = TurnRunner::builder(script.model())
+        let runner = turnwright_core::runner(script.model())
             .tool(tool)
             .observer(note)
             .build()
@@ -191,16 +191,16 @@ async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response
         let mut turn = runner.start("Go.");
         let mut heard = Vec::new();
         while let Some(event) = turn.next().await {
-            match event {
-                TurnEvent::ToolCall(call) => {
+            match event.kind {
+                TurnEventKind::ToolCall(call) => {
                     assert!(call.is_complete() && !call.is_error());
                     heard.push("complete");
                 }
-                TurnEvent::ToolCallIncomplete(call) => {
+                TurnEventKind::ToolCallIncomplete(call) => {
                     assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
                     heard.push("incomplete");
                 }
-                TurnEvent::ToolCallStarted { .. } => heard.push("started"),
+                TurnEventKind::ToolCallStarted { .. } => heard.push("started"),
                 _ => {}
             }
         }
@@ -232,7 +232,7 @@ async fn words_that_end_for_a_reason_that_is_not_known_are_an_answer_with_a_warn
         json!({ "delta": {}, "finish_reason": "something\n_new" }),
     ])]);
     let (note, logs) = logging();
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .observer(note)
         .build()
         .unwrap();
@@ -252,7 +252,7 @@ async fn a_model_that_always_ends_for_a_reason_that_is_not_known_ends_the_turn_w
     let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
     let outcome = run(&script, tool).await;
     let error = outcome.error().unwrap();
-    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
+    assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
     assert!(error.message().contains("something_new"), "{error}");
     assert!(given.lock().unwrap().is_empty());
 }
@@ -290,7 +290,7 @@ async fn a_call_that_comes_after_the_reason_is_not_made_if_the_connection_then_b
             .retry(RetryPolicy::never())
             .build()
             .unwrap();
-        let runner = TurnRunner::builder(model).tool(tool).build().unwrap();
+        let runner = turnwright_core::runner(model).tool(tool).build().unwrap();
         let outcome = runner.run("Go.").await;
         assert_eq!(given.lock().unwrap().len(), runs, "{at}");
         let calls: Vec<_> = outcome.tool_calls().collect();
@@ -305,8 +305,8 @@ async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
     let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
     let outcome = run(&script, tool).await;
     let error = outcome.error().unwrap();
-    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
-    assert!(error.message().contains("max_completion_tokens"), "{error}");
+    assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
+    assert!(error.message().contains("max_output_tokens"), "{error}");
     assert_eq!(script.bodies().len(), 3);
     assert!(given.lock().unwrap().is_empty());
 }
@@ -319,7 +319,7 @@ async fn an_answer_that_was_cut_off_is_kept_and_is_no_answer() {
     let (tool, _) = noting();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::ResponseIncomplete)
+        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_RESPONSE_INCOMPLETE)
     );
     let content: Vec<&str> = outcome.messages().map(|item| item.text()).collect();
     assert_eq!(content, ["Go.", "It is abo"]);
@@ -334,7 +334,7 @@ async fn a_refusal_is_what_the_model_says_and_ends_the_turn_as_refused() {
     let (tool, _) = noting();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::ModelDeclined)
+        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_DECLINED)
     );
     assert_eq!(outcome.messages().last().unwrap().text(), "I will not.");
 }
@@ -441,10 +441,10 @@ async fn usage_is_told_and_counted_cached_tokens_included() {
     let script = Script::new([answer]);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let expected = Arc::clone(&seen);
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .observer(move |event: &Event| {
-            if let EventKind::Usage { usage, .. } = &event.kind {
-                expected.lock().unwrap().push(*usage);
+            if let EventKind::Usage(usage) = &event.kind {
+                expected.lock().unwrap().push(usage.tokens);
             }
         })
         .build()
@@ -488,7 +488,7 @@ async fn a_tool_with_alternatives_at_the_root_is_named_once_and_again_where_the_
     let script = Script::new([says("One."), says("Two."), refused]);
     let logs = Arc::new(Mutex::new(Vec::new()));
     let expected = Arc::clone(&logs);
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .tool(tool())
         .observer(move |event: &Event| {
             if let EventKind::Log { message, .. } = &event.kind {
@@ -525,7 +525,7 @@ async fn an_answer_of_a_type_is_asked_for_by_the_response_format_and_checked() {
         says(r#"{"name": "Bern"}"#),
         says(r#"{"name": "Bern", "people": 134000}"#),
     ]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     let city = runner
         .run_typed::<City>("Which city?")
         .await
@@ -561,13 +561,9 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
         (TypedAnswers::Prompt, Value::Null),
     ] {
         let script = Script::new([says(r#"{"yes": true}"#)]);
-        let model = script
-            .builder()
-            .system_prompt("Be exact.")
-            .typed_answers(how)
-            .build()
-            .unwrap();
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let model = script.builder().typed_answers(how).build().unwrap();
+        let runner = turnwright_core::runner(model).instructions("Be exact.");
+        let runner = runner.build().unwrap();
         assert!(
             runner
                 .run_typed::<Yes>("Is it?")

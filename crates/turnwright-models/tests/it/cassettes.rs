@@ -1,8 +1,11 @@
 //! A conversation that was recorded, played again.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use turnwright_core::spool::MemorySpool;
 use turnwright_core::trust::ConversationSecret;
-use turnwright_core::{ErrorCode, Tool, ToolContext, TurnOutcome, TurnRunner};
+use turnwright_core::{ErrorCode, MemoryStore, Storage, Tool, ToolContext, TurnOutcome};
 use turnwright_models::ChatCompletions;
 use turnwright_models::http::{Client, Transport};
 use turnwright_testkit::cassette::Cassette;
@@ -22,8 +25,11 @@ async fn run(transport: impl Transport + 'static, base: &str, question: &str) ->
         .build()
         .unwrap();
     // Another secret each time, as in another process.
-    let runner = TurnRunner::builder(model)
-        .secret(ConversationSecret::random().unwrap())
+    let secret = ConversationSecret::random().unwrap();
+    let spool = Arc::new(MemorySpool::transient());
+    let storage = Storage::builder(MemoryStore::default(), spool, secret);
+    let runner = turnwright_core::runner(model)
+        .storage(storage.build().unwrap())
         .tool(weather.build())
         .build()
         .unwrap();
@@ -86,14 +92,14 @@ async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_witho
     )
     .await;
     let error = missed.ended.error().unwrap();
-    let cause = std::error::Error::source(&error).unwrap().to_string();
+    let error = error.to_string();
     assert!(
-        cause.contains(ErrorCode::InvalidModelConfig.as_str()),
-        "{cause}"
+        error.contains(ErrorCode::INVALID_MODEL_CONFIG.as_str()),
+        "{error}"
     );
     assert!(
-        cause.contains("/messages/1/content") && cause.contains("How was it?"),
-        "{cause}"
+        error.contains("/messages/1/content") && error.contains("How was it?"),
+        "{error}"
     );
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -181,7 +181,7 @@ fn judge_bytes(corpus: &[Vec<u8>], rng: &mut Rng, tally: &mut Tally) {
     let how = match &ended {
         Ok(()) => "read",
         Err(error) => {
-            let expected = [ErrorCode::Wire, ErrorCode::ModelServer];
+            let expected = [ErrorCode::WIRE_ERROR, ErrorCode::MODEL_SERVER_ERROR];
             assert!(expected.contains(&error.code()), "{error}");
             assert!(error.message().chars().count() < 5_500, "{error}");
             error.code().as_str()

@@ -8,7 +8,7 @@ use turnwright_core::event::EventKind;
 use turnwright_core::media::MediaReader;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::{
-    ByteStream, Event, Media, MediaKind, Tool, ToolContext, TrustTier, TurnInput, TurnRunner,
+    ByteStream, Event, Media, MediaKind, Tool, ToolContext, TrustTier, TurnInput,
 };
 use turnwright_models::chat_completions::MediaPolicy;
 
@@ -23,7 +23,7 @@ fn media(kind: MediaKind, mime: &str, name: &str) -> Media {
 async fn content(policy: MediaPolicy, attached: Media) -> Result<Value, String> {
     let script = Script::new([says("I see.")]);
     let model = script.builder().unsupported_media(policy).build().unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let outcome = runner.run(TurnInput::new("Look.").media(attached)).await;
     match outcome.error() {
         Some(error) => Err(error.with_causes()),
@@ -107,7 +107,7 @@ async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
     let script = Script::new([says("Never.")]);
     let model = script.builder().max_media_bytes(10);
     let model = model.unsupported_media(MediaPolicy::Error).build().unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let large = Media::user_attachment(
         MediaKind::Image,
         "image/png",
@@ -129,7 +129,7 @@ async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
 async fn a_media_that_is_too_large_is_described_and_the_conversation_goes_on() {
     let script = Script::new([says("I cannot see it."), says("Hello.")]);
     let model = script.builder().max_media_bytes(10).build().unwrap();
-    let runner = TurnRunner::builder(model).remembering().build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let large = Media::user_attachment(
         MediaKind::Image,
         "image/png",
@@ -155,7 +155,9 @@ async fn a_part_that_is_too_deep_is_refused_and_overflows_nothing() {
         let nested = (0..100_000).fold(json!(0), |inner, _| Value::Array(vec![inner]));
         Some(nested)
     });
-    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let runner = turnwright_core::runner(model.build().unwrap())
+        .build()
+        .unwrap();
     let picture = Media::user_attachment(
         MediaKind::Image,
         "image/png",
@@ -190,7 +192,7 @@ async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
         calls([("shot", json!({})), ("shot", json!({ "n": 2 }))]),
         says("I see."),
     ]);
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .tool(shot)
         .build()
         .unwrap();
@@ -232,7 +234,9 @@ async fn a_server_that_wants_media_otherwise_gets_them_so() {
         (media.kind() == MediaKind::Document)
             .then(|| json!({ "type": "document_url", "document_url": data }))
     });
-    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let runner = turnwright_core::runner(model.build().unwrap())
+        .build()
+        .unwrap();
     let input = TurnInput::new("Look.")
         .media(media(MediaKind::Document, "application/pdf", "a.pdf"))
         .media(media(MediaKind::Image, "image/png", "a.png"));
@@ -254,8 +258,7 @@ async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
         let model = script.builder().unsupported_media(policy).build().unwrap();
         let warnings = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&warnings);
-        let runner = TurnRunner::builder(model)
-            .remembering()
+        let runner = turnwright_core::runner(model)
             .observer(move |event: &Event| {
                 if let EventKind::Warning { message, .. } = &event.kind {
                     heard.lock().unwrap().push(message.clone());

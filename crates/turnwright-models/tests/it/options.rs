@@ -1,41 +1,62 @@
 //! Options at three levels, and what a request is made of.
 
 use serde_json::{Value, json};
-use turnwright_core::{ErrorCode, TurnInput, TurnRunner};
+use turnwright_core::{
+    ErrorCode, ModelSettings, ReasoningEffort, Tool, ToolChoice, ToolContext, TurnInput,
+};
 use turnwright_models::ChatCompletions;
-use turnwright_models::chat_completions::{Options, STASH_KEY, SystemRole};
+use turnwright_models::chat_completions::{Options, PROTOCOL, SystemRole};
 
-use crate::script::{Answer, Script, says};
+use crate::script::{Answer, Script, calls, says};
 
 async fn sent(script: &Script, model: ChatCompletions, input: TurnInput) -> Value {
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     runner.run(input).await.into_answer().unwrap();
     script.values().pop().unwrap()
 }
 
+/// The request that a turn makes under the settings of a runner.
+async fn sent_under(
+    script: &Script,
+    model: ChatCompletions,
+    of_runner: ModelSettings,
+    input: TurnInput,
+) -> Value {
+    let runner = turnwright_core::runner(model).settings(of_runner);
+    let outcome = runner.build().unwrap().run(input).await;
+    outcome.into_answer().unwrap();
+    script.values().pop().unwrap()
+}
+
 #[tokio::test]
-async fn the_stash_counts_over_the_executor_and_the_executor_over_the_adapter() {
+async fn the_turn_takes_precedence_over_the_runner_and_the_runner_over_the_model_field_by_field() {
     let script = Script::new([says("Yes.")]);
-    let adapter = script
+    let options = |level: u64, names: &[&str]| {
+        let fields = names.iter().map(|name| ((*name).to_owned(), json!(level)));
+        Value::Object(fields.collect())
+    };
+    let model = script
         .builder()
-        .options(
-            Options::new()
-                .temperature(0.1)
-                .top_p(0.1)
-                .seed(1)
-                .extra("a", 1)
-                .unwrap()
-                .extra("b", 1)
-                .unwrap(),
-        )
+        .settings(ModelSettings::new().temperature(0.1).top_p(0.1).seed(1))
+        .options(Options::new().model("first").extra("a", 0).unwrap())
         .build()
+        .unwrap()
+        .with_settings(ModelSettings::new().provider(PROTOCOL, options(1, &["a", "b", "c"])))
         .unwrap();
-    let executor = adapter.executor(Options::new().top_p(0.2).seed(2).extra("b", 2).unwrap());
-    let input = TurnInput::new("Hello").stash(
-        STASH_KEY,
-        json!({ "seed": 3, "model": "other", "extra": { "c": 3 } }),
+    let of_runner = ModelSettings::new()
+        .top_p(0.2)
+        .seed(2)
+        .provider(PROTOCOL, options(2, &["b", "c"]));
+    let input = TurnInput::new("Hello").settings(
+        ModelSettings::new()
+            .seed(3)
+            .provider(
+                PROTOCOL,
+                Options::new().model("other").extra("c", 3).unwrap(),
+            )
+            .provider("another protocol", json!({ "c": 4 })),
     );
-    let body = sent(&script, executor, input).await;
+    let body = sent_under(&script, model, of_runner, input).await;
     let of = |name: &str| body[name].clone();
     assert_eq!(of("temperature"), json!(0.1));
     assert_eq!(of("top_p"), json!(0.2));
@@ -44,50 +65,108 @@ async fn the_stash_counts_over_the_executor_and_the_executor_over_the_adapter() 
 }
 
 #[tokio::test]
-async fn options_in_the_stash_that_cannot_be_read_say_what_is_wrong() {
+async fn every_setting_is_sent_in_the_words_of_the_protocol() {
+    let script = Script::new([says("Yes.")]);
+    let settings = ModelSettings::new()
+        .temperature(0.5)
+        .top_p(0.25)
+        .max_output_tokens(6)
+        .stop_sequences(["a", "b"])
+        .seed(-7)
+        .presence_penalty(0.5)
+        .frequency_penalty(-0.5)
+        .reasoning_effort(ReasoningEffort::Low)
+        .parallel_tool_calls(false)
+        .tool_choice(ToolChoice::Tool("look".to_owned()));
+    let look = Tool::dynamic("look", json!({ "type": "object" }))
+        .description("Looks.")
+        .handler(|_: Value, _: ToolContext| async { "" })
+        .build();
+    let input = TurnInput::new("Hello").tool(look);
+    let body = sent_under(&script, script.model(), settings, input).await;
+    let expected = json!({
+        "temperature": 0.5, "top_p": 0.25, "max_tokens": 6, "stop": ["a", "b"], "seed": -7, "presence_penalty": 0.5,
+        "frequency_penalty": -0.5, "reasoning_effort": "low", "parallel_tool_calls": false,
+        "tool_choice": { "type": "function", "function": { "name": "look" } },
+    });
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&body[name], value, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_forced_once_wherever_that_was_set() {
+    for of_model in [true, false] {
+        let script = Script::new([calls([("look", json!({}))]), says("Done.")]);
+        let forced = ModelSettings::new().tool_choice(ToolChoice::Required);
+        let look = Tool::dynamic("look", json!({ "type": "object" }))
+            .description("Looks.")
+            .handler(|_: Value, _: ToolContext| async { "seen" })
+            .build();
+        let (model, runner) = match of_model {
+            true => (script.builder().settings(forced), ModelSettings::new()),
+            false => (script.builder(), forced),
+        };
+        let input = TurnInput::new("Hello").tool(look);
+        sent_under(&script, model.build().unwrap(), runner, input).await;
+        let choices: Vec<Value> = script
+            .values()
+            .iter()
+            .map(|body| body["tool_choice"].clone())
+            .collect();
+        assert_eq!(choices, ["required", "auto"]);
+    }
+}
+
+#[tokio::test]
+async fn options_that_cannot_be_used_say_what_is_wrong_and_nothing_is_sent() {
     let cases = [
-        (json!({ "temprature": 1 }), "temprature"),
-        (json!({ "temperature": "hot" }), "temperature` cannot"),
-        (json!({ "extra": { "messages": [] } }), "messages"),
-        (json!({ "extra": { "tools": [] } }), "tools"),
-        (json!({ "extra": { "seed": 1 } }), "seed"),
+        (json!({ "messages": [] }), "`messages` is written from"),
+        (json!({ "tools": [] }), "`tools` is written from"),
+        (json!({ "seed": 1 }), "`ModelSettings::seed`"),
+        (
+            json!({ "max_tokens": 1 }),
+            "`ModelSettings::max_output_tokens`",
+        ),
+        (json!({ "stream": "yes" }), "`stream` must be a boolean"),
+        (json!({ "model": 5 }), "`model` must be a string"),
         (
             json!({ "provider_tools": [{ "type": "function" }] }),
-            "function",
+            "a function is not",
         ),
-        (json!(5), "cannot be read"),
     ];
-    for (expected, word) in cases {
+    for (options, words) in cases {
         let script = Script::new([says("Never.")]);
-        let runner = TurnRunner::builder(script.model()).build().unwrap();
+        let settings = || ModelSettings::new().provider(PROTOCOL, options.clone());
+        let runner = turnwright_core::runner(script.model()).build().unwrap();
         let outcome = runner
-            .run(TurnInput::new("Hello").stash(STASH_KEY, expected.clone()))
+            .run(TurnInput::new("Hello").settings(settings()))
             .await;
         let error = outcome.error().unwrap().with_causes();
-        let word = word.trim_end_matches("` cannot");
-        assert!(error.contains(word), "{expected}: {error}");
+        assert!(error.contains(words), "{options}: {error}");
         assert!(script.bodies().is_empty(), "nothing is sent");
+        // A model with them is not built.
+        let error = script.builder().settings(settings()).build().unwrap_err();
+        assert!(error.message().contains(words), "{options}: {error}");
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG);
     }
 }
 
 #[test]
-fn every_parameter_is_written_as_it_was_told() {
+fn options_are_read_as_they_were_written() {
     let options: Options = serde_json::from_value(json!({
-        "model": "m", "temperature": 0.5, "top_p": 0.5, "max_tokens": 5, "max_completion_tokens": 6, "n": 1,
-        "stop": ["a", "b"], "seed": -7, "presence_penalty": 0.1, "frequency_penalty": 0.2, "logit_bias": { "50256": -100 },
-        "logprobs": true, "top_logprobs": 2, "reasoning_effort": "low", "verbosity": "high", "tool_choice": "required",
-        "parallel_tool_calls": false, "response_format": { "type": "text" }, "modalities": ["text"], "audio": { "voice": "alloy" },
-        "prediction": { "type": "content" }, "web_search_options": {}, "service_tier": "flex", "store": true,
-        "metadata": { "k": "v" }, "user": "u", "safety_identifier": "s", "prompt_cache_key": "k",
-        "prompt_cache_retention": "24h", "stream": false, "stream_options": { "include_usage": false },
-        "provider_tools": [{ "type": "browser_search" }], "extra": { "provider": { "order": ["x"] } },
+        "model": "m", "logit_bias": { "50256": -100 }, "logprobs": true, "top_logprobs": 2, "verbosity": "high",
+        "response_format": { "type": "text" }, "modalities": ["text"], "audio": { "voice": "alloy" },
+        "service_tier": "flex", "store": true, "user": "u", "stream": false,
+        "provider_tools": [{ "type": "browser_search" }], "provider": { "order": ["x"] },
     }))
     .unwrap();
     let again = serde_json::to_value(&options).unwrap();
     assert_eq!(serde_json::from_value::<Options>(again).unwrap(), options);
+    assert!(serde_json::from_value::<Options>(json!({ "tools": [] })).is_err());
     let shown = format!("{options:?}");
     assert!(
-        shown.contains("temperature") && !shown.contains("alloy"),
+        shown.contains("audio") && !shown.contains("alloy"),
         "{shown}"
     );
 }
@@ -95,14 +174,11 @@ fn every_parameter_is_written_as_it_was_told() {
 #[tokio::test]
 async fn a_request_says_what_it_must_and_no_more() {
     let script = Script::new([says("Yes.")]);
+    let settings = ModelSettings::new().tool_choice(ToolChoice::Required);
     let model = script
         .builder()
         .explain_fences(false)
-        .options(
-            Options::new()
-                .tool_choice("required")
-                .parallel_tool_calls(true),
-        )
+        .settings(settings.parallel_tool_calls(true))
         .build()
         .unwrap();
     let body = sent(&script, model, TurnInput::new("Hello")).await;
@@ -116,6 +192,53 @@ async fn a_request_says_what_it_must_and_no_more() {
         }),
         "what is only for tools is not sent without"
     );
+}
+
+#[tokio::test]
+async fn instructions_come_first_and_are_not_fenced_and_the_turn_adds_to_them() {
+    let script = Script::new([says("Yes."), says("Yes.")]);
+    let model = script.builder().explain_fences(false).build().unwrap();
+    let runner = turnwright_core::runner(model)
+        .instructions("Be brief.")
+        .build()
+        .unwrap();
+    runner.run("Hello").await.into_answer().unwrap();
+    let input = TurnInput::new("Hello").instructions("The user is Ada.");
+    runner.run(input).await.into_answer().unwrap();
+    let systems: Vec<Value> = script
+        .values()
+        .iter()
+        .map(|body| body["messages"][0].clone())
+        .collect();
+    let system = |text: &str| json!({ "role": "system", "content": text });
+    assert_eq!(
+        systems,
+        [system("Be brief."), system("Be brief.\n\nThe user is Ada.")]
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_wants_the_other_name_of_the_token_limit_gets_it_from_then_on() {
+    let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    let refusal = Answer::Status(400, vec![], json!({ "error": { "message": message } }));
+    let script = Script::new([refusal, says("Yes."), says("Yes.")]);
+    let model = script
+        .builder()
+        .settings(ModelSettings::new().max_output_tokens(5))
+        .build();
+    let runner = turnwright_core::runner(model.unwrap()).build().unwrap();
+    for _ in 0..2 {
+        runner.run("Hello").await.into_answer().unwrap();
+    }
+    let names = |body: &Value| {
+        (
+            body["max_tokens"].clone(),
+            body["max_completion_tokens"].clone(),
+        )
+    };
+    let sent: Vec<_> = script.values().iter().map(names).collect();
+    let (old, new) = ((json!(5), Value::Null), (Value::Null, json!(5)));
+    assert_eq!(sent, [old, new.clone(), new]);
 }
 
 #[tokio::test]
@@ -138,10 +261,10 @@ async fn the_system_prompt_may_be_a_developers() {
     let script = Script::new([says("Yes.")]);
     let model = script
         .builder()
-        .system_prompt("Be brief.")
         .explain_fences(false)
         .system_role(SystemRole::Developer);
-    let body = sent(&script, model.build().unwrap(), TurnInput::new("Hello")).await;
+    let input = TurnInput::new("Hello").instructions("Be brief.");
+    let body = sent(&script, model.build().unwrap(), input).await;
     assert_eq!(
         body["messages"][0],
         json!({ "role": "developer", "content": "Be brief." })
@@ -162,32 +285,26 @@ fn addresses_that_are_none_are_refused_with_what_to_write() {
             .model("m")
             .build()
             .unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidModelConfig, "{bad}");
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG, "{bad}");
         assert!(error.message().contains("https://host/v1"), "{error}");
     }
     let secret = ChatCompletions::builder("http://user:hunter22@[")
+        .model("m")
         .build()
         .unwrap_err();
     assert!(!secret.to_string().contains("hunter22"));
 }
 
-#[tokio::test]
-async fn no_model_is_an_error_that_says_what_to_do() {
-    let script = Script::new([says("Never.")]);
-    let model = ChatCompletions::builder("http://127.0.0.1:9/v1")
-        .transport(script.clone())
+#[test]
+fn no_model_is_an_error_that_says_what_to_do() {
+    let error = ChatCompletions::builder("http://127.0.0.1:9/v1")
         .build()
-        .unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
-    let error = runner
-        .run("Hello")
-        .await
-        .ended
-        .error()
-        .unwrap()
-        .with_causes();
-    assert!(error.contains("OPENAI_MODEL"), "{error}");
-    assert!(script.bodies().is_empty());
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG);
+    assert!(
+        error.message().contains("OPENAI_MODEL") && error.message().contains("`.model("),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -198,19 +315,19 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
             .builder()
             .explain_fences(false)
             .context_window(window)
-            .options(Options::new().max_tokens(50))
+            .settings(ModelSettings::new().max_output_tokens(50))
             .build()
             .unwrap()
     };
     let words = "word ".repeat(400);
-    let runner = |window| TurnRunner::builder(model(window)).build().unwrap();
+    let runner = |window| turnwright_core::runner(model(window)).build().unwrap();
     let error = runner(500).run(words.as_str()).await.ended.error().unwrap();
-    let cause = std::error::Error::source(&error).unwrap().to_string();
+    let error = error.to_string();
     assert!(
-        cause.contains("E_CONTEXT_WINDOW_EXCEEDED")
-            && cause.contains("500")
-            && cause.contains("hydrate"),
-        "{cause}"
+        error.contains("E_CONTEXT_WINDOW_EXCEEDED")
+            && error.contains("500")
+            && error.contains("History::last"),
+        "{error}"
     );
     assert!(script.bodies().is_empty());
     runner(1_000)
@@ -230,21 +347,18 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
 }
 
 #[tokio::test]
-async fn null_in_the_stash_takes_a_parameter_away() {
+async fn null_takes_a_parameter_of_a_lower_level_away() {
     let script = Script::new([says("Yes.")]);
-    let model = script
-        .builder()
-        .explain_fences(false)
-        .options(Options::new().stop("END"));
-    let input = TurnInput::new("Hello").stash(
-        STASH_KEY,
-        json!({ "stop": null, "stream_options": null, "temperature": null }),
-    );
-    let body = sent(&script, model.build().unwrap(), input).await;
-    assert!(
-        body.get("stop").is_none() && body.get("stream_options").is_none(),
-        "{body}"
-    );
+    let options = Options::new().service_tier("flex").user("u");
+    let model = script.builder().explain_fences(false).options(options);
+    let of_runner = ModelSettings::new().provider(PROTOCOL, json!({ "verbosity": "low" }));
+    let nulls = json!({ "service_tier": null, "stream_options": null, "verbosity": null });
+    let input = TurnInput::new("Hello").settings(ModelSettings::new().provider(PROTOCOL, nulls));
+    let body = sent_under(&script, model.build().unwrap(), of_runner, input).await;
+    for name in ["service_tier", "stream_options", "verbosity"] {
+        assert!(body.get(name).is_none(), "{name}: {body}");
+    }
+    assert_eq!(body["user"], "u");
 }
 
 #[tokio::test]
@@ -252,7 +366,7 @@ async fn the_window_of_a_well_known_model_need_not_be_told() {
     let script = Script::new([says("Never."), says("Yes.")]);
     let runner = |model: &str| {
         let model = script.builder().model(model).build().unwrap();
-        TurnRunner::builder(model).build().unwrap()
+        turnwright_core::runner(model).build().unwrap()
     };
     let words = "word ".repeat(9_000);
     let error = runner("gpt-4")
@@ -260,8 +374,8 @@ async fn the_window_of_a_well_known_model_need_not_be_told() {
         .await
         .into_answer()
         .unwrap_err();
-    assert_eq!(error.cause().unwrap().code(), ErrorCode::ContextWindow);
-    assert!(error.cause().unwrap().message().contains("8192"), "{error}");
+    assert_eq!(error.code(), ErrorCode::CONTEXT_WINDOW_EXCEEDED);
+    assert!(error.message().contains("8192"), "{error}");
     assert!(script.bodies().is_empty());
     runner("a-model-that-nobody-knows")
         .run(words.as_str())

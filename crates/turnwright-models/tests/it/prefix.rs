@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use turnwright_core::artifact::Inline;
-use turnwright_core::middleware::hydrate;
 use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::store::ConversationId;
 use turnwright_core::{
     BoxError, DispatchContext, Media, MediaKind, MemoryStore, Next, StoreExt as _, Tool,
-    ToolBuilder, ToolContext, TrustTier, TurnInput, TurnRunner,
+    ToolBuilder, ToolContext, TrustTier, TurnInput,
 };
+use turnwright_testkit::store::storage_of;
 
 use crate::script::{Answer, Script, calls, says};
 
@@ -135,10 +135,10 @@ async fn store_with_standing() -> Arc<MemoryStore> {
 
 /// In iteration 4 something is looked up.
 async fn looks_up(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
-    if ctx.iteration() == 4 && ctx.retrievables().is_empty() {
+    if ctx.iteration() == 4 && ctx.records().retrievables().is_empty() {
         let found =
             Retrievable::text("Tea grows in Assam.", TrustTier::ThirdPartyPublic).build()?;
-        ctx.store_retrievable(found).await?;
+        ctx.records().store(found).await?;
     }
     next.run().await
 }
@@ -148,10 +148,10 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
     let mut answers = ten_iterations();
     answers.extend([calls([("word", json!({ "n": 1 }))]), says("Again.")]);
     let script = Script::new(answers);
-    let runner = TurnRunner::builder(script.builder().system_prompt("You help.").build().unwrap())
-        .store(store_with_standing().await)
+    let runner = turnwright_core::runner(script.builder().build().unwrap())
+        .instructions("You help.")
+        .storage(storage_of(store_with_standing().await))
         .tools([log(Inline::Never), word(), picture()])
-        .turn_input(hydrate())
         .dispatch_input(looks_up)
         .build()
         .unwrap();
@@ -205,10 +205,9 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
 #[tokio::test]
 async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
     let script = Script::new(ten_iterations());
-    let runner = TurnRunner::builder(script.model())
-        .store(store_with_standing().await)
+    let runner = turnwright_core::runner(script.model())
+        .storage(storage_of(store_with_standing().await))
         .tools([log(Inline::ByLimit), word(), picture()])
-        .turn_input(hydrate())
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
@@ -251,10 +250,9 @@ async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once()
             next.run().await
         }
     };
-    let runner = TurnRunner::builder(script.model())
-        .store(store_with_standing().await)
+    let runner = turnwright_core::runner(script.model())
+        .storage(storage_of(store_with_standing().await))
         .tools([log(Inline::Never), word(), picture()])
-        .turn_input(hydrate())
         .dispatch_input(adds)
         .build()
         .unwrap();
@@ -298,18 +296,20 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         .unwrap();
     let changes = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 2 {
-            ctx.store_memory(Memory::new("Likes coffee.").id("likes").build()?)
+            ctx.records()
+                .store(Memory::new("Likes coffee.").id("likes").build()?)
                 .await?;
-            ctx.store_memory(Memory::new("Lives in Bern.").build()?)
+            ctx.records()
+                .store(Memory::new("Lives in Bern.").build()?)
                 .await?;
-            ctx.add_instruction(StandingInstruction::new("Be kind.").build()?);
+            ctx.records()
+                .add(StandingInstruction::new("Be kind.").build()?);
         }
         next.run().await
     };
-    let runner = TurnRunner::builder(script.model())
-        .store(store)
+    let runner = turnwright_core::runner(script.model())
+        .storage(storage_of(store))
         .tool(word())
-        .turn_input(hydrate())
         .dispatch_input(changes)
         .build()
         .unwrap();
@@ -372,7 +372,7 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
     let learn = tool("learn")
         .handler(|_: Value, ctx: ToolContext| async move {
             let memory = Memory::new("Likes coffee.").id("likes").build().unwrap();
-            ctx.store_memory(memory).await.unwrap();
+            ctx.records().store(memory).await.unwrap();
             "learnt"
         })
         .build()
@@ -384,21 +384,23 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
     let layer = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         let n = ctx.iteration();
         let note = |text: &str| StandingInstruction::new(text);
-        ctx.add_instruction(note(&format!("step {n}")).id("r").build()?);
-        ctx.add_instruction(note("Be brief.").id("same").build()?);
+        ctx.records()
+            .add(note(&format!("step {n}")).id("r").build()?);
+        ctx.records().add(note("Be brief.").id("same").build()?);
         if n == 2 {
             // Loaded in mid-turn, from an earlier one.
-            ctx.hydrate([note("Be kind.").id("late").build()?.into()]);
+            ctx.records()
+                .hydrate([note("Be kind.").id("late").build()?.into()]);
             let found = Retrievable::text("Tea grows.", TrustTier::FirstParty).id("found");
-            ctx.add_retrievable(found.build()?);
+            ctx.records().add(found.build()?);
         }
-        ctx.add_instruction(note(&format!("other {n}")).id("s").build()?);
+        ctx.records()
+            .add(note(&format!("other {n}")).id("s").build()?);
         next.run().await
     };
-    let runner = TurnRunner::builder(script.model())
-        .store(store)
+    let runner = turnwright_core::runner(script.model())
+        .storage(storage_of(store))
         .tools([learn, word()])
-        .turn_input(hydrate())
         .dispatch_input(layer)
         .build()
         .unwrap();
@@ -439,9 +441,11 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
     ]);
     let forgets = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 3 {
-            let first = ctx.tool_calls()[0].id().to_owned();
-            ctx.forget_tool_call(&first).await?;
-            ctx.forget_memory("secret").await?;
+            let first = ctx.records().tool_calls()[0].id().to_owned();
+            ctx.records()
+                .delete::<turnwright_core::ToolCall>(&first)
+                .await?;
+            ctx.records().delete::<Memory>("secret").await?;
         }
         next.run().await
     };
@@ -457,10 +461,9 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
         )
         .await
         .unwrap();
-    let runner = TurnRunner::builder(script.model())
-        .store(store)
+    let runner = turnwright_core::runner(script.model())
+        .storage(storage_of(store))
         .tool(word())
-        .turn_input(hydrate())
         .dispatch_input(forgets)
         .build()
         .unwrap();

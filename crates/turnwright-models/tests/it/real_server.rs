@@ -15,11 +15,11 @@ use turnwright_core::answer::AnswerFormat;
 use turnwright_core::pipeline::Next;
 use turnwright_core::record::ToolResults;
 use turnwright_core::{
-    Conversation, DispatchContext, Error, ErrorCode, ErrorKind, Schema, Tool, ToolContext, Turn,
-    TurnEvent, TurnOutcome, TurnRunner,
+    Conversation, DispatchContext, Error, ErrorCode, ErrorKind, ModelSettings, Schema, Tool,
+    ToolChoice, ToolContext, Turn, TurnEventKind, TurnOutcome, TurnRunner,
 };
 use turnwright_models::ChatCompletions;
-use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options, STASH_KEY};
+use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 
 /// One test asks at a time: the server keeps few conversations, and the next takes the place of the one before.
@@ -48,30 +48,33 @@ async fn server(test: &str) -> Option<Server> {
 
 impl Server {
     fn model(&self) -> ChatCompletionsBuilder {
-        let options = Options::new().model("any").temperature(0.0).seed(7);
+        let settings = ModelSettings::new().temperature(0.0).seed(7);
         ChatCompletions::builder(&self.url)
             .no_proxy()
             .explain_fences(false)
-            .system_prompt("You are a helpful assistant.")
-            .options(options.max_tokens(400_u64))
+            .model("any")
+            .settings(settings.max_output_tokens(400))
     }
 
     /// One that stops after a sentence: a small model may never stop by itself.
     fn brief(&self) -> ChatCompletionsBuilder {
         self.model()
-            .options(Options::new().stop(json!([".", "!", "?", "\n"])))
+            .settings(ModelSettings::new().stop_sequences([".", "!", "?", "\n"]))
     }
 }
 
 fn runner(model: ChatCompletionsBuilder) -> TurnRunner {
-    TurnRunner::builder(model.build().unwrap()).build().unwrap()
+    turnwright_core::runner(model.build().unwrap())
+        .instructions("You are a helpful assistant.")
+        .build()
+        .unwrap()
 }
 
 /// The pieces of text that came, and how it ended.
 async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
     let mut pieces = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEvent::MessageDelta(delta) = event {
+        if let TurnEventKind::MessageDelta(delta) = event.kind {
             pieces.push(delta.text.to_string());
         }
     }
@@ -80,10 +83,7 @@ async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
 
 /// What the executor failed with.
 fn refusal(outcome: TurnOutcome) -> Error {
-    let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Executor);
-    let cause = std::error::Error::source(&error).unwrap();
-    cause.downcast_ref::<Error>().unwrap().clone()
+    outcome.into_answer().unwrap_err()
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn an_answer_comes_piece_by_piece_with_its_usage() {
     };
     let model = server
         .model()
-        .options(Options::new().stop(json!(["?", "\n"])));
+        .settings(ModelSettings::new().stop_sequences(["?", "\n"]));
     let turn = runner(model).start("Say hello.");
     let (pieces, outcome) = watched(turn).await;
     assert!(outcome.is_answered(), "{}", outcome.ended);
@@ -121,10 +121,12 @@ async fn an_answer_that_comes_to_the_limit_of_tokens_is_none() {
     let Some(server) = server("an answer that is cut off").await else {
         return;
     };
-    let model = server.model().options(Options::new().max_tokens(3_u64));
+    let model = server
+        .model()
+        .settings(ModelSettings::new().max_output_tokens(3));
     let outcome = runner(model).run("Tell me a long story.").await;
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
+    assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
 }
 
 /// What the model may ask for.
@@ -159,14 +161,17 @@ async fn a_tool_that_must_be_called_is_called_and_its_result_is_answered_with() 
         let model = server.model().options(Options::new().stream(stream));
         // At first a call, then the answer.
         let choose = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-            let options = match ctx.iteration() {
-                1 => json!({ "tool_choice": "required" }),
-                _ => json!({ "tool_choice": "none", "stop": [".", "!", "?", "\n"] }),
+            let settings = ModelSettings::new();
+            let settings = match ctx.iteration() {
+                1 => settings.tool_choice(ToolChoice::Required),
+                _ => settings
+                    .tool_choice(ToolChoice::None)
+                    .stop_sequences([".", "!", "?", "\n"]),
             };
-            ctx.stash().set(STASH_KEY, options)?;
+            ctx.override_settings(settings)?;
             next.run().await
         };
-        let runner = TurnRunner::builder(model.build().unwrap())
+        let runner = turnwright_core::runner(model.build().unwrap())
             .tool(weather(&asked))
             .dispatch_input(choose)
             .build()
@@ -236,8 +241,8 @@ async fn a_prompt_that_the_server_finds_too_long_is_told_as_such() {
     for stream in [true, false] {
         let model = server.model().options(Options::new().stream(stream));
         let error = refusal(runner(model).run("word ".repeat(50_000)).await);
-        assert_eq!(error.code(), ErrorCode::ContextWindow, "{error}");
-        assert!(error.message().contains("hydrate().last(n)"), "{error}");
+        assert_eq!(error.code(), ErrorCode::CONTEXT_WINDOW_EXCEEDED, "{error}");
+        assert!(error.message().contains("History::last(n)"), "{error}");
     }
 }
 
@@ -262,8 +267,9 @@ async fn the_server_finds_what_it_read_before_in_the_next_request_of_a_conversat
     };
     let heard = Heard::new();
     let long = "You are a helpful assistant. You answer in short sentences. ".repeat(20);
-    let model = server.brief().system_prompt(long).transport(heard.clone());
-    let runner = runner(model);
+    let model = server.brief().transport(heard.clone());
+    let runner = turnwright_core::runner(model.build().unwrap()).instructions(long);
+    let runner = runner.build().unwrap();
     let mut chat = Conversation::new(&runner, "cache");
     let mut usages = Vec::new();
     for content in ["Say hello.", "Say it again.", "And once more."] {

@@ -77,7 +77,7 @@ impl Transport for Script {
         let answer = self.answers.lock().unwrap().pop_front();
         match answer {
             None => Err(Error::new(
-                ErrorCode::ModelUnreachable,
+                ErrorCode::MODEL_UNREACHABLE,
                 "the script has ended",
             )),
             Some(Answer::Stream(choices)) => {

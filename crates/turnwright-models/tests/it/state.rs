@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
-use turnwright_core::middleware::hydrate;
-use turnwright_core::{MemoryStore, Tool, ToolContext, TurnInput, TurnRunner};
+use turnwright_core::{MemoryStore, Tool, ToolContext, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ReturnReasoning;
+use turnwright_testkit::store::storage_of;
 
 use crate::script::{Answer, Script, says};
 
@@ -34,7 +34,7 @@ fn thinks(fields: &Value) -> Answer {
 async fn sent_back(fields: Value, which: ReturnReasoning) -> Value {
     let script = Script::new([thinks(&fields), says("Done.")]);
     let model = script.builder().return_reasoning(which).build().unwrap();
-    let runner = TurnRunner::builder(model).tool(noop()).build().unwrap();
+    let runner = turnwright_core::runner(model).tool(noop()).build().unwrap();
     let outcome = runner.run("Go.").await;
     assert_eq!(outcome.text, "Done.");
     assert_eq!(outcome.thoughts().count(), 1);
@@ -104,10 +104,9 @@ async fn another_server_gets_neither_thoughts_nor_state_nor_foreign_ids() {
         says("Again."),
     ]);
     let runner = |model: ChatCompletions| {
-        TurnRunner::builder(model)
-            .store(Arc::clone(&store))
+        turnwright_core::runner(model)
+            .storage(storage_of(Arc::clone(&store)))
             .tool(noop())
-            .turn_input(hydrate())
             .build()
             .unwrap()
     };
@@ -157,7 +156,7 @@ async fn ids_that_are_missing_or_repeat_do_not_matter() {
     };
     for id in [json!("call_0"), Value::Null, json!("")] {
         let script = Script::new([same(id.clone()), same(id.clone()), says("Done.")]);
-        let runner = TurnRunner::builder(script.model())
+        let runner = turnwright_core::runner(script.model())
             .tool(noop())
             .build()
             .unwrap();

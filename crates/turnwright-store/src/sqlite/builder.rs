@@ -212,6 +212,7 @@ impl SqliteStoreBuilder {
         let results = results.filter(|_| Arc::ptr_eq(reopen.spool(), &spool));
         Ok(SqliteStore(Arc::new(Opened {
             path,
+            read_only: self.read_only,
             writer,
             readers,
             results,

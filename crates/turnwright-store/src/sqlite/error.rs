@@ -60,6 +60,8 @@ pub enum SqliteErrorKind {
     Full,
     /// The disk failed, or a limit of the process was reached.
     Disk,
+    /// The file with the secret, beside the database, cannot be used. The detail says why, and what to do.
+    Secret,
     /// The store was closed.
     Closed,
     /// The request cannot be represented: a conversation id with a NUL, a number above 2⁶³ − 1, bytes in a spool that the store
@@ -133,6 +135,7 @@ impl fmt::Display for SqliteErrorKind {
             SqliteErrorKind::Disk => {
                 "the disk failed or a limit of the process was met, and nothing of this was written"
             }
+            SqliteErrorKind::Secret => "the file with its secret cannot be used",
             SqliteErrorKind::Closed => "the store is closed: open it again",
             SqliteErrorKind::Invalid => "the request is invalid",
             SqliteErrorKind::Other => "the database failed",

@@ -1,6 +1,6 @@
 //! A store in one SQLite file.
 //!
-//! [`SqliteStore`] is a [`Store`] for a runner. It can also
+//! `Storage::sqlite(path)`, from [`SqliteStorage`], is all that a runner needs. The [`SqliteStore`] in it can also
 //! [delete a conversation](SqliteStore::delete_conversation) with all of its bytes, [limit its
 //! size](SqliteStore::apply_retention), [delete bytes](SqliteStore::delete_orphans) that no record names, and
 //! [check itself](SqliteStore::integrity_check).
@@ -25,7 +25,9 @@ mod load;
 mod open;
 mod reader_threads;
 mod retention;
+mod secret;
 mod spool_references;
+mod storage;
 mod writer_thread;
 
 #[cfg(test)]
@@ -49,6 +51,7 @@ pub use delete_conversation::Deleted;
 pub use delete_orphans::DeletedOrphans;
 pub use error::{SqliteError, SqliteErrorKind};
 pub use retention::{Retained, Retention};
+pub use storage::SqliteStorage;
 
 use decode::Wanted;
 use encode::{Encoded, check_id, reads_bytes};
@@ -84,6 +87,7 @@ pub struct SqliteStore(Arc<Opened>);
 
 struct Opened {
     path: Option<Arc<Path>>,
+    read_only: bool,
     writer: WriterHandle,
     /// `None` if the database is in memory: it has one connection only.
     readers: Option<Readers>,

@@ -142,7 +142,7 @@ impl SqliteStore {
     ) -> Result<Option<Duration>, StoreError> {
         let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
         let mut lease = self.load(conversation_id, &query).await?.into_records();
-        let lease = lease.find_map(Record::into_lease);
+        let lease = lease.find_map(Record::downcast::<Lease>);
         Ok(lease.and_then(|lease| observe_lease(conversation_id, &lease)))
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Child;
 
 use tokio::task::JoinHandle;
-use turnwright_core::record::RecordKind;
+use turnwright_core::record::{Memory, RecordKind};
 use turnwright_core::store::{Batch, ConversationId, Query, Revision, Store as _};
 use turnwright_store::sqlite::SqliteStore;
 
@@ -116,7 +116,7 @@ async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
         let last = (revision > 0).then_some(2 * revision + 1);
         assert!(places.clone().is_sorted_by(|a, b| a < b) && places.max() == last);
         let counted = of(RecordKind::Memory).find(|item| item.record.id() == "last");
-        let counted = counted.and_then(|item| item.record.clone().into_memory());
+        let counted = counted.and_then(|item| item.record.clone().downcast::<Memory>());
         assert_eq!(
             counted.map_or(0, |item| item.text().parse().unwrap()),
             revision

@@ -33,6 +33,7 @@ mod opening;
 mod processes;
 mod restart;
 mod retention;
+mod storage;
 mod sweeping;
 mod together;
 mod turns;

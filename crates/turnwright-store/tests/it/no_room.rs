@@ -177,7 +177,10 @@ pub(crate) async fn fill_the_spool(file: &Path) {
     while keep(&store, &*spool, stored).await.is_ok() {
         stored += 1;
     }
-    assert_eq!(keep(&store, &*spool, stored).await, Err(ErrorCode::Spool));
+    assert_eq!(
+        keep(&store, &*spool, stored).await,
+        Err(ErrorCode::SPOOL_ERROR)
+    );
     check_results(&store, &spool, stored).await;
     // What does not fit does not take the place of what is there either.
     let large = Body::Text("y".repeat(1_000 << stored));

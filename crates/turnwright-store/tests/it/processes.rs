@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, Store as _, StoreExt as _,
 };
@@ -20,7 +20,7 @@ const SECONDS: &str = "TURNWRIGHT_STORE_SECONDS";
 
 fn counted(loaded: &Loaded) -> u64 {
     let counter = loaded.records.first().map(|stored| stored.record.clone());
-    let counter = counter.and_then(Record::into_memory);
+    let counter = counter.and_then(Record::downcast::<Memory>);
     counter.map_or(0, |entry| entry.text().parse().unwrap())
 }
 

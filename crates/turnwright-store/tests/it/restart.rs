@@ -7,10 +7,13 @@ use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Record, RecordKind};
 use turnwright_core::spool::{DiskSpool, MemoryReader, MemorySpool, Spool as _};
 use turnwright_core::store::{ConversationId, Layered, Query, Store, StoreExt as _, StoreLayer};
+use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    BoxError, DispatchContext, ErrorCode, Tool, ToolContext, ToolOutput, TurnInput, TurnRunner,
+    BoxError, DispatchContext, ErrorCode, Storage, Tool, ToolContext, ToolOutput, TurnInput,
+    TurnRunner,
 };
 use turnwright_store::sqlite::SqliteStore;
+use turnwright_testkit::store::storage_of;
 
 use crate::folder::Folder;
 
@@ -40,8 +43,8 @@ fn picture(name: &str, bytes: &'static [u8]) -> Media {
 }
 
 fn runner(store: impl Store + 'static) -> TurnRunner {
-    TurnRunner::builder(model)
-        .store(store)
+    turnwright_core::runner(model)
+        .storage(storage_of(store))
         .tool(returns("small", || ToolOutput::text("twelve bytes")))
         .tool(returns("large", || ToolOutput::text("x".repeat(100_000))))
         .tool(returns("draw", || {
@@ -194,39 +197,33 @@ async fn a_store_that_outlives_its_spool_is_refused() {
         .open()
         .await
         .unwrap();
+    let secret = || ConversationSecret::from_bytes([7; 32]);
+    let memory = || Arc::new(MemorySpool::default());
+    let without = || Layered::new(WithoutSpool, store.clone());
+    let own = in_memory.spool().unwrap();
     let refused = [
         (
-            TurnRunner::builder(model).store(in_memory),
-            "spool: the store is persistent but its spool is not",
+            Storage::builder(in_memory, own, secret()),
+            "the store is persistent but its spool is not",
         ),
         (
-            TurnRunner::builder(model).store(Layered::new(WithoutSpool, store.clone())),
-            "add `.spool(DiskSpool::open(\"results\").await?)`",
+            Storage::builder(without(), memory(), secret()),
+            "make the store with the same one",
         ),
         (
-            TurnRunner::builder(model)
-                .store(Layered::new(WithoutSpool, store.clone()))
-                .spool(Arc::new(MemorySpool::default())),
-            "add `.spool(DiskSpool::open(\"results\").await?)`",
-        ),
-        (
-            TurnRunner::builder(model)
-                .store(store.clone())
-                .spool(disk()),
-            "remove `.spool(…)`",
+            Storage::builder(store.clone(), Arc::new(disk()), secret()),
+            "`store.spool()`",
         ),
     ];
     for (builder, why) in refused {
         let error = builder.build().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidTurnRunner);
+        assert_eq!(error.code(), ErrorCode::INVALID_STORAGE);
         assert!(error.message().contains(why), "{error}");
     }
-    let built = TurnRunner::builder(model)
-        .store(Layered::new(WithoutSpool, store.clone()))
-        .spool(disk());
+    let built = Storage::builder(without(), Arc::new(disk()), secret());
     assert!(built.build().is_ok());
     let memory = SqliteStore::in_memory().await.unwrap();
-    assert!(TurnRunner::builder(model).store(memory).build().is_ok());
+    assert!(!memory.storage().await.unwrap().is_persistent());
 }
 
 /// The store encodes records, and its own spool is the only one that has their results.

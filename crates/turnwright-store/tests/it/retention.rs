@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 use turnwright_core::record::CallState;
 use turnwright_core::spool::{DiskSpool, MemorySpool};
 use turnwright_core::store::{ConversationFilter, ConversationId, Store as _, StoreExt as _};
-use turnwright_core::{BoxError, DispatchContext, ErrorCode, TurnInput, TurnRunner};
+use turnwright_core::{BoxError, DispatchContext, ErrorCode, TurnInput};
 use turnwright_store::sqlite::{Retention, SqliteStore};
+use turnwright_testkit::store::storage_of;
 
 use crate::deletion::{call, sorted, with_spool};
 use crate::folder::Folder;
@@ -203,7 +204,7 @@ async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_dele
             }
         }
     };
-    let runner = TurnRunner::builder(model).store(store.clone());
+    let runner = turnwright_core::runner(model).storage(storage_of(store.clone()));
     let turn = runner.build().unwrap();
     let turn = turn.start(TurnInput::new("go").conversation("a"));
     reached.notified().await;
@@ -218,6 +219,6 @@ async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_dele
         .unwrap();
     go.notify_one();
     let error = turn.await.error().unwrap();
-    assert_eq!(error.code(), ErrorCode::TurnTakenOver);
+    assert_eq!(error.code(), ErrorCode::TURN_TAKEN_OVER);
     assert_eq!(left(&store).await, Vec::<String>::new());
 }

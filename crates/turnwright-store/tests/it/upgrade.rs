@@ -10,9 +10,10 @@ use turnwright_core::store::{
     Changes, ConversationId, Query, Revision, Store as _, StoreExt as _, TurnFilter,
 };
 use turnwright_core::{
-    Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput, TurnRunner,
+    Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput,
 };
 use turnwright_store::sqlite::{Retention, SqliteErrorKind, SqliteStore};
+use turnwright_testkit::store::storage_of;
 
 use crate::folder::Folder;
 use crate::{kind, line, note};
@@ -160,7 +161,7 @@ fn fourth_format(folder: &Folder) -> std::path::PathBuf {
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let asked = ctx.input().map(|message| message.text().to_owned());
     match asked.as_deref() {
-        Some(tool) if ctx.own_tool_calls().is_empty() => drop(ctx.call(tool, "{}").await),
+        Some(tool) if ctx.records().own_tool_calls().is_empty() => drop(ctx.call(tool, "{}").await),
         _ => drop(ctx.answer("Done.").await?),
     }
     Ok(())
@@ -207,8 +208,8 @@ async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
         .handler(|_: Value, _: ToolContext| async { "paid" })
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(model)
-        .store(store.clone())
+    let runner = turnwright_core::runner(model)
+        .storage(storage_of(store.clone()))
         .tool(pay)
         .approver(|_: ApprovalRequest| async { Approval::Granted })
         .build()

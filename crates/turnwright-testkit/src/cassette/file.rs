@@ -43,7 +43,7 @@ pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
         let message = format!(
             "the recording {name} cannot be read; `TURNWRIGHT_RECORD=1` makes one where `Cassette::auto` is used"
         );
-        Error::new(ErrorCode::InvalidModelConfig, message).with_source(error)
+        Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)
     })?;
     parse(&name.to_string(), &bytes)
 }
@@ -51,7 +51,7 @@ pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
 pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Entry>, Error> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("{name} is no list of recordings");
-        Error::new(ErrorCode::InvalidModelConfig, message).with_source(error)
+        Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)
     })
 }
 

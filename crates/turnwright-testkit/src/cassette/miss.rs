@@ -36,7 +36,7 @@ pub(super) fn miss(name: &str, asked: &Asked, recordings: &[Recording]) -> Error
     text.push_str(
         "\nIf the request is right, record anew: `TURNWRIGHT_RECORD=1` where `Cassette::auto` is used, else `Cassette::record`.",
     );
-    Error::new(ErrorCode::InvalidModelConfig, text)
+    Error::new(ErrorCode::INVALID_MODEL_CONFIG, text)
 }
 
 fn describe(

@@ -109,7 +109,7 @@ impl Recorder {
 }
 
 fn failed(message: String, error: io::Error) -> Error {
-    Error::new(ErrorCode::Store, message).with_source(error)
+    Error::new(ErrorCode::STORE_ERROR, message).with_source(error)
 }
 
 /// The headers that are written.

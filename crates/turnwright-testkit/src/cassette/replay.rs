@@ -37,7 +37,7 @@ impl Player {
         let exchanges = entries.into_iter().enumerate().map(|(at, entry)| {
             Exchange::try_from(entry).map_err(|error| {
                 let message = format!("{name}: the body of response {at} is not base64");
-                Error::new(ErrorCode::InvalidModelConfig, message).with_source(error)
+                Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)
             })
         });
         let exchanges = exchanges.collect::<Result<Vec<_>, _>>()?;
@@ -58,7 +58,7 @@ impl Player {
         play_first(&mut recordings, |_| true).ok_or_else(|| {
             let (name, all) = (&self.name, recordings.len());
             let message = format!("no recording is left: {name} holds {all}, all were played");
-            Error::new(ErrorCode::InvalidModelConfig, message)
+            Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
         })
     }
 
@@ -101,7 +101,7 @@ impl Recording {
         let exchange = &self.exchange;
         let broken = exchange.truncated.then(|| {
             let message = "the connection to the model server broke: the recording ends here";
-            Err(Error::new(ErrorCode::ModelUnreachable, message))
+            Err(Error::new(ErrorCode::MODEL_UNREACHABLE, message))
         });
         let body = (!exchange.body.is_empty()).then(|| Ok(exchange.body.clone()));
         let body = Body::new(stream::iter(body.into_iter().chain(broken)));

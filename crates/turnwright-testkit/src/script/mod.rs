@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use serde_json::{Value, json};
-//! use turnwright_core::{Tool, ToolContext, TurnRunner};
+//! use turnwright_core::{Tool, ToolContext};
 //! use turnwright_testkit::script::{ScriptedModel, Step};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -17,7 +17,7 @@
 //!     Step::say("Let me look.").call("read_log", json!({ "day": "monday" })),
 //!     Step::say("It was the disk."),
 //! ]);
-//! let runner = TurnRunner::builder(model.clone()).tool(read_log).build()?;
+//! let runner = turnwright_core::runner(model.clone()).tool(read_log).build()?;
 //! let outcome = runner.run("What broke?").await;
 //!
 //! assert_eq!(outcome.text, "It was the disk.");
@@ -32,13 +32,13 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use turnwright_core::{TurnStatus, Limit, TurnInput, TurnRunner};
+//! use turnwright_core::{Budget, Limit, TurnInput, TurnStatus};
 //! use turnwright_testkit::script::{ScriptedModel, Step};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
 //! let model = ScriptedModel::new([Step::wait(Duration::from_secs(3600)).then_say("Done.")]);
-//! let runner = TurnRunner::builder(model).build()?;
-//! let outcome = runner.run(TurnInput::new("Take your time.").deadline(Duration::from_secs(60))).await;
+//! let runner = turnwright_core::runner(model).build()?;
+//! let outcome = runner.run(TurnInput::new("Take your time.").budget(Budget::new().time(Duration::from_secs(60)))).await;
 //! assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
@@ -164,7 +164,7 @@ impl State {
 #[async_trait]
 impl Executor for ScriptedModel {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let transcripts = ctx.per_turn::<Transcripts>();
+        let transcripts = ctx.turn().per_turn::<Transcripts>();
         let mut transcript = transcripts.take(self);
         let shown = Shown::of(&ctx, &mut transcript).await;
         transcripts.put(self, transcript);

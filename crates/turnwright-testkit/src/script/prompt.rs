@@ -26,7 +26,7 @@ pub struct ShownPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ShownRole {
-    /// Standing instructions and memories, as they were at the first iteration of the turn.
+    /// Instructions, standing instructions and memories, as they were at the first iteration of the turn.
     System,
     /// A user, or another agent.
     User,
@@ -86,10 +86,11 @@ pub(super) async fn update(
     ctx: &DispatchContext,
     renderer: &Renderer,
 ) -> Result<(), Error> {
-    let system = || Standing::new("").explain_fences(false);
+    let instructions = ctx.instructions().unwrap_or_default();
+    let system = || Standing::new(instructions).explain_fences(false);
     let mut writer = PlainWriter(renderer);
     transcript
-        .update(&ctx.timeline(), system, &mut writer)
+        .update(&ctx.records().timeline(), system, &mut writer)
         .await
 }
 

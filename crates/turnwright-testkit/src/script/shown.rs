@@ -7,7 +7,7 @@ use serde_json::Value;
 use turnwright_core::record::{Author, Retrievable, ToolCall};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::transcript::Transcript;
-use turnwright_core::{BoxError, DispatchContext};
+use turnwright_core::{BoxError, DispatchContext, ModelSettings};
 
 use super::prompt::{self, ShownPart};
 
@@ -17,7 +17,9 @@ pub struct Shown {
     turn_id: String,
     iteration: u32,
     tools: Vec<ShownTool>,
-    instructions: Vec<String>,
+    instructions: Option<String>,
+    settings: ModelSettings,
+    standing_instructions: Vec<String>,
     memories: Vec<String>,
     retrievables: Vec<ShownRetrievable>,
     messages: Vec<ShownMessage>,
@@ -90,22 +92,26 @@ impl Shown {
         ctx: &DispatchContext,
         transcript: &mut Transcript<ShownPart>,
     ) -> Result<Self, BoxError> {
-        let renderer = Renderer::new(ctx.secret()?);
+        let renderer = Renderer::new(ctx.turn().secret()?);
         prompt::update(transcript, ctx, &renderer).await?;
         let mut tool_calls = Vec::new();
-        for record in ctx.tool_calls() {
+        for record in ctx.records().tool_calls() {
             let rendered = text_of(&renderer.tool_call(&record).await);
             tool_calls.push(Rendered { record, rendered });
         }
         let mut retrievables = Vec::new();
-        for record in ctx.retrievables() {
+        for record in ctx.records().retrievables() {
             let rendered = text_of(&renderer.retrievable(&record).await);
             retrievables.push(Rendered { record, rendered });
         }
-        let messages = ctx.messages().into_iter().map(|message| ShownMessage {
-            author: message.author().clone(),
-            text: message.text().to_owned(),
-        });
+        let messages = ctx
+            .records()
+            .messages()
+            .into_iter()
+            .map(|message| ShownMessage {
+                author: message.author().clone(),
+                text: message.text().to_owned(),
+            });
         let visible = ctx.tools().visible();
         let tools = visible.iter().map(|tool| ShownTool {
             name: tool.name().to_owned(),
@@ -116,12 +122,16 @@ impl Shown {
             turn_id: ctx.turn_id().to_owned(),
             iteration: ctx.iteration(),
             tools: tools.collect(),
-            instructions: ctx
-                .instructions()
+            instructions: ctx.instructions().map(str::to_owned),
+            settings: ctx.settings(),
+            standing_instructions: ctx
+                .records()
+                .standing_instructions()
                 .iter()
                 .map(|record| record.text().to_owned())
                 .collect(),
             memories: ctx
+                .records()
                 .memories()
                 .iter()
                 .map(|record| record.text().to_owned())
@@ -129,6 +139,7 @@ impl Shown {
             retrievables,
             messages: messages.collect(),
             thoughts: ctx
+                .records()
                 .thoughts()
                 .iter()
                 .map(|record| record.text().to_owned())
@@ -136,6 +147,7 @@ impl Shown {
             tool_calls,
             prompt: transcript.messages().cloned().collect(),
             answer_schema: ctx
+                .turn()
                 .answer_format()
                 .map(|format| format.schema().document().clone()),
         })
@@ -171,10 +183,21 @@ impl Shown {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    /// The system prompt: the instructions of the runner and of the turn.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
+    }
+
+    /// The model settings.
+    pub fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
     /// The standing instructions.
     #[must_use]
-    pub fn instructions(&self) -> &[String] {
-        &self.instructions
+    pub fn standing_instructions(&self) -> &[String] {
+        &self.standing_instructions
     }
 
     /// The memories.
@@ -214,7 +237,7 @@ impl Shown {
         &self.tool_calls
     }
 
-    /// The prompt in the order in which a model server receives it: standing instructions and memories as they were at the
+    /// The prompt in the order in which a model server receives it: instructions, standing instructions and memories as they were at the
     /// first iteration, then what happened. What arrives or changes during the turn stands where it arrived.
     ///
     /// The order is that of [`Transcript`], which `ChatCompletions` uses too.

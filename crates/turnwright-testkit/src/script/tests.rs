@@ -33,10 +33,7 @@ async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
             .usage(Usage::tokens(10, 5)),
         Step::say("Done."),
     ]);
-    let runner = TurnRunner::builder(model.clone())
-        .tool(echo())
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).tool(echo()).build().unwrap();
     let mut turn = runner.start("Go.");
     let mut heard = Vec::new();
     while let Some(event) = turn.next().await {
@@ -46,7 +43,7 @@ async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
     assert_eq!(outcome.text, "Done.");
     assert_eq!(outcome.usage, Usage::tokens(10, 5));
     assert_eq!(
-        heard[..6],
+        heard[1..7],
         [
             "thoughtDelta",
             "thought",
@@ -79,11 +76,13 @@ async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
 #[tokio::test]
 async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer() {
     let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
-            ctx.add_instruction(StandingInstruction::new("Be brief.").build()?);
-            ctx.add_memory(Memory::new("Likes tea.").build()?);
-            ctx.add_retrievable(Retrievable::text("Found.", TrustTier::FirstParty).build()?);
+            ctx.records()
+                .add(StandingInstruction::new("Be brief.").build()?);
+            ctx.records().add(Memory::new("Likes tea.").build()?);
+            ctx.records()
+                .add(Retrievable::text("Found.", TrustTier::FirstParty).build()?);
             next.run().await
         })
         .build()
@@ -93,7 +92,7 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
     let typed: TypedOutcome<Value> = runner.run_formatted("n?", format).await;
     assert_eq!(typed.answer.unwrap(), json!({ "n": 1 }));
     let shown = model.shown(0);
-    assert_eq!(shown.instructions(), ["Be brief."]);
+    assert_eq!(shown.standing_instructions(), ["Be brief."]);
     assert_eq!(shown.memories(), ["Likes tea."]);
     assert!(shown.retrievables()[0].rendered().contains("Found."));
     assert_eq!(shown.retrievables()[0].tier(), TrustTier::FirstParty);
@@ -103,11 +102,11 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
 #[tokio::test]
 async fn a_script_that_runs_out_fails_the_turn_and_names_the_step() {
     let model = ScriptedModel::new([Step::silent().go_on()]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     let TurnStatus::Failed(error) = runner.run("x").await.ended else {
         panic!()
     };
-    assert_eq!(error.code(), ErrorCode::Executor);
+    assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
     let expected = "the script ran out: there is no step 1, it has 1";
     assert!(error.message().contains(expected), "{error}");
     assert_eq!(model.times_asked(), 2);
@@ -124,7 +123,7 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
             Ok(())
         }),
     ]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     let failed = runner.run("x").await;
     assert!(
         matches!(&failed.ended, TurnStatus::Failed(error) if error.message().contains("no network"))
@@ -138,7 +137,7 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
 #[tokio::test(start_paused = true)]
 async fn it_waits_by_the_clock_of_the_test() {
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(7200)).then_say("Late.")]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let start = tokio::time::Instant::now();
     assert_eq!(runner.run("x").await.text, "Late.");
     assert_eq!(start.elapsed().as_secs(), 7200);
@@ -164,7 +163,7 @@ fn it_says_which_steps_were_not_played_and_which_was_not_reached() {
 /// What a tool or a layer does to the standing records of its turn.
 fn put_note(ctx: &TurnContext, id: &str, text: String) {
     let note = StandingInstruction::new(text).id(id).build().unwrap();
-    ctx.add_instruction(note);
+    ctx.records().add(note);
 }
 
 /// The prompt of a step, with the text of tool results left out.
@@ -185,13 +184,13 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
         Step::call_tool("echo", json!({ "say": "b" })),
         Step::say("Done."),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(echo())
         .dispatch_input(
             |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-                put_note(&ctx, "r", format!("step {}", ctx.iteration()));
+                put_note(ctx.turn(), "r", format!("step {}", ctx.iteration()));
                 // One that says the same each time is no news.
-                put_note(&ctx, "same", "Be brief.".to_owned());
+                put_note(ctx.turn(), "same", "Be brief.".to_owned());
                 next.run().await
             },
         )
@@ -214,5 +213,8 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
     );
     assert_eq!(lines(&model, 0), lines(&model, 2)[..2]);
     assert_eq!(lines(&model, 1), lines(&model, 2)[..5]);
-    assert_eq!(model.shown(2).instructions(), ["step 3", "Be brief."]);
+    assert_eq!(
+        model.shown(2).standing_instructions(),
+        ["step 3", "Be brief."]
+    );
 }

@@ -14,7 +14,7 @@
 //!
 //! [`damage_conformance`] checks what it does with a record that it cannot read.
 //!
-//! [`FailingStore`] wraps a store and fails on request.
+//! [`FailingStore`] wraps a store and fails on request. [`storage_of`] makes a storage of a store, for a runner.
 
 mod chat;
 mod checks;
@@ -23,6 +23,7 @@ mod failing;
 mod outcome;
 mod report;
 mod sample;
+mod storage;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use chat::Chat;
 pub use damage::damage_conformance;
 pub use failing::{Fail, Failing, FailingStore};
 pub use report::{Finding, Report};
+pub use storage::{storage_of, storage_with};
 
 /// Runs all checks against a store: `make` gives a fresh, empty one for each. Must run inside of a Tokio runtime; some
 /// checks write from several threads at once.

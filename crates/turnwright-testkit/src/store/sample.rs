@@ -81,7 +81,7 @@ pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record,
 /// A gate of a turn.
 pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Broken> {
     let gate = json!({
-        "v": 1, "kind": "gate", "id": id, "turnId": turn_id, "gateId": id, "name": "approval", "question": "{}",
+        "v": 1, "kind": "gate", "id": id, "turnId": turn_id, "name": "approval", "question": "{}",
         "state": if open { "open" } else { "unanswered" }, "openedAt": at(0), "closedAt": (!open).then(|| at(0)),
     });
     read(RecordKind::Gate, &gate)

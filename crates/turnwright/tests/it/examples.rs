@@ -37,7 +37,9 @@ fn every_example_says_what_it_is_there_to_say() {
         let path = file.unwrap().path();
         path.file_stem().unwrap().to_string_lossy().into_owned()
     });
-    let known: BTreeSet<String> = SAYS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut known: BTreeSet<String> = SAYS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    // It does not end by itself: see `service.rs`.
+    known.insert("service".to_owned());
     assert_eq!(names.collect::<BTreeSet<_>>(), known, "each is tried");
 
     for (name, says) in SAYS {

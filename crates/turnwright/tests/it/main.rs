@@ -3,4 +3,5 @@
 mod book;
 mod examples;
 mod outside_package;
+mod service;
 mod tool_macro;

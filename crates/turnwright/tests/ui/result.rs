@@ -8,10 +8,36 @@ async fn report() -> Report {
     Report
 }
 
-/// Fails with what is no error of a tool.
+/// Returns a list of that.
 #[tool]
-async fn parse(text: &str) -> Result<String, std::num::ParseIntError> {
-    text.parse::<i64>().map(|number| number.to_string())
+async fn reports() -> Vec<Report> {
+    Vec::new()
+}
+
+/// Returns that, or an error.
+#[tool]
+async fn try_report() -> Result<Report, std::io::Error> {
+    Ok(Report)
+}
+
+struct NoError;
+
+/// Fails with what is no error.
+#[tool]
+async fn parse(text: &str) -> Result<String, NoError> {
+    text.parse().map_err(|_| NoError)
+}
+
+#[derive(turnwright::serde::Serialize)]
+#[serde(crate = "turnwright::serde")]
+struct Details {
+    host: String,
+}
+
+/// Fails with what could be serialised, but was not written for a model.
+#[tool]
+async fn detailed() -> Result<u8, Details> {
+    Ok(1)
 }
 
 fn main() {}

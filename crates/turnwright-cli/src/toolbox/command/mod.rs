@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use turnwright::prelude::*;
+use turnwright::{ArtifactKind, Effects};
 
 use crate::child::{Environment, Program};
 use crate::exit::misuse;

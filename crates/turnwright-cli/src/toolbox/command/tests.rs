@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright::prelude::*;
+use turnwright::{ArtifactKind, Cancellation, Effects, EventKind};
 
 use super::tools;
 use crate::exit::Misuse;

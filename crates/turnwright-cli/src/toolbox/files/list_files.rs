@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::Deserialize;
+use turnwright::Effects;
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 

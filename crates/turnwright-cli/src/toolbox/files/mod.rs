@@ -12,6 +12,7 @@ mod tests;
 use std::path::Path;
 
 use turnwright::prelude::*;
+use turnwright::{ApprovalPolicy, PendingCall, approval::when};
 
 use folder::Folder;
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
+use turnwright::Effects;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
+use turnwright::{ArtifactKind, Error};
 use turnwright::{Body, ByteSender, ByteStream};
 
 use super::folder::{Folder, unreadable};

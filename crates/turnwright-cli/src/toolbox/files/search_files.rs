@@ -9,6 +9,8 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Lossy;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
 use serde::Deserialize;
+use turnwright::Effects;
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 

@@ -132,6 +132,7 @@ mod unix {
     use std::path::Path;
 
     use turnwright::prelude::*;
+    use turnwright::{Approval, ApprovalRequest};
 
     use proptest::prelude::prop;
     use proptest::strategy::{Strategy as _, ValueTree as _};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use turnwright::record::ToolResults;
 use turnwright::render::{Part, Renderer};
 use turnwright::trust::ConversationSecret;
-use turnwright::{ToolCall, TurnEvent};
+use turnwright::{ToolCall, TurnEvent, TurnEventKind};
 
 use super::facts::Facts;
 use super::{View, lock};
@@ -17,11 +17,11 @@ use crate::units::size;
 
 impl View {
     pub(super) fn print_event(&mut self, event: &TurnEvent) -> io::Result<()> {
-        match event {
-            TurnEvent::ToolCallStarted { tool, .. } => {
+        match &event.kind {
+            TurnEventKind::ToolCallStarted { tool, .. } => {
                 self.screen.busy(&format!("{} runs", one_line(tool, LINE)));
             }
-            TurnEvent::ToolCallProgress { message, .. } => {
+            TurnEventKind::ToolCallProgress { message, .. } => {
                 // Handlers tell of progress once they run, and then it is known what runs.
                 if !self.is_named {
                     let facts = lock(&self.facts).clone();

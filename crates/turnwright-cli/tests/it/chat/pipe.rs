@@ -46,11 +46,18 @@ fn machines_get_lines_of_json() {
         .collect();
     assert_eq!(
         names,
-        ["messageDelta", "messageDelta", "message", "turnEnd"]
+        [
+            "started",
+            "messageDelta",
+            "messageDelta",
+            "usage",
+            "message",
+            "ended"
+        ]
     );
     let end = events.last().unwrap();
     assert_eq!(
-        (end["text"].as_str(), end["ended"].as_str()),
+        (end["text"].as_str(), end["status"].as_str()),
         (Some("Hello there."), Some("answered"))
     );
     assert_eq!(end["usage"]["inputTokens"], 20);

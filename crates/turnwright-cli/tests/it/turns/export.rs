@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnwright::RecordKind;
-use turnwright::record::{ByteResolver, Record};
+use turnwright::record::{ByteResolver, Record, ToolCall};
 use turnwright::spool::MemorySpool;
 use turnwright_testkit::server::chat;
 
@@ -138,7 +138,7 @@ fn with_its_results_an_export_needs_no_other_file() {
         .build()
         .unwrap();
     let text = runtime
-        .block_on(record.into_tool_call().unwrap().text())
+        .block_on(record.downcast::<ToolCall>().unwrap().text())
         .unwrap();
     assert!(text.starts_with("1\n2\n") && text.ends_with("10000\n"));
 

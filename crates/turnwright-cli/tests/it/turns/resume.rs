@@ -55,7 +55,7 @@ fn a_turn_that_has_its_answer_gives_it_again() {
     let end = ran.json().pop().unwrap();
     assert_eq!(
         (&end["event"], &end["text"]),
-        (&"turnEnd".into(), &"Hi there.".into())
+        (&"ended".into(), &"Hi there.".into())
     );
 }
 

@@ -1,5 +1,6 @@
 //! A line, or the part of it that was asked for.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::show;
@@ -24,6 +25,23 @@ impl Line {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.offset == Some(0) && !self.goes_on
+    }
+
+    /// Returns the line as text. Bytes that are not UTF-8 become `\u{FFFD}`, as does a character that was split because only a
+    /// part of the line was asked for.
+    ///
+    /// ```
+    /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let log = SpooledArtifact::in_memory("one\ntwo\n", ArtifactKind::TEXT);
+    /// let excerpt = log.head(1).await?;
+    /// assert_eq!(excerpt.lines[0].text(), "one");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
     }
 
     /// How many bytes it takes to show it, its newline included.

@@ -79,7 +79,7 @@ fn expected(more: &[&str]) -> Vec<String> {
 
 async fn read(tool: &Tool, id: &str) -> Result<String, Error> {
     let ctx = DispatchContext::standalone();
-    let output = tool.executor(&ctx).call(json!({ "callId": id })).await?;
+    let output = tool.call(&ctx, json!({ "callId": id })).await?;
     Ok(output.as_text().unwrap().to_owned())
 }
 
@@ -90,10 +90,10 @@ fn all_same(left: &[Tool], right: &[Tool]) -> bool {
 #[test]
 fn tools_of_a_kind_come_once_and_then_stay_the_same_in_the_same_place() {
     let (ctx, mut forge) = turn(ForgePolicy::Stable);
-    forge.refresh(&ctx).unwrap();
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), ["first", "second"], "no noise");
-    ctx.add_tool_call(handle("a", "1", ROWS_KIND));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("a", "1", ROWS_KIND));
+    forge.refresh(ctx.turn()).unwrap();
     let rows = expected(&["artifact_rows", "artifact_shared"]);
     assert_eq!(names(&ctx), rows);
     let shown = ctx.tools().visible();
@@ -106,53 +106,55 @@ fn tools_of_a_kind_come_once_and_then_stay_the_same_in_the_same_place() {
     };
     let told_first = text(&shown);
     for n in 0..40 {
-        ctx.add_tool_call(handle(&format!("b{n}"), "2", ROWS_KIND));
-        ctx.add_tool_call(handle(&format!("c{n}"), "2", ArtifactKind::TEXT));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(handle(&format!("b{n}"), "2", ROWS_KIND));
+        ctx.records()
+            .add(handle(&format!("c{n}"), "2", ArtifactKind::TEXT));
+        forge.refresh(ctx.turn()).unwrap();
         assert!(all_same(&shown, &ctx.tools().visible()));
     }
     assert_eq!(text(&ctx.tools().visible()), told_first);
 
     // Another kind comes behind them; what both answer is left as it is.
-    ctx.add_tool_call(handle("d", "3", COLUMNS_KIND));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("d", "3", COLUMNS_KIND));
+    forge.refresh(ctx.turn()).unwrap();
     let now = ctx.tools().visible();
     assert!(all_same(&shown, &now[..shown.len()]));
     assert_eq!(names(&ctx)[rows.len()..], ["artifact_columns"]);
     // Another dispatch is shown the very same.
     let (other, mut forge) = turn(ForgePolicy::Stable);
-    other.add_tool_call(handle("z", "1", ROWS_KIND));
-    forge.refresh(&other).unwrap();
+    other.records().add(handle("z", "1", ROWS_KIND));
+    forge.refresh(other.turn()).unwrap();
     assert_eq!(text(&other.tools().visible()), told_first);
 }
 
 #[tokio::test]
 async fn a_new_handle_is_readable_after_a_refresh_and_not_before() {
     let (ctx, mut forge) = turn(ForgePolicy::Stable);
-    ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("a", "one", ROWS_KIND));
+    forge.refresh(ctx.turn()).unwrap();
     let tool = ctx.tools().get("artifact_rows").unwrap();
     assert_eq!(read(&tool, "a").await.unwrap(), "one");
-    ctx.add_tool_call(handle("b", "two", ROWS_KIND));
-    ctx.add_tool_call(handle("text", "three", ArtifactKind::TEXT));
-    ctx.add_tool_call(call("open", None));
+    ctx.records().add(handle("b", "two", ROWS_KIND));
+    ctx.records()
+        .add(handle("text", "three", ArtifactKind::TEXT));
+    ctx.records().add(call("open", None));
     assert!(read(&tool, "b").await.is_err(), "not before");
-    forge.refresh(&ctx).unwrap();
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(read(&tool, "b").await.unwrap(), "two");
     for wrong in ["text", "open", "nobody"] {
         let error = read(&tool, wrong).await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+        assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
         assert_eq!(error.faults()[0].rule, "readable_call");
         let text = error.model_text();
         assert!(text.contains("must be one of \"a\", \"b\""), "{text}");
         assert!(!text.contains("\"open\""), "{text}");
     }
     // An open call is settled under the same id; another is replaced.
-    ctx.add_tool_call(handle("open", "four", ROWS_KIND));
-    ctx.add_tool_call(handle("a", "other", ROWS_KIND));
-    ctx.add_tool_call(call("b", None));
+    ctx.records().add(handle("open", "four", ROWS_KIND));
+    ctx.records().add(handle("a", "other", ROWS_KIND));
+    ctx.records().add(call("b", None));
     assert_eq!(read(&tool, "a").await.unwrap(), "one");
-    forge.refresh(&ctx).unwrap();
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(read(&tool, "open").await.unwrap(), "four");
     assert_eq!(read(&tool, "a").await.unwrap(), "other");
     assert!(read(&tool, "b").await.is_err(), "there is none any more");
@@ -162,16 +164,16 @@ async fn a_new_handle_is_readable_after_a_refresh_and_not_before() {
 fn a_refresh_without_news_touches_nothing() {
     for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
         let (ctx, mut forge) = turn(policy);
-        ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-        ctx.add_retrievable(document("doc", false));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(handle("a", "one", ROWS_KIND));
+        ctx.records().add(document("doc", false));
+        forge.refresh(ctx.turn()).unwrap();
         let shown = ctx.tools().all();
         for _ in 0..3 {
-            forge.refresh(&ctx).unwrap();
+            forge.refresh(ctx.turn()).unwrap();
         }
         // Calls that nobody can read are no news either.
-        ctx.add_tool_call(call("open", None));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(call("open", None));
+        forge.refresh(ctx.turn()).unwrap();
         assert!(all_same(&shown, &ctx.tools().all()));
     }
 }
@@ -179,14 +181,14 @@ fn a_refresh_without_news_touches_nothing() {
 #[test]
 fn a_promise_is_seen_when_a_tool_comes() {
     let (ctx, mut forge) = turn(ForgePolicy::Stable);
-    forge.refresh(&ctx).unwrap();
+    forge.refresh(ctx.turn()).unwrap();
     let large = noop("large").artifact_kind(ROWS_KIND).inline(Inline::Never);
     ctx.tools().register(large.build().unwrap()).unwrap();
-    forge.refresh(&ctx).unwrap();
+    forge.refresh(ctx.turn()).unwrap();
     assert!(ctx.tools().has("artifact_rows") && ctx.tools().has("artifact_head"));
     let before = names(&ctx);
-    ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("a", "one", ROWS_KIND));
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), before);
 }
 
@@ -198,8 +200,8 @@ fn what_somebody_did_to_a_forged_tool_on_purpose_stays() {
         let early = noop("artifact_tail").build().unwrap();
         ctx.tools().register(early).unwrap();
         ctx.tools().hide("artifact_tail");
-        ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(handle("a", "one", ROWS_KIND));
+        forge.refresh(ctx.turn()).unwrap();
         let tail = ctx.tools().get("artifact_tail").unwrap();
         assert!(tail.is_artifact_tool() && ctx.tools().is_hidden("artifact_tail"));
         assert_eq!(ctx.tools().all()[2].name(), "artifact_tail");
@@ -207,18 +209,18 @@ fn what_somebody_did_to_a_forged_tool_on_purpose_stays() {
         ctx.tools().unregister("artifact_grep");
         let own = noop("artifact_cat").build().unwrap();
         ctx.tools().register_overwriting(own.clone());
-        forge.refresh(&ctx).unwrap();
-        ctx.add_tool_call(handle("b", "two", ROWS_KIND));
-        forge.refresh(&ctx).unwrap();
-        ctx.add_tool_call(handle("c", "three", COLUMNS_KIND));
-        forge.refresh(&ctx).unwrap();
+        forge.refresh(ctx.turn()).unwrap();
+        ctx.records().add(handle("b", "two", ROWS_KIND));
+        forge.refresh(ctx.turn()).unwrap();
+        ctx.records().add(handle("c", "three", COLUMNS_KIND));
+        forge.refresh(ctx.turn()).unwrap();
         assert!(!ctx.tools().has("artifact_grep"));
         assert!(ctx.tools().get("artifact_cat").unwrap().is_same(&own));
         assert!(ctx.tools().has("artifact_columns"));
         for id in ["a", "b", "c"] {
-            ctx.add_tool_call(call(id, None));
+            ctx.records().add(call(id, None));
         }
-        forge.refresh(&ctx).unwrap();
+        forge.refresh(ctx.turn()).unwrap();
         assert!(ctx.tools().get("artifact_cat").unwrap().is_same(&own));
     }
 }
@@ -230,30 +232,30 @@ async fn enumerated_tools_come_change_and_go_with_what_they_read() {
         let tool = ctx.tools().get(name).unwrap();
         tool.schema().document()["properties"]["callId"]["enum"].clone()
     };
-    ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("a", "one", ROWS_KIND));
+    forge.refresh(ctx.turn()).unwrap();
     let rows = ctx.tools().get("artifact_rows").unwrap();
     assert_eq!(names(&ctx), expected(&["artifact_rows", "artifact_shared"]));
-    ctx.add_tool_call(handle("b", "two", ArtifactKind::TEXT));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("b", "two", ArtifactKind::TEXT));
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(ids("artifact_head"), json!(["a", "b"]));
     assert_eq!(names(&ctx), expected(&["artifact_rows", "artifact_shared"]));
     let still = ctx.tools().get("artifact_rows").unwrap();
     assert!(still.is_same(&rows), "it reads what it did before");
     // The same id, another content: nothing to name anew.
-    ctx.add_tool_call(handle("a", "other", ROWS_KIND));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("a", "other", ROWS_KIND));
+    forge.refresh(ctx.turn()).unwrap();
     assert!(ctx.tools().get("artifact_rows").unwrap().is_same(&rows));
     assert_eq!(read(&rows, "a").await.unwrap(), "other");
 
-    ctx.add_tool_call(call("a", None));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(call("a", None));
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), expected(&[]));
-    ctx.add_tool_call(call("b", None));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(call("b", None));
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), ["first", "second"]);
-    ctx.add_tool_call(handle("b", "again", ArtifactKind::TEXT));
-    forge.refresh(&ctx).unwrap();
+    ctx.records().add(handle("b", "again", ArtifactKind::TEXT));
+    forge.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), expected(&[]));
     assert_eq!(ids("artifact_head"), json!(["b"]));
 }
@@ -262,25 +264,25 @@ async fn enumerated_tools_come_change_and_go_with_what_they_read() {
 async fn a_collision_is_told_at_every_refresh_until_it_is_gone_and_changes_nothing() {
     for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
         let (ctx, mut forge) = turn(policy);
-        ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(handle("a", "one", ROWS_KIND));
+        forge.refresh(ctx.turn()).unwrap();
         let shown = ctx.tools().all();
-        ctx.add_tool_call(handle("b", "two", COLUMNS_KIND));
-        ctx.add_retrievable(document("a", false));
+        ctx.records().add(handle("b", "two", COLUMNS_KIND));
+        ctx.records().add(document("a", false));
         for _ in 0..2 {
-            let error = forge.refresh(&ctx).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
+            let error = forge.refresh(ctx.turn()).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ARTIFACT_ID_COLLISION);
             assert!(error.message().contains("\"a\""));
             assert!(all_same(&shown, &ctx.tools().all()));
             assert_eq!(forge.current.now().ids().collect::<Vec<_>>(), ["a"]);
         }
-        ctx.add_retrievable(document("a", true));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(document("a", true));
+        forge.refresh(ctx.turn()).unwrap();
         assert_eq!(forge.current.now().ids().collect::<Vec<_>>(), ["a", "b"]);
         // The id changes hands.
-        ctx.add_retrievable(document("a", false));
-        ctx.add_tool_call(call("a", None));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(document("a", false));
+        ctx.records().add(call("a", None));
+        forge.refresh(ctx.turn()).unwrap();
         let tool = ctx.tools().get("artifact_rows").unwrap();
         assert_eq!(read(&tool, "a").await.unwrap(), "page");
     }
@@ -290,10 +292,10 @@ async fn a_collision_is_told_at_every_refresh_until_it_is_gone_and_changes_nothi
 fn a_kind_that_is_not_well_defined_is_told_at_every_refresh_and_changes_nothing() {
     for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
         let (ctx, mut forge) = turn(policy);
-        ctx.add_tool_call(handle("a", "one", WRONG_KIND));
+        ctx.records().add(handle("a", "one", WRONG_KIND));
         for _ in 0..2 {
-            let error = forge.refresh(&ctx).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidTool);
+            let error = forge.refresh(ctx.turn()).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             assert!(error.message().contains("no name for a tool"));
             assert_eq!(names(&ctx), ["first", "second"]);
             assert!(forge.current.now().is_empty());
@@ -305,8 +307,8 @@ fn a_kind_that_is_not_well_defined_is_told_at_every_refresh_and_changes_nothing(
 async fn a_forged_tool_keeps_no_dispatch_alive() {
     for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
         let (ctx, mut forge) = turn(policy);
-        ctx.add_tool_call(handle("a", "one", ROWS_KIND));
-        forge.refresh(&ctx).unwrap();
+        ctx.records().add(handle("a", "one", ROWS_KIND));
+        forge.refresh(ctx.turn()).unwrap();
         let (tool, weak) = (ctx.tools().get("artifact_rows").unwrap(), ctx.downgrade());
         drop(ctx);
         assert!(weak.upgrade().is_none(), "{policy:?}");
@@ -325,11 +327,11 @@ proptest! {
         for (n, (step, id)) in steps.into_iter().enumerate() {
             let id = ["a", "b", "c", "d"][id];
             match step {
-                0 => ctx.add_tool_call(handle(id, &n.to_string(), ROWS_KIND)),
-                1 => ctx.add_tool_call(call(id, None)),
-                2 => ctx.add_retrievable(document(id, false)),
-                3 => ctx.add_retrievable(document(id, true)),
-                _ => match (forge.refresh(&ctx), Readable::of(&ctx)) {
+                0 => ctx.records().add(handle(id, &n.to_string(), ROWS_KIND)),
+                1 => ctx.records().add(call(id, None)),
+                2 => ctx.records().add(document(id, false)),
+                3 => ctx.records().add(document(id, true)),
+                _ => match (forge.refresh(ctx.turn()), Readable::of(ctx.turn())) {
                     (Ok(()), Ok(full)) => {
                         let known = forge.current.now();
                         prop_assert_eq!(known.ids().count(), full.ids().count());
@@ -364,8 +366,8 @@ async fn ids_of_third_parties_are_not_shown() {
             let theirs = found(tier);
             let shown = theirs.shown_id().into_owned();
             assert!(!shown.contains("previous") && shown.len() <= 20, "{shown}");
-            ctx.add_retrievable(theirs);
-            forge.refresh(&ctx).unwrap();
+            ctx.records().add(theirs);
+            forge.refresh(ctx.turn()).unwrap();
             let tool = ctx.tools().get("artifact_rows").unwrap();
             assert_eq!(read(&tool, &shown).await.unwrap(), "page");
             // A wrong id, and their own: neither text names it.
@@ -389,8 +391,8 @@ async fn ids_of_third_parties_are_not_shown() {
                 );
             }
             // Put again as first-party, it has its own id, and the other id is unknown.
-            ctx.add_retrievable(found(TrustTier::FirstParty));
-            forge.refresh(&ctx).unwrap();
+            ctx.records().add(found(TrustTier::FirstParty));
+            forge.refresh(ctx.turn()).unwrap();
             let tool = ctx.tools().get("artifact_rows").unwrap();
             assert_eq!(read(&tool, HOSTILE).await.unwrap(), "page");
             assert!(read(&tool, &shown).await.is_err());

@@ -41,14 +41,10 @@ fn with_clerk(answers: Vec<Approval>) -> (Arc<Clerk>, DispatchContext) {
 #[tokio::test]
 async fn nobody_s_answer_is_no() {
     let watched = watch(DispatchContext::standalone());
-    let error = guarded()
-        .executor(&watched.ctx)
-        .call("{}")
-        .await
-        .unwrap_err();
+    let error = guarded().call(&watched.ctx, "{}").await.unwrap_err();
     assert_eq!(
         (error.code(), error.kind()),
-        (ErrorCode::ToolDenied, ErrorKind::Denied)
+        (ErrorCode::TOOL_DENIED, ErrorKind::Denied)
     );
     assert_eq!(watched.names(), ["toolCallRefused"]);
     assert_eq!(watched.events.lock()[0]["code"], "E_TOOL_DENIED");
@@ -59,12 +55,12 @@ async fn a_call_that_is_cancelled_while_somebody_is_asked_was_not_denied() {
     let ctx = DispatchContext::builder()
         .approver(|_: ApprovalRequest| std::future::pending())
         .build();
-    let executor = guarded().executor(&ctx);
-    let call = tokio::spawn(async move { executor.call("{}").await });
+    let of_call = ctx.clone();
+    let call = tokio::spawn(async move { guarded().call(&of_call, "{}").await });
     tokio::task::yield_now().await;
     ctx.cancellation().cancel();
     let error = call.await.unwrap().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolCancelled);
+    assert_eq!(error.code(), ErrorCode::TOOL_CANCELLED);
     assert_eq!(
         error.model_text(),
         "The call was cancelled. Nothing was run."
@@ -76,11 +72,7 @@ async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
     let (clerk, ctx) = with_clerk(vec![Approval::Granted]);
     let tool = guarded();
     assert_eq!(
-        tool.executor(&ctx)
-            .call(r#"{"n": "4"}"#)
-            .await
-            .unwrap()
-            .as_text(),
+        tool.call(&ctx, r#"{"n": "4"}"#).await.unwrap().as_text(),
         Some("4")
     );
     let request = clerk.asked.lock()[0].clone();
@@ -91,7 +83,7 @@ async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
     assert_eq!(request.args, json!({ "n": 4 }), "the checked arguments");
     assert_eq!(request.tool.fingerprint(), tool.fingerprint());
     assert!(
-        tool.executor(&ctx).call(r#"{"n": "4"}"#).await.is_err(),
+        tool.call(&ctx, r#"{"n": "4"}"#).await.is_err(),
         "the same call must be asked for again"
     );
     assert_eq!(clerk.asked.lock().len(), 2);
@@ -100,7 +92,7 @@ async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
 #[tokio::test]
 async fn edited_arguments_are_checked_in_full_and_recorded() {
     let (clerk, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": "7" }))]);
-    let record = guarded().executor(&ctx).settle(r#"{"n": 4}"#).await;
+    let record = guarded().call_and_record(&ctx, r#"{"n": 4}"#).await;
     assert_eq!(record.text().await.as_deref(), Some("7"));
     assert_eq!(record.edited_args(), Some(&json!({ "n": 7 })));
     assert_eq!(
@@ -115,12 +107,8 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
     );
 
     let (_, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": -7 }))]);
-    let error = guarded()
-        .executor(&ctx)
-        .call(r#"{"n": 4}"#)
-        .await
-        .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    let error = guarded().call(&ctx, r#"{"n": 4}"#).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     assert!(
         error.model_text().ends_with("the change does not fit"),
         "the model has nothing to mend: {}",
@@ -130,7 +118,7 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
     let (_, ctx) = with_clerk(vec![Approval::Denied {
         reason: "too dear".to_owned(),
     }]);
-    let error = guarded().executor(&ctx).call("{}").await.unwrap_err();
+    let error = guarded().call(&ctx, "{}").await.unwrap_err();
     assert!(
         error.model_text().contains("too dear"),
         "{}",
@@ -160,19 +148,17 @@ async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
     let ctx = DispatchContext::standalone();
     assert_eq!(
         echo(rewrite(3))
-            .executor(&ctx)
-            .call(r#"{"n": 0}"#)
+            .call(&ctx, r#"{"n": 0}"#)
             .await
             .unwrap()
             .as_text(),
         Some("3")
     );
     let error = echo(rewrite(4))
-        .executor(&ctx)
-        .call(r#"{"n": 0}"#)
+        .call(&ctx, r#"{"n": 0}"#)
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     let bad = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": "minus one" }));
     let tool = number("t")
         .approval(bad)
@@ -180,8 +166,8 @@ async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
         .build()
         .unwrap();
     assert_eq!(
-        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
-        ErrorCode::InvalidToolArgs
+        tool.call(&ctx, "{}").await.unwrap_err().code(),
+        ErrorCode::INVALID_TOOL_ARGS
     );
 }
 
@@ -194,7 +180,7 @@ async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_den
         .handler(|_: Value, _| async { "" })
         .build()
         .unwrap();
-    let error = tool.executor(&ctx).call("{}").await.unwrap_err();
+    let error = tool.call(&ctx, "{}").await.unwrap_err();
     assert!(
         error.to_string().contains("closed today") && !error.model_text().contains("closed today")
     );
@@ -205,11 +191,10 @@ async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_den
         .build()
         .unwrap();
     let error = tool
-        .executor(&DispatchContext::standalone())
-        .call("{}")
+        .call(&DispatchContext::standalone(), "{}")
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
 }
 
 #[tokio::test]
@@ -228,8 +213,8 @@ async fn what_a_policy_rewrites_after_an_answer_is_asked_for_again() {
         .handler(|_: Value, _| async { "ran" })
         .build()
         .unwrap();
-    let error = tool.executor(&ctx).call(r#"{"n": 4}"#).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    let error = tool.call(&ctx, r#"{"n": 4}"#).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     let asked: Vec<Value> = clerk
         .asked
         .lock()

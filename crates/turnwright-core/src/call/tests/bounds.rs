@@ -87,13 +87,14 @@ async fn shown(call: &ToolCall) -> String {
 async fn an_endless_stream_is_cut_off_at_the_bound_and_its_producer_is_stopped() {
     let spool = Counting::default();
     let ctx = DispatchContext::builder()
-        .spool(spool.clone())
+        .storage(Storage::of_spool(spool.clone()))
+        .conversation("c")
         .max_result_bytes(1_000_000)
         .build();
     let watched = watch(ctx);
     let (tool, stopped) = endless(&[b'x'; 999]);
     let tool = tool.build().unwrap();
-    let call = tool.executor(&watched.ctx).settle("{}").await;
+    let call = tool.call_and_record(&watched.ctx, "{}").await;
     stopped.notified().await;
 
     assert!(call.is_truncated() && !call.is_error());
@@ -128,7 +129,7 @@ async fn the_bound_of_a_tool_counts_before_that_of_the_runner() {
         if let Some(own) = own {
             tool = tool.max_result_bytes(own);
         }
-        let call = tool.build().unwrap().executor(&ctx).settle("{}").await;
+        let call = tool.build().unwrap().call_and_record(&ctx, "{}").await;
         let text = call.text().await.unwrap();
         assert_eq!((text.len(), call.is_truncated()), (expected, expected < 26));
         assert!(call.is_inline());
@@ -153,7 +154,7 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
         .handler(|_: Value, _: ToolContext| async { "ééé" })
         .build()
         .unwrap();
-    let call = tool.executor(&ctx).settle("{}").await;
+    let call = tool.call_and_record(&ctx, "{}").await;
     assert_eq!(
         call.text().await.as_deref(),
         Some("éé"),
@@ -169,12 +170,12 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
     let reopen = record::ByteResolver::new(Arc::new(MemorySpool::default()));
     let value = Record::from(Arc::clone(&call)).to_value().unwrap();
     let again = Record::from_value(RecordKind::ToolCall, &value, &reopen).unwrap();
-    assert!(again.into_tool_call().unwrap().is_truncated());
+    assert!(again.downcast::<ToolCall>().unwrap().is_truncated());
     // Records from before say nothing of it.
     let mut before = value;
     before.as_object_mut().unwrap().remove("truncated");
     let again = Record::from_value(RecordKind::ToolCall, &before, &reopen).unwrap();
-    assert!(!again.into_tool_call().unwrap().is_truncated());
+    assert!(!again.downcast::<ToolCall>().unwrap().is_truncated());
 }
 
 #[tokio::test]
@@ -186,22 +187,22 @@ async fn a_stream_that_fails_is_no_result_that_was_cut_off() {
         sender.fail(io::Error::other("torn")).await.unwrap();
         stream
     });
-    let call = tool.build().unwrap().executor(&ctx).settle("{}").await;
+    let call = tool.build().unwrap().call_and_record(&ctx, "{}").await;
     assert!(call.is_error() && !call.is_truncated());
 }
 
 #[tokio::test]
 async fn a_spool_in_memory_that_is_full_fails_the_call_and_stops_the_producer() {
     let ctx = DispatchContext::builder()
-        .spool(MemorySpool::with_capacity(10_000))
+        .storage(Storage::of_spool(MemorySpool::with_capacity(10_000)))
+        .conversation("c")
         .build();
     let watched = watch(ctx);
     let (tool, stopped) = endless(&[b'x'; 999]);
     let call = tool
         .build()
         .unwrap()
-        .executor(&watched.ctx)
-        .settle("{}")
+        .call_and_record(&watched.ctx, "{}")
         .await;
     stopped.notified().await;
     assert!(call.is_error() && !call.is_truncated());

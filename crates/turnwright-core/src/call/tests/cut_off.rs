@@ -29,7 +29,7 @@ async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
             .build()
             .unwrap();
         let start = tokio::time::Instant::now();
-        let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+        let error = tool.call(&watched.ctx, "{}").await.unwrap_err();
         assert_eq!(
             start.elapsed(),
             Duration::from_secs(30),
@@ -37,7 +37,7 @@ async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
         );
         assert_eq!(
             (error.code(), error.kind()),
-            (ErrorCode::ToolTimeout, ErrorKind::Timeout)
+            (ErrorCode::TOOL_TIMEOUT, ErrorKind::Timeout)
         );
         assert!(error.model_text().contains(words), "{}", error.model_text());
         assert!(
@@ -73,20 +73,18 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
         })
         .build()
         .unwrap();
-    let executor = tool.executor(&watched.ctx);
     // Its time passes once its thread runs, however long the machine takes to start one.
     let pass = async {
         begun.await.unwrap();
         tokio::time::advance(TIMEOUT).await;
     };
-    let (called, ()) = tokio::join!(executor.call("{}"), pass);
+    let (called, ()) = tokio::join!(tool.call(&watched.ctx, "{}"), pass);
     let error = called.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolTimeout);
+    assert_eq!(error.code(), ErrorCode::TOOL_TIMEOUT);
     watched.assert_paired();
     assert_eq!(watched.events.lock()[1]["abandoned"], true);
     release.send(()).unwrap();
     let weak = watched.ctx.downgrade();
-    drop(executor);
     drop(watched);
     drop(tool);
     // Its thread ends by itself, and with it goes the last hold on the context.
@@ -121,8 +119,7 @@ fn a_blocking_handler_that_still_waits_for_a_thread_never_runs_once_its_call_is_
             .unwrap();
         let watched = watch(DispatchContext::standalone());
         {
-            let executor = tool.executor(&watched.ctx);
-            let mut call = std::pin::pin!(executor.call("{}"));
+            let mut call = std::pin::pin!(tool.call(&watched.ctx, "{}"));
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             assert!(call.as_mut().poll(&mut context).is_pending());
         }
@@ -152,7 +149,7 @@ async fn a_stream_comes_within_the_time_of_its_call() {
         .build()
         .unwrap();
     let ctx = DispatchContext::standalone();
-    let record = tool.executor(&ctx).settle("{}").await;
+    let record = tool.call_and_record(&ctx, "{}").await;
     assert!(record.is_error());
     assert!(record.text().await.unwrap().contains("ran out of time"));
 }
@@ -170,18 +167,10 @@ async fn a_blocking_handler_runs_off_the_async_threads_and_its_panic_is_caught()
         .build()
         .unwrap();
     assert_eq!(
-        tool.executor(&watched.ctx)
-            .call("{}")
-            .await
-            .unwrap()
-            .as_text(),
+        tool.call(&watched.ctx, "{}").await.unwrap().as_text(),
         Some("done")
     );
-    let error = tool
-        .executor(&watched.ctx)
-        .call(r#"{"n": 5}"#)
-        .await
-        .unwrap_err();
+    let error = tool.call(&watched.ctx, r#"{"n": 5}"#).await.unwrap_err();
     assert!(error.to_string().contains("five"), "{error}");
     drop(tool);
     watched.assert_freed();
@@ -196,8 +185,8 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
         .handler(|_: Value, _| async { std::future::pending::<()>().await })
         .build()
         .unwrap();
-    let executor = tool.executor(&watched.ctx);
-    let call = tokio::spawn(async move { executor.call("{}").await });
+    let (called, ctx) = (tool.clone(), watched.ctx.clone());
+    let call = tokio::spawn(async move { called.call(&ctx, "{}").await });
     while watched.names().is_empty() {
         tokio::task::yield_now().await;
     }
@@ -205,7 +194,7 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
     let error = call.await.unwrap().unwrap_err();
     assert_eq!(
         (error.code(), error.kind()),
-        (ErrorCode::ToolCancelled, ErrorKind::Cancelled)
+        (ErrorCode::TOOL_CANCELLED, ErrorKind::Cancelled)
     );
     assert!(
         error.model_text().contains("may have taken effect or not"),
@@ -214,7 +203,7 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
     );
     watched.assert_paired();
 
-    let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+    let error = tool.call(&watched.ctx, "{}").await.unwrap_err();
     assert_eq!(
         error.model_text(),
         "The call was cancelled. Nothing was run."
@@ -236,8 +225,7 @@ async fn a_call_whose_future_is_dropped_half_way_still_tells_its_end() {
         .build()
         .unwrap();
     {
-        let executor = tool.executor(&watched.ctx);
-        let mut call = std::pin::pin!(executor.call("{}"));
+        let mut call = std::pin::pin!(tool.call(&watched.ctx, "{}"));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
     }
@@ -261,11 +249,7 @@ async fn a_handler_may_drop_its_context_at_once() {
         .build()
         .unwrap();
     assert_eq!(
-        tool.executor(&watched.ctx)
-            .call("{}")
-            .await
-            .unwrap()
-            .as_text(),
+        tool.call(&watched.ctx, "{}").await.unwrap().as_text(),
         Some("done")
     );
     watched.assert_paired();
@@ -279,7 +263,7 @@ fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
         .build()
         .unwrap();
     let ctx = DispatchContext::standalone();
-    let mut call = Box::pin(async { tool.executor(&ctx).call("{}").await });
+    let mut call = Box::pin(async { tool.call(&ctx, "{}").await });
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let std::task::Poll::Ready(result) = call.as_mut().poll(&mut context) else {
         panic!("still waiting")
@@ -294,7 +278,7 @@ fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
         .handler_blocking(|_: Value, _| "")
         .build()
         .unwrap();
-    let mut call = Box::pin(async { blocking.executor(&ctx).call("{}").await });
+    let mut call = Box::pin(async { blocking.call(&ctx, "{}").await });
     let std::task::Poll::Ready(result) = call.as_mut().poll(&mut context) else {
         panic!("still waiting")
     };
@@ -310,16 +294,15 @@ fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
 async fn an_external_check_that_never_answers_is_cut_like_a_handler() {
     let tool = number("t")
         .timeout(Duration::from_secs(9))
-        .external("slow", |_| std::future::pending())
+        .check("slow", |_| std::future::pending())
         .handler(|_: Value, _| async { "" })
         .build()
         .unwrap();
     let error = tool
-        .executor(&DispatchContext::standalone())
-        .call("{}")
+        .call(&DispatchContext::standalone(), "{}")
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolTimeout);
+    assert_eq!(error.code(), ErrorCode::TOOL_TIMEOUT);
     assert!(
         error.model_text().contains("nothing was run"),
         "{}",

@@ -48,7 +48,8 @@ impl Book {
 
 fn kept_in(book: &Arc<BookStore>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
     DispatchContext::builder()
-        .store(Arc::clone(book), ConversationId::new("c"))
+        .storage(Storage::of(Arc::clone(book)))
+        .conversation("c")
         .tools(ToolRegistry::new(tools).unwrap())
         .build()
 }
@@ -117,9 +118,9 @@ async fn a_call_that_nobody_wants_a_record_of_still_stands_in_the_ledger() {
         Arc::new(AtomicUsize::new(0)),
     );
     let ctx = kept_in(&book, []);
-    write(&ran).executor(&ctx).call("{}").await.unwrap();
+    write(&ran).call(&ctx, "{}").await.unwrap();
     assert_eq!(book.layer.take(), ["begun", "done"]);
-    reader().executor(&ctx).call("{}").await.unwrap();
+    reader().call(&ctx, "{}").await.unwrap();
     assert!(book.layer.take().is_empty());
 }
 
@@ -166,7 +167,7 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
     assert!(!call.is_complete());
     assert_eq!(entry.state, CallState::Begun);
     assert!(
-        !ctx.tool_calls()[0].is_complete(),
+        !ctx.records().tool_calls()[0].is_complete(),
         "the turn has what the store has"
     );
 }
@@ -188,6 +189,7 @@ async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order(
     batches.sort();
     assert_eq!(batches, ["done record", "done record", "record"]);
     let held: Vec<String> = ctx
+        .records()
         .tool_calls()
         .iter()
         .map(|call| call.tool().into())
@@ -226,9 +228,9 @@ async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     let mut call = Box::pin(ctx.call("w", "{}"));
     assert!(futures_util::FutureExt::now_or_never(call.as_mut()).is_none());
     drop(call);
-    ctx.inner().tasks.wait().await;
+    ctx.turn().inner().tasks.wait().await;
     assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
-    let calls = ctx.tool_calls();
+    let calls = ctx.records().tool_calls();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));
     let shown_text = call.text().await.unwrap();

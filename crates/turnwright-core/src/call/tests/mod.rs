@@ -2,6 +2,7 @@ mod approval;
 mod bounds;
 mod cut_off;
 mod ledger;
+mod results;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,6 +36,7 @@ fn watch(ctx: DispatchContext) -> Watched {
     let events: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&events);
     let observer = ctx
+        .turn()
         .events()
         .observe(move |event| seen.lock().push(serde_json::to_value(event).unwrap()));
     Watched {
@@ -94,7 +96,7 @@ async fn a_call_goes_all_the_way_and_is_told() {
         })
         .build()
         .unwrap();
-    let record = tool.executor(&watched.ctx).settle(r#"{"n": "21"}"#).await;
+    let record = tool.call_and_record(&watched.ctx, r#"{"n": "21"}"#).await;
     assert_eq!(record.text().await.as_deref(), Some("42"));
     assert_eq!(
         record.checksum(),
@@ -155,11 +157,10 @@ async fn a_refused_call_runs_nothing_and_tells_neither_start_nor_end() {
         .build()
         .unwrap();
     let error = tool
-        .executor(&watched.ctx)
-        .call(json!({ "n": -1, "m": 2 }))
+        .call(&watched.ctx, json!({ "n": -1, "m": 2 }))
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+    assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
     assert!(!error.is_fatal());
     assert_eq!(watched.names(), ["toolCallRefused"]);
     assert_eq!(watched.events.lock()[0]["faults"][0]["pointer"], "/n");
@@ -200,7 +201,7 @@ async fn an_unknown_tool_is_an_answer_with_the_names_that_exist() {
         .await
         .unwrap();
     assert!(!text.contains('\u{202e}') && text.len() < 1000, "{text}");
-    assert_eq!(watched.ctx.tool_calls().len(), 2);
+    assert_eq!(watched.ctx.records().tool_calls().len(), 2);
 }
 
 #[tokio::test]
@@ -215,7 +216,7 @@ async fn a_panic_is_an_error_and_not_a_crash() {
         })
         .build()
         .unwrap();
-    let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+    let error = tool.call(&watched.ctx, "{}").await.unwrap_err();
     assert_eq!(error.code().as_str(), "E_TOOL_DOWNSTREAM_ERROR");
     assert!(
         error.to_string().contains("the handler panicked: secret 1"),
@@ -236,8 +237,7 @@ async fn a_panic_is_an_error_and_not_a_crash() {
         .build()
         .unwrap();
     assert!(
-        tool.executor(&watched.ctx)
-            .call("{}")
+        tool.call(&watched.ctx, "{}")
             .await
             .unwrap_err()
             .to_string()
@@ -268,13 +268,12 @@ async fn a_panic_in_a_type_s_own_deserialiser_is_a_refusal() {
         .build()
         .unwrap();
     let error = tool
-        .executor(&DispatchContext::standalone())
-        .call(r#"{"n": 7}"#)
+        .call(&DispatchContext::standalone(), r#"{"n": 7}"#)
         .await
         .unwrap_err();
     assert_eq!(
         (error.code(), &*error.faults()[0].rule),
-        (ErrorCode::InvalidToolArgs, "deserialize")
+        (ErrorCode::INVALID_TOOL_ARGS, "deserialize")
     );
 }
 
@@ -295,8 +294,8 @@ async fn what_is_foreign_may_panic_when_it_is_dropped() {
         .build()
         .unwrap();
     assert_eq!(
-        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
-        ErrorCode::ToolTimeout
+        tool.call(&ctx, "{}").await.unwrap_err().code(),
+        ErrorCode::TOOL_TIMEOUT
     );
     let tool = number("t")
         .handler(|_: Value, _| async {
@@ -307,8 +306,8 @@ async fn what_is_foreign_may_panic_when_it_is_dropped() {
         .build()
         .unwrap();
     assert_eq!(
-        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
-        ErrorCode::ToolDownstream
+        tool.call(&ctx, "{}").await.unwrap_err().code(),
+        ErrorCode::TOOL_DOWNSTREAM_ERROR
     );
 }
 
@@ -340,13 +339,12 @@ async fn what_a_type_says_of_its_arguments_is_for_operators() {
         .build()
         .unwrap();
     let error = tool
-        .executor(&DispatchContext::standalone())
-        .call(r#"{"id": "evil"}"#)
+        .call(&DispatchContext::standalone(), r#"{"id": "evil"}"#)
         .await
         .unwrap_err();
     assert_eq!(
         (error.code(), &*error.faults()[0].rule),
-        (ErrorCode::InvalidToolArgs, "deserialize")
+        (ErrorCode::INVALID_TOOL_ARGS, "deserialize")
     );
     assert!(error.to_string().contains("hunter2") && !error.model_text().contains("hunter2"));
 }
@@ -369,10 +367,10 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         .build()
         .unwrap();
     assert!(matches!(
-        bytes.executor(&ctx).call("{}").await.unwrap().content,
+        bytes.call(&ctx, "{}").await.unwrap().content,
         Content::Body(Body::Bytes(_))
     ));
-    let record = bytes.executor(&ctx).settle("{}").await;
+    let record = bytes.call_and_record(&ctx, "{}").await;
     let result = artifact_of(&record);
     assert_eq!(
         result.reader().read(1..9).await.unwrap().as_ref(),
@@ -398,7 +396,7 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         })
         .build()
         .unwrap();
-    let record = stream.executor(&ctx).settle("{}").await;
+    let record = stream.call_and_record(&ctx, "{}").await;
     assert_eq!(record.text().await.as_deref(), Some("# a\nb"));
     let result = artifact_of(&record);
     assert_eq!(
@@ -406,7 +404,7 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         (ArtifactKind::MARKDOWN, true)
     );
     let watched = watch(ctx.clone());
-    let torn = stream.executor(&ctx).settle(r#"{"n": 2}"#).await;
+    let torn = stream.call_and_record(&ctx, r#"{"n": 2}"#).await;
     assert!(torn.is_error(), "half a stream is no result");
     let event = watched.events.lock().last().cloned().unwrap();
     assert_eq!(
@@ -429,7 +427,7 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         .handler(|_: Value, _| async { ToolOutput::text("x").untrusted() })
         .build()
         .unwrap();
-    let record = lowered.executor(&ctx).settle("{}").await;
+    let record = lowered.call_and_record(&ctx, "{}").await;
     assert!(!record.is_trusted(), "an output may lower its own trust");
 }
 
@@ -441,12 +439,12 @@ async fn equal_calls_have_equal_checksums_and_ids_of_their_own() {
         .build()
         .unwrap();
     let (a, b) = (
-        tool.executor(&ctx).settle(r#"{"n":1}"#).await,
-        tool.executor(&ctx).settle(r#"{ "n" : 1 }"#).await,
+        tool.call_and_record(&ctx, r#"{"n":1}"#).await,
+        tool.call_and_record(&ctx, r#"{ "n" : 1 }"#).await,
     );
     assert_eq!(a.checksum(), b.checksum());
     assert_ne!(a.id(), b.id());
-    assert_eq!(ctx.tool_call(b.id()).unwrap().id(), b.id());
+    assert_eq!(ctx.records().get::<ToolCall>(b.id()).unwrap().id(), b.id());
 }
 
 #[tokio::test]

@@ -1,56 +1,142 @@
-use serde_json::json;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::artifact::{ArtifactKind, SpooledArtifact};
-use crate::record::ToolResults;
 
-#[test]
-fn what_is_said_can_be_sent_on_as_json() {
-    let delta = |text: &str| Delta::new("m".into(), 3, text);
-    let written = |event: TurnEvent| serde_json::to_value(event).unwrap();
-    assert_eq!(
-        written(TurnEvent::MessageDelta(delta("lo"))),
-        json!({ "event": "messageDelta", "id": "m", "offset": 3, "text": "lo" })
-    );
-    let tool = "look".into();
-    assert_eq!(
-        written(TurnEvent::ToolCallDelta {
-            tool,
-            delta: delta("{")
-        }),
-        json!({ "event": "toolCallDelta", "id": "m", "offset": 3, "text": "{", "tool": "look" })
-    );
-    let message = Message::assistant("Hello").id("m").build().unwrap();
-    let event = written(TurnEvent::Message(message));
-    assert_eq!(
-        (&event["event"], &event["record"]["text"]),
-        (&json!("message"), &json!("Hello"))
-    );
-    let call = ToolCall::builder("look", "{").cut_off(true).build();
-    let event = written(TurnEvent::ToolCallIncomplete(call.unwrap()));
-    assert_eq!(
-        (&event["event"], &event["record"]["tool"]),
-        (&json!("toolCallIncomplete"), &json!("look"))
-    );
-    assert_eq!(
-        written(TurnEvent::Discarded { id: "m".into() }),
-        json!({ "event": "discarded", "id": "m" })
-    );
+/// What a reader can read now, without waiting.
+fn read(stream: &mut TurnStream) -> Vec<TurnEvent> {
+    let mut events = Vec::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(event)) = pin!(&mut *stream).poll_next(&mut cx) {
+        events.push(event);
+    }
+    events
+}
+
+/// Events in short: the name, and the text at its offset.
+fn short(events: &[TurnEvent]) -> Vec<String> {
+    let one = |event: &TurnEvent| match &event.kind {
+        TurnEventKind::MessageDelta(delta) | TurnEventKind::ThoughtDelta(delta) => {
+            format!("{}@{} {}", delta.id, delta.offset, delta.text)
+        }
+        TurnEventKind::ToolCallDelta { tool, delta } => {
+            format!("{} {tool}@{} {}", delta.id, delta.offset, delta.text)
+        }
+        TurnEventKind::ToolCallProgress { id, message } => format!("{id} {message}"),
+        kind => kind.name().to_owned(),
+    };
+    events.iter().map(one).collect()
+}
+
+fn gate_closed(id: &str) -> TurnEventKind {
+    TurnEventKind::GateClosed {
+        id: id.into(),
+        how: "resolved",
+    }
+}
+
+fn progress(id: &str, message: &str) -> TurnEventKind {
+    TurnEventKind::ToolCallProgress {
+        id: id.into(),
+        message: message.to_owned(),
+    }
 }
 
 #[test]
-fn an_event_shows_an_inline_result_and_describes_one_behind_a_handle() {
-    let event = |content: String, inline: bool| {
-        let artifact = SpooledArtifact::in_memory(content, ArtifactKind::TEXT);
-        let call = ToolCall::builder("look", "{}")
-            .results(ToolResults::Artifacts(vec![artifact]))
-            .inline(inline)
-            .build();
-        let event = TurnEvent::ToolCall(call.unwrap());
-        serde_json::to_value(event).unwrap()["record"]["results"].clone()
-    };
-    let described = json!({ "artifacts": [{ "kind": "text", "bytes": 3_000_000 }] });
-    assert_eq!(event("x".repeat(3_000_000), false), described);
-    let shown = event("short".to_owned(), true);
-    assert_eq!(shown["artifacts"][0]["text"], "short");
+fn a_lagging_reader_gets_merged_deltas_and_loses_nothing() {
+    let hub = EventHub::new(2, false);
+    let mut stream = hub.subscribe(false);
+    let (a, b) = (
+        hub.open_text(TextKind::Message, "a".into()),
+        hub.open_text(TextKind::Thought, "b".into()),
+    );
+    for piece in ["1", "2", "3"] {
+        hub.push_text(&a, piece);
+        hub.push_text(&b, piece);
+    }
+    hub.emit(|| progress("c", "10 %"));
+    hub.emit(|| progress("c", "20 %"));
+    hub.emit(|| gate_closed("g"));
+    // Not past an event that is no piece.
+    hub.push_text(&a, "4");
+    hub.push_text(&a, "5");
+    let events = read(&mut stream);
+    assert_eq!(
+        short(&events),
+        ["a@0 123", "b@0 123", "c 20 %", "turnGateClosed", "a@3 45"]
+    );
+    // It caught up: pieces come as they are again.
+    hub.push_text(&a, "6");
+    hub.push_text(&a, "7");
+    assert_eq!(short(&read(&mut stream)), ["a@5 6", "a@6 7"]);
+    assert_eq!(hub.close_text(&a), "1234567");
+}
+
+#[test]
+fn the_turn_yields_to_a_lagging_reader_once_until_it_reads() {
+    let hub = EventHub::new(1, false);
+    let mut stream = hub.subscribe(false);
+    let text = hub.open_text(TextKind::Message, "a".into());
+    let yields: Vec<bool> = (0..4).map(|_| hub.push_text(&text, "x")).collect();
+    assert_eq!(yields, [false, true, false, false]);
+    read(&mut stream);
+    let yields: Vec<bool> = (0..3).map(|_| hub.push_text(&text, "x")).collect();
+    assert_eq!(yields, [false, true, false]);
+}
+
+#[test]
+fn a_reader_that_attaches_gets_what_was_written_so_far_and_then_the_rest() {
+    let hub = EventHub::new(64, true);
+    hub.emit(|| gate_closed("g"));
+    hub.emit(|| progress("c", "10 %"));
+    let message = hub.open_text(TextKind::Message, "m".into());
+    hub.push_text(&message, "void");
+    hub.discard_text(&message);
+    hub.push_text(&message, "Hel");
+    let tool = Arc::default();
+    let call = hub.open_text(TextKind::ToolCall { tool }, "c".into());
+    hub.name_tool(&call, "look");
+    let mut stream = hub.subscribe(true);
+    hub.push_text(&message, "lo");
+    hub.push_text(&call, "{}");
+    hub.end(|| gate_closed("last"));
+    hub.emit(|| gate_closed("too late"));
+    assert_eq!(
+        short(&read(&mut stream)),
+        [
+            "turnGateClosed",
+            "m@0 Hel",
+            "c look@0 ",
+            "m@3 lo",
+            "c look@0 {}",
+            "turnGateClosed"
+        ]
+    );
+    // A second one, after the end.
+    let mut later = hub.subscribe(true);
+    let events = short(&read(&mut later));
+    assert_eq!(events.first().unwrap(), "turnGateClosed");
+    assert_eq!(events.last().unwrap(), "turnGateClosed");
+}
+
+#[test]
+fn without_a_reader_nothing_is_made() {
+    let hub = EventHub::new(1, false);
+    hub.emit(|| panic!("made for nobody"));
+    drop(hub.subscribe(false));
+    hub.emit(|| panic!("made for nobody"));
+    hub.end(|| panic!("made for nobody"));
+    assert!(!hub.is_heard());
+}
+
+#[test]
+fn a_writer_whose_text_is_gone_does_not_touch_another_text() {
+    let hub = EventHub::new(1, false);
+    let gone = hub.open_text(TextKind::Message, "a".into());
+    hub.close_text(&gone);
+    let other = hub.open_text(TextKind::Message, "b".into());
+    hub.push_text(&gone, "x");
+    hub.push_text(&other, "y");
+    hub.close_text(&gone);
+    assert_eq!(hub.close_text(&other), "y");
 }

@@ -44,7 +44,7 @@ async fn every_call_is_told_once_whatever_came_of_it() {
     let (calls, audit) = collecting();
     let look = done(tool("look").effects(Effects::ReadOnly));
     let fingerprint = look.fingerprint().to_owned();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         if ctx.iteration() == 2 {
             ctx.call("look", "{}").await;
             ctx.answer("done").await?;
@@ -123,7 +123,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
         Value::Null => Review::Rewrite(json!({ "amount": 5 })),
         _ => Review::ask("money"),
     });
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.call("pay", "{}").await;
         ctx.call("pay", r#"{"amount": 9}"#).await;
         ctx.call("gone", r#"{"x": 1}"#).await;
@@ -169,14 +169,14 @@ async fn arguments_are_told_on_request_as_they_ran() {
             (false, false, false, Some("E_UNKNOWN_TOOL")),
         ]
     );
-    assert!(calls[0].gate.as_deref().unwrap().contains(&*calls[0].id));
+    assert!(calls[0].gate.as_deref().unwrap().starts_with("approval-"));
     assert!(!format!("{calls:?}").contains("amount"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcome() {
     let (calls, audit) = collecting();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.call_tools(["quick", "hangs"].map(|name| ctx.propose(name, "{}")))
             .await;
         Ok(())
@@ -185,7 +185,7 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
     .turn_input(audit)
     .build()
     .unwrap();
-    let input = TurnInput::new("go").deadline(Duration::from_secs(9));
+    let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(9)));
     let outcome = runner.run(input).await;
     assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
     let calls = summary(&calls);
@@ -202,13 +202,13 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
 async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
     for how in ["fails", "panics", "refuses", "aborts"] {
         let (calls, audit) = collecting();
-        let runner = TurnRunner::builder(move |ctx: DispatchContext| async move {
+        let runner = runner(move |ctx: DispatchContext| async move {
             ctx.call("look", "{}").await;
             match how {
                 "fails" => return Err("the model is gone".into()),
                 "panics" => panic!("on purpose"),
                 "refuses" => ctx.nack("no")?,
-                _ => ctx.abort("enough"),
+                _ => ctx.turn().abort("enough"),
             }
             Ok(())
         })
@@ -228,16 +228,16 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
 #[tokio::test]
 async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     let (calls, audit) = collecting();
-    let store = AskedStore::default();
+    let store = RefusingStore::default();
     store.layer.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))
-        .store(store)
+        .storage(Storage::of(store))
         .turn_input(audit)
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
-    assert_eq!(outcome.error().unwrap().code(), ErrorCode::Store);
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::STORE_ERROR);
     let calls = calls.lock();
     assert_eq!(calls.len(), 1);
     assert!(calls[0].ran && !calls[0].is_error && !calls[0].recorded);
@@ -247,10 +247,10 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
 #[tokio::test]
 async fn calls_of_which_nobody_wants_a_record_are_told_too() {
     let (calls, audit) = collecting();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let look = plain("look");
-        look.executor(&ctx).call("{}").await?;
-        look.executor(&ctx).call("[]").await.unwrap_err();
+        look.call(&ctx, "{}").await?;
+        look.call(&ctx, "[]").await.unwrap_err();
         ctx.ack()?;
         Ok(())
     })
@@ -310,7 +310,7 @@ async fn an_audit_does_not_keep_the_turn_alive() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_audit_of_many_turns_at_once_tells_each_call_once_with_its_turn() {
     let (calls, audit) = collecting();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let many = (0..4).map(|n| ctx.propose("look", json!({ "n": n })));
         ctx.call_tools(many).await;
         if ctx.iteration() == 3 {

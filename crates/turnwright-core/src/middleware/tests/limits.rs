@@ -1,5 +1,6 @@
 use super::*;
-use crate::middleware::{iteration_limit, repeated_call_guard, token_budget};
+use crate::Budget;
+use crate::middleware::repeated_call_guard;
 use crate::record::Author;
 
 fn framework_texts(outcome: &TurnOutcome) -> Vec<String> {
@@ -11,69 +12,33 @@ fn framework_texts(outcome: &TurnOutcome) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn so_many_iterations_run_and_the_next_does_not_reach_the_executor() {
-    let ran = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&ran);
-    let runner = TurnRunner::builder(move |_: DispatchContext| {
-        count.fetch_add(1, Ordering::Relaxed);
-        async { Ok(()) }
-    })
-    .dispatch_input(iteration_limit(3))
-    .build()
-    .unwrap();
-    let outcome = runner.run("go").await;
-    assert!(matches!(
-        outcome.ended,
-        TurnStatus::Limit(Limit::Iterations(3))
-    ));
-    assert_eq!(ran.load(Ordering::Relaxed), 3);
+async fn no_iteration_beyond_the_limit_is_begun_counted_or_reported() {
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&reported);
+    let runner = runner(|_: DispatchContext| async { Ok(()) })
+        .iteration_limit(5)
+        .observer(move |event: &Event| match event.kind {
+            EventKind::IterationStart { iteration } => seen.lock().push(iteration),
+            EventKind::DispatchEnd { iterations, .. } => seen.lock().push(100 + iterations),
+            _ => {}
+        });
+    let outcome = runner.build().unwrap().run("go").await;
+    let TurnStatus::Limit(Limit::Iterations(reached)) = outcome.ended else {
+        panic!("{:?}", outcome.ended);
+    };
+    assert_eq!((reached, outcome.iterations), (5, 5));
     assert!(framework_texts(&outcome).is_empty());
+    assert_eq!(*reported.lock(), [1, 2, 3, 4, 5, 105]);
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::TurnLimit);
-}
-
-#[tokio::test]
-async fn no_iteration_beyond_the_limit_is_begun_counted_or_told() {
-    for (of_runner, of_middleware, most) in [(64, Some(5), 5), (5, None, 5), (3, Some(5), 3)] {
-        let reported = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&reported);
-        let mut runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
-            .iteration_limit(of_runner)
-            .observer(move |event: &Event| match event.kind {
-                EventKind::IterationStart { iteration } => seen.lock().push(iteration),
-                EventKind::DispatchEnd { iterations, .. } => seen.lock().push(100 + iterations),
-                _ => {}
-            });
-        if let Some(limit) = of_middleware {
-            runner = runner.dispatch_input(iteration_limit(limit));
-        }
-        let outcome = runner.build().unwrap().run("go").await;
-        let TurnStatus::Limit(Limit::Iterations(reached)) = outcome.ended else {
-            panic!("{:?}", outcome.ended);
-        };
-        assert_eq!((reached, outcome.iterations), (most, most));
-        let expected: Vec<u32> = (1..=most).chain([100 + most]).collect();
-        assert_eq!(*reported.lock(), expected);
-    }
-}
-
-#[tokio::test]
-async fn a_turn_within_its_iterations_is_left_alone() {
-    let runner = calling("look", 3)
-        .tool(plain("look"))
-        .dispatch_input(iteration_limit(3))
-        .build()
-        .unwrap();
-    let outcome = runner.run("go").await;
-    assert!(outcome.is_answered());
-    assert!(framework_texts(&outcome).is_empty());
+    assert_eq!(error.code(), ErrorCode::TURN_LIMIT);
 }
 
 #[tokio::test]
 async fn the_last_iteration_is_announced_once_and_on_record() {
     let runner = calling("look", 3)
         .tool(plain("look"))
-        .dispatch_input(iteration_limit(3).announced())
+        .iteration_limit(3)
+        .announce_last_iteration(true)
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -82,48 +47,11 @@ async fn the_last_iteration_is_announced_once_and_on_record() {
     assert_eq!(texts.len(), 1);
     assert!(texts[0].contains("last step"), "{texts:?}");
     let runner = calling("look", 1)
-        .dispatch_input(iteration_limit(1).announced())
+        .iteration_limit(1)
+        .announce_last_iteration(true)
         .build()
         .unwrap();
     assert!(framework_texts(&runner.run("go").await).is_empty());
-}
-
-fn using(input: u64, output: u64) -> TurnRunnerBuilder {
-    TurnRunner::builder(move |ctx: DispatchContext| async move {
-        ctx.reporter().usage(Usage::tokens(input, output));
-        if ctx.iteration() == 4 {
-            ctx.answer("done").await?;
-        }
-        Ok(())
-    })
-}
-
-#[tokio::test]
-async fn a_budget_ends_the_turn_before_the_request_after_it_was_used_up() {
-    for (budget, requests) in [
-        (token_budget(1_000), 1),
-        (token_budget(1_001), 2),
-        (token_budget(1_800).input_only(), 2),
-        (token_budget(300).output_only(), 3),
-        (token_budget(2).counting(|usage| usage.requests), 2),
-        (token_budget(0), 0),
-    ] {
-        let runner = using(900, 100).dispatch_input(budget).build().unwrap();
-        let outcome = runner.run("go").await;
-        let limit = matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(_)));
-        assert!(limit, "{budget:?}: {outcome:?}");
-        assert_eq!(outcome.usage.requests, requests, "{budget:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_budget_that_is_not_used_up_changes_nothing_in_either_pipeline() {
-    let runner = using(900, 100)
-        .turn_input(token_budget(1))
-        .dispatch_input(token_budget(3_001))
-        .build()
-        .unwrap();
-    assert!(runner.run("go").await.is_answered());
 }
 
 #[tokio::test]
@@ -177,7 +105,7 @@ async fn a_model_that_heeds_it_goes_on() {
 
 #[tokio::test]
 async fn equal_calls_made_together_are_told_of_before_anything_ends() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         match ctx.iteration() {
             1 => drop(
                 ctx.call_tools((0..5).map(|_| ctx.propose("look", "{}")))
@@ -259,13 +187,13 @@ async fn a_stash_that_is_in_the_way_is_told_of() {
         .run(TurnInput::new("go").stash("turnwright", "mine"))
         .await;
     let error = outcome.error().unwrap();
-    assert_eq!(error.code(), ErrorCode::DispatchPipeline);
+    assert_eq!(error.code(), ErrorCode::DISPATCH_PIPELINE_ERROR);
     assert!(error.message().contains("E_INVALID_STASH_PATH"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_that_share_a_guard_and_a_budget_know_nothing_of_each_other() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.reporter().usage(Usage::tokens(10, 0));
         let steps = ctx.stash().get_as::<u32>("steps").unwrap_or_default();
         if ctx.iteration() > steps {
@@ -277,7 +205,7 @@ async fn turns_that_share_a_guard_and_a_budget_know_nothing_of_each_other() {
         Ok(())
     })
     .tool(plain("look"))
-    .dispatch_input(token_budget(41))
+    .budget(Budget::new().tokens(41))
     .dispatch_input(repeated_call_guard(3))
     .build()
     .unwrap();

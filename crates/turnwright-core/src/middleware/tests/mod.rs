@@ -1,5 +1,4 @@
 mod audit;
-mod hydrate;
 mod limits;
 mod tools;
 
@@ -11,9 +10,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::runner::TurnRunnerBuilder;
-use crate::store::{
-    Batch, Change, ConversationId, Layered, Loaded, Query, Revision, StoreError, StoreLayer,
-};
+use crate::store::{Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer};
 use crate::*;
 
 fn tool(name: &str) -> ToolBuilder<Value> {
@@ -32,7 +29,7 @@ fn done(tool: ToolBuilder<Value>) -> Tool {
 
 /// An executor that makes the same proposal in each iteration and answers in iteration `last`.
 fn calling(name: &'static str, last: u32) -> TurnRunnerBuilder {
-    TurnRunner::builder(move |ctx: DispatchContext| async move {
+    runner(move |ctx: DispatchContext| async move {
         if ctx.iteration() == last {
             ctx.answer("done").await?;
         } else {
@@ -59,22 +56,16 @@ fn of_event(all: &Mutex<Vec<Value>>, name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A store that notes the queries, and fails on request.
-type AskedStore = Layered<Asked, MemoryStore>;
+/// A store that refuses calls that are settled, on request.
+type RefusingStore = Layered<Refusing, MemoryStore>;
 
 #[derive(Clone, Default)]
-struct Asked {
-    queries: Arc<Mutex<Vec<Query>>>,
-    /// The load that fails, counted from 1.
-    fails_at: Arc<AtomicUsize>,
-    /// It passes over the places that a query names.
-    sloppy: bool,
-    /// It takes no call that is settled.
+struct Refusing {
     refuses: Arc<AtomicBool>,
 }
 
 #[async_trait]
-impl StoreLayer for Asked {
+impl StoreLayer for Refusing {
     async fn apply(
         &self,
         store: &dyn Store,
@@ -89,26 +80,5 @@ impl StoreLayer for Asked {
             return Err(StoreError::failed("no room"));
         }
         store.apply(conversation_id, batch).await
-    }
-
-    async fn load(
-        &self,
-        store: &dyn Store,
-        conversation_id: &ConversationId,
-        query: &Query,
-    ) -> Result<Loaded, StoreError> {
-        let asked = {
-            let mut queries = self.queries.lock();
-            queries.push(query.clone());
-            queries.len()
-        };
-        if asked == self.fails_at.load(Ordering::Relaxed) {
-            return Err(StoreError::failed("out of order"));
-        }
-        let mut query = query.clone();
-        if self.sloppy {
-            (query.after, query.before) = (None, None);
-        }
-        store.load(conversation_id, &query).await
     }
 }

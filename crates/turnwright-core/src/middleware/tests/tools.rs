@@ -8,7 +8,7 @@ type Names = Vec<String>;
 
 /// Answers with the tools that there are, then those that are shown.
 fn listing() -> TurnRunnerBuilder {
-    TurnRunner::builder(|ctx: DispatchContext| async move {
+    runner(|ctx: DispatchContext| async move {
         let names = |tools: Vec<Tool>| tools.iter().map(|tool| tool.name().to_owned()).collect();
         let (all, shown): (Names, Names) = (names(ctx.tools().all()), names(ctx.tools().visible()));
         ctx.answer(format!("{} | {}", all.join(" "), shown.join(" ")))
@@ -89,7 +89,7 @@ async fn a_filter_that_lets_everything_pass_does_nothing() {
 async fn what_a_filter_hid_is_shown_once_it_passes_and_what_others_hid_is_not() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&seen);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         let into = Arc::clone(&into);
         async move {
             let shown = ctx.tools().visible();
@@ -157,7 +157,7 @@ async fn a_filter_that_panics_half_way_fails_the_turn_and_lets_nothing_through()
         .unwrap();
     let outcome = runner.run("?").await;
     let error = outcome.error().unwrap();
-    assert_eq!(error.code(), ErrorCode::InputPipeline);
+    assert_eq!(error.code(), ErrorCode::INPUT_PIPELINE_ERROR);
     assert_eq!((*left.lock(), outcome.iterations), (2, 0));
 }
 
@@ -192,7 +192,7 @@ fn answers(name: &str, text: &'static str, on: OnCollision) -> Tool {
 #[tokio::test]
 async fn a_fetched_tools_own_word_decides_a_clash() {
     for (on, wanted) in [(OnCollision::Replace, "new"), (OnCollision::Keep, "old")] {
-        let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let runner = runner(|ctx: DispatchContext| async move {
             let call = ctx.call("look", "{}").await;
             ctx.answer(call.text().await.unwrap()).await?;
             Ok(())
@@ -222,7 +222,7 @@ async fn a_clash_that_nobody_decided_tells_of_both_and_adds_none() {
         .build()
         .unwrap();
     let error = runner.run("?").await.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InputPipeline);
+    assert_eq!(error.code(), ErrorCode::INPUT_PIPELINE_ERROR);
     for part in [
         "E_TOOL_ALREADY_REGISTERED",
         "Looks into the web.",

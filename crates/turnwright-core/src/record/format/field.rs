@@ -171,6 +171,12 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// As [`Json::new`], by value.
+    pub(super) fn owned(kind: RecordKind, field: &str, value: Value) -> Result<Self, Error> {
+        Json::new(kind, field, &value)?;
+        Ok(Encoded(Cow::Owned(value)))
+    }
+
     pub(super) fn into_value(self) -> Value {
         self.0.into_owned()
     }

@@ -1,13 +1,16 @@
 //! Gates.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::error::Error;
-use crate::record::{ByteResolver, GateRecord, GateState, Record, RecordKind};
+use crate::record::{
+    ByteResolver, GateAnswer, GateKind, GateRecord, GateState, Record, RecordKind,
+};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
@@ -16,11 +19,16 @@ pub(super) struct StoredGate<'a> {
     kind: RecordKind,
     id: Text<'a>,
     turn_id: Text<'a>,
-    gate_id: Text<'a>,
     name: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call: Option<Text<'a>>,
     question: Json<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<Json<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u32>,
     state: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Json<'a>>,
@@ -35,23 +43,25 @@ impl<'a> TryFrom<&'a GateRecord> for StoredGate<'a> {
     type Error = Error;
 
     fn try_from(gate: &'a GateRecord) -> Result<Self, Error> {
-        let (answer, reason) = match &gate.state {
-            GateState::Resolved(answer) => {
-                let answer = Json::new(RecordKind::Gate, "answer", answer)?;
-                (Some(answer), None)
-            }
-            GateState::Rejected(reason) => (None, Some(reason.into())),
-            GateState::Open | GateState::Unanswered => (None, None),
+        let (answer, reason) = match gate.answer().cloned().map(GateAnswer::into_resolution) {
+            Some(Ok(answer)) => (Some(Json::owned(RecordKind::Gate, "answer", answer)?), None),
+            Some(Err(reason)) => (None, Some(reason.into())),
+            None => (None, None),
         };
+        let schema = gate.schema.as_deref();
+        let schema = schema.map(|schema| Json::new(RecordKind::Gate, "schema", schema));
+        let timeout_ms = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         Ok(StoredGate {
             v: VERSION,
             kind: RecordKind::Gate,
             id: gate.id().into(),
             turn_id: (&gate.turn_id).into(),
-            gate_id: (&gate.gate_id).into(),
-            name: (&gate.name).into(),
+            name: gate.kind.as_str().into(),
             tool_call: gate.tool_call.as_ref().map(Text::from),
             question: Json::new(RecordKind::Gate, "question", &gate.question)?,
+            schema: schema.transpose()?,
+            timeout_ms: gate.timeout.map(timeout_ms),
+            step: gate.step,
             state: gate.state.name().into(),
             answer,
             reason,
@@ -67,12 +77,17 @@ impl Stored for StoredGate<'_> {
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
+        let kind = GateKind::from(&*self.name.not_empty("name")?);
         let state = match (&*self.state, self.answer, self.reason) {
             ("open", ..) => GateState::Open,
             ("unanswered", ..) => GateState::Unanswered,
-            ("resolved", Some(answer), _) => GateState::Resolved(answer.into_value()),
+            ("resolved", Some(answer), _) => {
+                GateState::Answered(GateAnswer::of_resolution(&kind, answer.into_value()))
+            }
             ("resolved", None, _) => return Err(Invalid::missing("answer")),
-            ("rejected", _, Some(reason)) => GateState::Rejected(reason.into_owned()),
+            ("rejected", _, Some(reason)) => {
+                GateState::Answered(GateAnswer::reject(reason.into_owned()))
+            }
             ("rejected", _, None) => return Err(Invalid::missing("reason")),
             _ => {
                 let expected = "expected one of `open`, `resolved`, `rejected`, `unanswered`";
@@ -84,12 +99,14 @@ impl Stored for StoredGate<'_> {
         }
         let opened_at = self.opened_at.0;
         let gate = GateRecord {
-            id: self.id.not_empty("id")?.into_owned(),
+            id: (*self.id.not_empty("id")?).into(),
             turn_id: (*self.turn_id.not_empty("turnId")?).into(),
-            gate_id: (*self.gate_id.not_empty("gateId")?).into(),
-            name: (*self.name.not_empty("name")?).into(),
+            kind,
             tool_call: self.tool_call.map(|call| (*call).into()),
             question: Arc::new(self.question.into_value()),
+            schema: self.schema.map(|schema| Arc::new(schema.into_value())),
+            timeout: self.timeout_ms.map(Duration::from_millis),
+            step: self.step,
             state,
             opened_at,
             closed_at: self.closed_at.map(|at| at.0.max(opened_at)),

@@ -45,7 +45,7 @@ impl Invalid {
         let Invalid { path, reason, .. } = self;
         let message = format!("the stored {kind}{id} cannot be read: {path}{dot}{reason}");
         // Retrying does not help.
-        let error = Error::new(ErrorCode::Store, message).with_kind(ErrorKind::Internal);
+        let error = Error::new(ErrorCode::STORE_ERROR, message).with_kind(ErrorKind::Internal);
         match self.source {
             Some(source) => error.with_source(source),
             None => error,
@@ -112,5 +112,5 @@ impl From<serde_path_to_error::Error<serde_json::Error>> for Invalid {
 /// The error of a record that cannot be written.
 pub(super) fn unstorable(kind: RecordKind, reason: &str) -> Error {
     let message = format!("the {kind} cannot be stored: {reason}");
-    Error::new(ErrorCode::Store, message).with_kind(ErrorKind::Internal)
+    Error::new(ErrorCode::STORE_ERROR, message).with_kind(ErrorKind::Internal)
 }

@@ -7,30 +7,37 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::dispatch::DispatchContext;
+use super::turn::TurnContext;
+use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
+use crate::effects::Effects;
 use crate::error::Error;
-use crate::event::{EventKind, TurnEvent};
-use crate::gate::TurnGate;
+use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
+use crate::gate::{TurnGate, Waiter};
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
+use crate::stash::Stash;
+use crate::store::ConversationId;
 use crate::tool::{Meta, Tool};
 
-/// The context of one call, given to its handler by value: all of the [`DispatchContext`], and what belongs to the call
-/// alone.
+/// The context of one call, given to its handler by value: the call, and what handlers need every day of its turn.
+///
+/// [`dispatch`](Self::dispatch) and [`turn`](Self::turn) lead to everything else. A function that takes `&TurnContext` is called
+/// with `ctx.turn()`.
 ///
 /// ```
-/// use turnwright_core::{Tool, ToolContext};
-/// use serde_json::{Value, json};
+/// use turnwright_core::Tool;
+/// use serde_json::json;
 ///
 /// let tool = Tool::dynamic("pay", json!({ "type": "object" }))
 ///     .description("Pays the bill.")
-///     .handler(|_args: Value, ctx: ToolContext| async move {
+///     .handler(async |_args, ctx| {
 ///         ctx.progress("calling the bank");
 ///         ctx.stash().set("paid", true)?;
 ///         // Hand this to the bank as its idempotency key:
-///         Ok::<_, turnwright_core::ToolError>(ctx.idempotency_key())
+///         Ok(ctx.idempotency_key())
 ///     })
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
@@ -49,6 +56,17 @@ pub(crate) struct CallFacts {
 }
 
 impl CallFacts {
+    /// A call that starts now.
+    pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
+        let timeout = checked.tool.timeout();
+        CallFacts {
+            checked,
+            deadline: timeout.and_then(|limit| start.checked_add(limit)),
+            cancellation: OnceLock::new(),
+            waits: Waits::default(),
+        }
+    }
+
     /// How long it may take.
     pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
         TimeLimit {
@@ -120,17 +138,21 @@ impl ToolContext {
         self.0.deadline?.checked_add(self.0.waits.so_far())
     }
 
-    /// Opens a gate and waits until somebody outside of the turn settles it. The time that this takes does not count
-    /// against the call's own.
+    /// Opens a gate of this call and waits until it is settled from outside of the turn. The time that this takes does not count
+    /// against the call's time limit. (That of [`TurnContext::wait_for`] does, and its gate is not the call's.)
     ///
     /// # Errors
-    /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
+    /// As [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let _waiting = self.0.waits.begin();
-        self.wait_for_call(gate, Some(self.id().into())).await
+        let read_only = self.tool().effects() == Effects::ReadOnly;
+        let waiter = Waiter::Handler { read_only };
+        let call = Some(self.id().into());
+        self.turn().wait_for_call(gate, call, waiter).await
     }
 
-    /// What calls this call off: its dispatch's cancellation, or its own deadline.
+    /// Returns the cancellation of this call: it fires when the turn is cancelled and when the call's time is over. (That of
+    /// [`TurnContext::cancellation`] fires for the turn only.)
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         let dispatch = self.0.call.ctx.cancellation();
@@ -140,11 +162,11 @@ impl ToolContext {
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
         let message = message.into();
-        self.emit_now(|| TurnEvent::ToolCallProgress {
+        self.turn().emit(|| TurnEventKind::ToolCallProgress {
             id: self.0.call.id.shared(),
             message: message.clone(),
         });
-        self.tell(|| EventKind::ToolExecutionProgress {
+        self.turn().tell(|| EventKind::ToolExecutionProgress {
             id: self.0.call.id.shared(),
             checksum: self.0.checksum.shared(),
             tool: Arc::clone(&self.0.call.name),
@@ -153,11 +175,111 @@ impl ToolContext {
     }
 }
 
-impl Deref for ToolContext {
-    type Target = DispatchContext;
-
-    fn deref(&self) -> &DispatchContext {
+/// What handlers need every day of their dispatch and turn. The rest is behind [`ToolContext::dispatch`] and
+/// [`ToolContext::turn`].
+impl ToolContext {
+    /// Returns the dispatch in which the call runs.
+    #[must_use]
+    // A search of the documentation for one of these methods finds this one too.
+    #[doc(alias(
+        "ack",
+        "answer",
+        "call",
+        "call_tools",
+        "iteration",
+        "nack",
+        "on_ack",
+        "propose",
+        "reporter",
+        "signal",
+        "tools",
+    ))]
+    pub fn dispatch(&self) -> &DispatchContext {
         &self.0.call.ctx
+    }
+
+    /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` are the turn's, not the call's: waiting there
+    /// counts against the call's time limit, and the cancellation does not fire when that is over.
+    #[must_use]
+    // A search of the documentation for one of these methods finds this one too.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "events",
+        "inline_limit",
+        "input",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+        "taint",
+        "usage",
+    ))]
+    pub fn turn(&self) -> &TurnContext {
+        self.dispatch().turn()
+    }
+
+    /// Returns the turn's id.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        self.turn().turn_id()
+    }
+
+    /// Returns the conversation that the turn belongs to.
+    #[must_use]
+    pub fn conversation_id(&self) -> &ConversationId {
+        self.turn().conversation_id()
+    }
+
+    /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
+    pub fn records(&self) -> TurnRecords<'_> {
+        self.turn().records()
+    }
+
+    /// Returns the runner's state of this type: see [`TurnContext::state`].
+    ///
+    /// # Errors
+    /// `E_MISSING_STATE` if the runner has none. The model reads that the tool is misconfigured.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        self.turn().state()
+    }
+
+    /// Returns the turn's stash.
+    #[must_use]
+    pub fn stash(&self) -> &Stash {
+        self.turn().stash()
+    }
+
+    /// Makes sure that this process still runs the turn: see [`TurnContext::ensure_held`].
+    ///
+    /// # Errors
+    /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
+    pub async fn ensure_held(&self) -> Result<(), Error> {
+        self.turn().ensure_held().await
+    }
+
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.turn().log(level, entry);
+    }
+
+    /// Emits a warning for operators: see [`TurnContext::warn`].
+    pub fn warn(&self, message: impl Into<String>) {
+        self.turn().warn(message);
     }
 }
 
@@ -203,7 +325,7 @@ impl Checked {
             ctx.turn_id(),
             request.ordinal,
             self.checksum.as_str(),
-            ctx.inner().nonce.get().and_then(Option::as_deref),
+            ctx.turn().inner().nonce.get().and_then(Option::as_deref),
         )
     }
 }

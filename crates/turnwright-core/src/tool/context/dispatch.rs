@@ -1,14 +1,31 @@
 //! The handle that executors, middleware and tools work with.
 
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
+use serde_json::Value;
+
 use super::signal::Signals;
 use super::turn::TurnContext;
+use super::turn_records::TurnRecords;
+use crate::cancel::Cancellation;
+use crate::error::Error;
+use crate::event::{Level, LogEntry};
+use crate::gate::TurnGate;
+use crate::record::Message;
+use crate::render::Taint;
+use crate::settings::ModelSettings;
+use crate::stash::Stash;
+use crate::store::ConversationId;
+use crate::tool::registry::ToolRegistry;
+use crate::usage::Usage;
 
-/// One dispatch: all of its [`TurnContext`], the signal that ends it, and the calls that it proposes. A handle: clones
-/// share it.
+/// The context of one dispatch, given to executors and middleware: the signal that ends it, the calls that it proposes, and
+/// what they need every day of its turn. A handle: clones share it.
+///
+/// [`turn`](Self::turn) leads to the [`TurnContext`] with everything else. A function that takes `&TurnContext` is called with
+/// `ctx.turn()`.
 ///
 /// Usable by itself, to try and to test tools without a model:
 ///
@@ -32,7 +49,7 @@ use super::turn::TurnContext;
 /// // All of the way that a model's call goes:
 /// let record = ctx.call("add", r#"{"a": "2", "b": 3}"#).await;
 /// assert_eq!(record.text().await.as_deref(), Some("5"));
-/// assert_eq!(ctx.tool_calls().len(), 1);
+/// assert_eq!(ctx.records().tool_calls().len(), 1);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
@@ -42,8 +59,8 @@ struct Inner {
     turn: TurnContext,
     signals: Arc<Signals>,
     iteration: AtomicU32,
-    /// The most iterations that middleware allows.
-    most_iterations: AtomicU32,
+    /// What middleware set for this iteration.
+    settings: Mutex<ModelSettings>,
 }
 
 impl DispatchContext {
@@ -53,18 +70,33 @@ impl DispatchContext {
             turn,
             signals: Arc::default(),
             iteration: AtomicU32::new(0),
-            most_iterations: AtomicU32::new(u32::MAX),
+            settings: Mutex::default(),
         }))
     }
 
-    /// The turn that it belongs to.
+    /// Returns the turn that the dispatch belongs to.
     #[must_use]
+    // A search of the documentation for one of these methods finds this one too.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "ensure_held",
+        "events",
+        "inline_limit",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         &self.0.turn
     }
 
-    /// Which iteration it is in, counted from 1: anew for each dispatch of a turn, of which a typed answer may take several.
-    /// 0 outside of a runner.
+    /// Which iteration it is in, counted from 1. A resumed turn counts from 1 again. 0 outside of a runner.
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.0.iteration.load(Ordering::Acquire)
@@ -80,32 +112,116 @@ impl DispatchContext {
         &self.0.signals
     }
 
-    /// Whether nothing more is to be begun in it: it was ended, or the turn was.
+    /// Whether nothing more is to be begun in this iteration: the dispatch or the turn was ended, or the answer decided on.
     pub(crate) fn is_over(&self) -> bool {
-        self.signal().is_some() || self.cancellation().is_cancelled()
+        self.signal().is_some() || self.is_decided() || self.cancellation().is_cancelled()
     }
 
     pub(crate) fn begin_iteration(&self) -> u32 {
+        *self.0.settings.lock() = ModelSettings::new();
         self.0.iteration.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Lets the dispatch take so many iterations at most. The lowest limit counts.
-    pub(crate) fn limit_iterations(&self, most: u32) {
-        self.0.most_iterations.fetch_min(most, Ordering::AcqRel);
+    /// What middleware set for this iteration.
+    pub(crate) fn settings_override(&self) -> ModelSettings {
+        self.0.settings.lock().clone()
     }
 
-    /// The most iterations that the runner and middleware allow.
-    pub(crate) fn most_iterations(&self) -> u32 {
-        let most = self.0.most_iterations.load(Ordering::Acquire);
-        most.min(self.setup().iteration_limit)
+    pub(crate) fn set_settings_override(&self, settings: ModelSettings) {
+        let mut own = self.0.settings.lock();
+        *own = settings.over(&own);
     }
 }
 
-impl Deref for DispatchContext {
-    type Target = TurnContext;
+/// What executors and middleware need every day of their turn. The rest is behind [`DispatchContext::turn`].
+impl DispatchContext {
+    /// Returns the turn's id.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        self.0.turn.turn_id()
+    }
 
-    fn deref(&self) -> &TurnContext {
-        &self.0.turn
+    /// Returns the conversation that the turn belongs to.
+    #[must_use]
+    pub fn conversation_id(&self) -> &ConversationId {
+        self.0.turn.conversation_id()
+    }
+
+    /// Returns the turn's tools. Changes to them are not seen by other turns.
+    #[must_use]
+    pub fn tools(&self) -> &ToolRegistry {
+        self.0.turn.tools()
+    }
+
+    /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
+    pub fn records(&self) -> TurnRecords<'_> {
+        self.0.turn.records()
+    }
+
+    /// Returns the message that the turn began with, if it began with one.
+    #[must_use]
+    pub fn input(&self) -> Option<Arc<Message>> {
+        self.0.turn.input()
+    }
+
+    /// Returns the runner's state of this type: see [`TurnContext::state`].
+    ///
+    /// # Errors
+    /// `E_MISSING_STATE` if the runner has none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        self.0.turn.state()
+    }
+
+    /// Returns the turn's stash.
+    #[must_use]
+    pub fn stash(&self) -> &Stash {
+        self.0.turn.stash()
+    }
+
+    /// Returns the cancellation of the dispatch, which is the turn's.
+    #[must_use]
+    pub fn cancellation(&self) -> &Cancellation {
+        self.0.turn.cancellation()
+    }
+
+    /// Opens a gate and waits until it is settled from outside of the turn.
+    ///
+    /// # Errors
+    /// As [`TurnContext::wait_for`].
+    pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
+        self.0.turn.wait_for(gate).await
+    }
+
+    /// Returns the taint of the prompt: see [`TurnContext::taint`].
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        self.0.turn.taint()
+    }
+
+    /// Returns what the turn has used of models so far: see [`TurnContext::usage`].
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.0.turn.usage()
+    }
+
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.0.turn.log(level, entry);
+    }
+
+    /// Emits a warning for operators: see [`TurnContext::warn`].
+    pub fn warn(&self, message: impl Into<String>) {
+        self.0.turn.warn(message);
     }
 }
 

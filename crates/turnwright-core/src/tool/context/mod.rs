@@ -2,18 +2,25 @@
 
 mod call;
 mod dispatch;
+mod meter;
 mod outer;
+mod proposal;
 mod setup;
 mod signal;
 mod turn;
+mod turn_records;
 mod turn_state;
 
 pub use call::ToolContext;
 pub use dispatch::{DispatchContext, WeakDispatchContext};
-pub use signal::{AckGuard, Signal};
+pub use proposal::ProposedAnswer;
+pub use signal::{AckHook, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
+pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};
+pub(crate) use meter::CallPermit;
 pub(crate) use outer::Outer;
-pub(crate) use setup::{Setup, setup_methods};
+pub(crate) use proposal::Decision;
+pub(crate) use setup::Setup;
 pub(crate) use turn_state::TurnParts;

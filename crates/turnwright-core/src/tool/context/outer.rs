@@ -14,6 +14,8 @@ use crate::trust::TrustTier;
 /// The turn around a turn that runs under a call.
 pub(crate) struct Outer {
     pub(crate) turn: TurnContext,
+    /// The id of the call that it runs under.
+    pub(crate) call: Arc<str>,
     /// The tools whose calls the turn runs under, the outermost first.
     tools: Vec<Arc<str>>,
     /// The setups whose policies apply, the outermost first. Empty where the input says
@@ -32,6 +34,7 @@ impl Outer {
         let taint = inherits.then(|| turn.taint());
         Outer {
             turn,
+            call: call.id().into(),
             tools,
             setups,
             taint,
@@ -94,7 +97,7 @@ impl TurnContext {
             let message = "the turn ran under a call of another turn, whose policies applied to it: resume it under a \
                            call with `TurnInput::empty().under(&ctx)`, or without them with \
                            `TurnInput::empty().without_outer_rules()`";
-            return Err(Error::new(ErrorCode::TurnNotResumable, message));
+            return Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message));
         }
         let mut taint = Taint::default();
         tiers.iter().for_each(|tier| taint.add(*tier));

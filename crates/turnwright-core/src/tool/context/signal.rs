@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::DispatchContext;
+use super::proposal::Proposal;
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::panic::drop_quietly;
 
@@ -39,6 +40,11 @@ pub(crate) struct Signals(Mutex<State>);
 struct State {
     signal: Option<Signal>,
     error: Option<Error>,
+    /// The executor runs, and its acknowledgement only proposes an answer.
+    proposing: bool,
+    proposal: Option<Proposal>,
+    /// How many answers were shown to the layers.
+    proposals: u32,
     next: u64,
     on_ack: Vec<(u64, OnAck)>,
 }
@@ -67,7 +73,9 @@ impl DispatchContext {
     pub fn nack(&self, error: impl Into<BoxError>) -> Result<(), Error> {
         let error = match error.into().downcast::<Error>() {
             Ok(ours) => *ours,
-            Err(other) => Error::new(ErrorCode::Nacked, other.to_string()).with_source(other),
+            Err(other) => {
+                Error::new(ErrorCode::LLM_EXECUTION_NACKED, other.to_string()).with_source(other)
+            }
         };
         self.signals().give(Signal::Nack, Some(error)).map(drop)
     }
@@ -87,18 +95,29 @@ impl DispatchContext {
     /// The error of a nacked dispatch.
     pub(crate) fn nacked(&self) -> Error {
         let error = self.nack_error();
-        error.unwrap_or_else(|| Error::new(ErrorCode::Nacked, "the executor nacked the dispatch"))
+        error.unwrap_or_else(|| {
+            Error::new(
+                ErrorCode::LLM_EXECUTION_NACKED,
+                "the executor nacked the dispatch",
+            )
+        })
     }
 
-    /// Runs `work` inside [`DispatchContext::ack`], unless the guard is dropped before. Never on a nack.
-    pub fn on_ack(&self, work: impl FnOnce() + Send + 'static) -> AckGuard {
+    /// Runs `work` inside [`DispatchContext::ack`], before that returns. It does not run on a nack.
+    ///
+    /// The work waits for as long as the dispatch lives: the returned [`AckHook`] is needed only to take it back.
+    pub fn on_ack(&self, work: impl FnOnce() + Send + 'static) -> AckHook {
         let mut state = self.signals().0.lock();
         let key = state.next;
         state.next += 1;
-        state.on_ack.push((key, Box::new(work)));
+        // After the signal there is no ack to wait for, and the work may hold this dispatch. The ack of an executor that only
+        // proposes its answer may be followed by another.
+        if state.signal.is_none() || state.proposing {
+            state.on_ack.push((key, Box::new(work)));
+        }
         drop(state);
-        AckGuard {
-            signals: Some(Arc::downgrade(self.signals())),
+        AckHook {
+            signals: Arc::downgrade(self.signals()),
             key,
         }
     }
@@ -111,46 +130,74 @@ impl DispatchContext {
 }
 
 impl Signals {
+    /// From now on an acknowledgement only proposes an answer.
+    pub(crate) fn begin_proposing(&self) {
+        self.0.lock().proposing = true;
+    }
+
+    /// Takes the acknowledgement of the executor back, and returns whether there was one.
+    pub(crate) fn end_proposing(&self) -> bool {
+        let mut state = self.0.lock();
+        let acked = state.signal == Some(Signal::Ack);
+        if !std::mem::take(&mut state.proposing) || !acked {
+            return false;
+        }
+        state.signal = None;
+        true
+    }
+
+    pub(super) fn set_proposal(&self, make: impl FnOnce(u32) -> Proposal) {
+        let mut state = self.0.lock();
+        state.proposals = state.proposals.saturating_add(1);
+        state.proposal = Some(make(state.proposals));
+    }
+
+    pub(super) fn take_proposal(&self) -> Option<Proposal> {
+        self.0.lock().proposal.take()
+    }
+
+    pub(super) fn with_proposal<T>(&self, use_it: impl FnOnce(&mut Proposal) -> T) -> Option<T> {
+        self.0.lock().proposal.as_mut().map(use_it)
+    }
+
     fn give(&self, signal: Signal, error: Option<Error>) -> Result<Vec<(u64, OnAck)>, Error> {
         let mut state = self.0.lock();
         if let Some(first) = state.signal {
             let message = format!("the dispatch was ended by {first:?} already");
-            return Err(Error::new(ErrorCode::AlreadySignalled, message));
+            return Err(Error::new(
+                ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED,
+                message,
+            ));
         }
         state.signal = Some(signal);
         state.error = error;
+        if state.proposing && signal == Signal::Ack {
+            // Their work waits until the answer is accepted.
+            return Ok(Vec::new());
+        }
         // Run, or dropped on a nack, by the caller: outside of the lock.
         Ok(std::mem::take(&mut state.on_ack))
     }
 }
 
-/// Keeps work waiting for the acknowledgement; dropping it takes the work back.
+/// Work that waits for the ack of a dispatch. Dropping this changes nothing; [`remove`](Self::remove) takes the work back.
 #[derive(Debug)]
-#[must_use = "dropping this takes the work back at once; `keep` it for the life of the dispatch"]
-pub struct AckGuard {
-    signals: Option<Weak<Signals>>,
+pub struct AckHook {
+    signals: Weak<Signals>,
     key: u64,
 }
 
-impl AckGuard {
-    /// Leaves the work waiting for as long as the dispatch lives.
-    pub fn keep(mut self) {
-        self.signals = None;
-    }
-}
-
-impl Drop for AckGuard {
-    fn drop(&mut self) {
-        if let Some(signals) = self.signals.as_ref().and_then(Weak::upgrade) {
-            let mut state = signals.0.lock();
-            let taken = state
-                .on_ack
-                .iter()
-                .position(|(key, _)| *key == self.key)
-                .map(|at| state.on_ack.remove(at));
-            drop(state);
-            // Dropped here, outside of the lock: what the work captured may use this dispatch.
-            drop(taken);
-        }
+impl AckHook {
+    /// Takes the work back: it is dropped and does not run. Does nothing if the dispatch has ended.
+    pub fn remove(self) {
+        let Some(signals) = self.signals.upgrade() else {
+            return;
+        };
+        let mut state = signals.0.lock();
+        let found = state.on_ack.iter().position(|(key, _)| *key == self.key);
+        let removed = found.map(|at| state.on_ack.remove(at));
+        drop(state);
+        // Dropped after the lock is released: what the work captured may use this dispatch.
+        drop(removed);
     }
 }

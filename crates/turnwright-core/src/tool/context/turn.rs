@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::oneshot;
 
 use super::outer::Outer;
 use super::setup::Setup;
@@ -15,21 +15,26 @@ use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::checksum::digest_of;
-use crate::event::{EventBus, EventKind, TurnEvent};
+use crate::error::ErrorCode;
+use crate::event::{EventBus, EventHub, EventKind, TurnEventKind};
 use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
+use crate::outcome::TurnOutcome;
+use crate::record::RecordKind;
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
+use crate::storage::Storage;
 use crate::store::{ConversationId, Store};
 use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
-use crate::usage::Usage;
+use crate::usage::{ModelUsage, Usage};
 
 /// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
 ///
-/// Middleware of a turn gets it; a [`DispatchContext`](crate::DispatchContext) is one too, and more.
+/// Middleware of a turn gets it. Executors and middleware of a dispatch reach it by
+/// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers by [`ToolContext::turn`](crate::ToolContext::turn).
 #[derive(Clone)]
 pub struct TurnContext(Arc<TurnState>);
 
@@ -74,30 +79,30 @@ impl TurnContext {
         &self.0.parts.events
     }
 
-    /// What calls the turn off.
+    /// Returns the turn's cancellation. A handler that works with this one does not notice its own deadline: see
+    /// [`ToolContext::cancellation`](crate::ToolContext::cancellation).
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         &self.0.parts.cancellation
     }
 
-    /// The runner's store, if there is one. A turn whose input named no conversation writes nothing there by itself, but
-    /// reaches what other conversations keep there.
+    /// Where conversations are stored. A turn that names no conversation writes nothing there by itself, but can read what
+    /// other conversations have.
     #[must_use]
-    pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.setup().store.as_ref()
+    pub fn storage(&self) -> &Storage {
+        &self.setup().storage
     }
 
-    /// The store that keeps the records of this turn, if one does.
+    /// The store for the records of this turn, if it names a conversation.
     pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
-        self.store().filter(|_| self.0.parts.stored)
+        self.0.parts.stored.then(|| self.storage().store())
     }
 
-    /// Where the results of this turn are kept. Of a turn whose input named no conversation that is memory, for as long as
-    /// its outcome or a reader holds them.
-    #[must_use]
-    pub fn spool(&self) -> &Arc<dyn Spool> {
+    /// The spool for the results of this turn. If it names no conversation this is memory, and a result lives for as long
+    /// as the outcome or a reader holds it.
+    pub(crate) fn spool(&self) -> &Arc<dyn Spool> {
         match self.0.parts.stored {
-            true => &self.setup().spool,
+            true => self.storage().spool(),
             false => &self.setup().unkept,
         }
     }
@@ -120,12 +125,9 @@ impl TurnContext {
     /// The secret of this turn's conversation, under which its envelopes get their codes.
     ///
     /// # Errors
-    /// The runner was given none, and the system has no randomness to give.
+    /// As [`Storage::secret`].
     pub fn secret(&self) -> io::Result<ConversationSecret> {
-        let secret = match &self.setup().secret {
-            Some(secret) => secret.clone(),
-            None => ConversationSecret::of_process()?,
-        };
+        let secret = self.storage().secret()?;
         Ok(secret.for_conversation(self.conversation_id().as_str()))
     }
 
@@ -153,15 +155,10 @@ impl TurnContext {
     #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = self.outer_taint().unwrap_or_default();
-        for call in self.tool_calls() {
-            taint.add_tool_call(&call);
-        }
-        for found in self.retrievables() {
-            taint.add_retrievable(&found);
-        }
-        for message in self.messages() {
-            taint.add_message(&message);
-        }
+        let records = self.0.records.read();
+        (records.of_type()).for_each(|call| taint.add_tool_call(call));
+        (records.of_type()).for_each(|found| taint.add_retrievable(found));
+        (records.of_type()).for_each(|message| taint.add_message(message));
         taint
     }
 
@@ -178,16 +175,16 @@ impl TurnContext {
         self.0.usage.lock().itself
     }
 
-    /// Adds to what the turn has used, and tells it.
-    pub fn add_usage(&self, usage: Usage) {
-        self.0.usage.lock().itself += usage;
-        self.tell(|| EventKind::Usage { usage });
-    }
-
-    /// Adds what a turn has used that was made for one of its calls.
-    pub(crate) fn add_usage_below(&self, usage: Usage) {
-        self.0.usage.lock().below += usage;
-        self.tell(|| EventKind::Usage { usage });
+    /// Adds the usage of a model response to the turn's, and emits it on the stream and to observers. It counts for the turns
+    /// around it too, which do not emit it again.
+    pub fn add_usage(&self, usage: impl Into<ModelUsage>) {
+        let usage = Arc::new(usage.into());
+        self.0.usage.lock().itself += usage.tokens;
+        for outer in self.and_outer().skip(1) {
+            outer.0.usage.lock().below += usage.tokens;
+        }
+        self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
+        self.tell(|| EventKind::Usage(usage));
     }
 
     /// A handle that does not keep the turn alive.
@@ -197,36 +194,38 @@ impl TurnContext {
     }
 
     pub(crate) fn tell(&self, kind: impl FnOnce() -> EventKind) {
-        self.events().tell(&self.0.parts.id, kind);
+        let parts = &self.0.parts;
+        parts.events.tell(&parts.id, &parts.conversation_id, kind);
     }
 
-    /// Sends an event to the reader of the turn's stream, and waits if it is slow. Returns whether it was received.
-    pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) -> bool {
-        let full = match &*self.0.stream.lock() {
-            None => return false,
-            Some(stream) => match stream.try_reserve() {
-                Ok(room) => {
-                    room.send(event());
-                    return true;
-                }
-                Err(TrySendError::Closed(())) => return false,
-                Err(TrySendError::Full(())) => stream.clone(),
-            },
-        };
-        // In a function of its own: the future without waiting stays small.
-        Box::pin(crate::event::send(&full, self.cancellation(), event())).await
+    /// The stream of the turn's events.
+    pub(crate) fn hub(&self) -> &Arc<EventHub> {
+        &self.0.parts.hub
     }
 
-    /// Whether anybody may read what the turn says.
+    /// Emits an event on the turn's stream. It is made only if it has, or may later have, a reader.
+    pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
+        self.hub().emit(kind);
+    }
+
+    /// Whether the events of the turn have, or may later have, a reader.
     pub(crate) fn is_heard(&self) -> bool {
-        self.0.stream.lock().is_some()
+        self.hub().is_heard()
     }
 
-    /// Sends an event to the reader of the turn's stream if there is room: for events that may be missed.
-    pub(crate) fn emit_now(&self, event: impl FnOnce() -> TurnEvent) {
-        let stream = self.0.stream.lock().clone();
-        if let Some(stream) = stream {
-            crate::event::send_now(&stream, event);
+    /// Waits for the outcome from elsewhere. `None` if it is out already.
+    pub(crate) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.watchers.lock().as_mut()?.push(sender);
+        Some(receiver)
+    }
+
+    /// Hands the outcome to those who attached.
+    pub(crate) fn publish(&self, outcome: &TurnOutcome) {
+        let watchers = self.0.watchers.lock().take();
+        for watcher in watchers.into_iter().flatten() {
+            // It may have gone.
+            let _ = watcher.send(outcome.clone());
         }
     }
 
@@ -235,8 +234,16 @@ impl TurnContext {
         self.0.ended.set();
         self.cancellation().cancel();
         self.0.gates.end();
-        drop(self.0.stream.lock().take());
+        // The last event is out already, unless the runtime was shut down while the turn ran.
+        self.hub().end(|| TurnEventKind::Ended {
+            status: crate::record::TurnState::Aborted,
+            code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
+            usage: self.usage(),
+            duration: self.0.started.elapsed(),
+        });
         self.events().end();
+        // Nothing is left in it unless the runtime was shut down.
+        drop(self.0.watchers.lock().take());
     }
 
     /// What the turn holds of its conversation, once it has begun under a runner.
@@ -279,7 +286,7 @@ impl TurnContext {
     pub(crate) fn next_call(&self) -> (Id, u64) {
         loop {
             let id = self.0.ids.next();
-            if !self.0.records.read().tool_calls.has(id.as_str()) {
+            if !self.0.records.read().has(RecordKind::ToolCall, id.as_str()) {
                 return (id, self.0.ordinals.fetch_add(1, Ordering::Relaxed));
             }
         }
@@ -297,6 +304,11 @@ impl TurnContext {
 pub struct WeakTurnContext(Weak<TurnState>);
 
 impl WeakTurnContext {
+    /// Whether it is this turn.
+    pub(crate) fn is(&self, turn: &TurnContext) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&turn.0))
+    }
+
     /// The turn, if something else keeps it alive.
     #[must_use]
     pub fn upgrade(&self) -> Option<TurnContext> {

@@ -31,7 +31,7 @@ pub use merge::MergePolicy;
 
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
-use crate::tool::context::{AckGuard, DispatchContext};
+use crate::tool::context::{AckHook, DispatchContext};
 use snapshot::Snapshot;
 
 /// Tools by name, in the order in which they came. A handle: clones share it, [`ToolRegistry::fork`] copies it.
@@ -195,9 +195,28 @@ impl ToolRegistry {
         ephemeral
     }
 
-    /// Prunes ephemeral tools inside `ack()`, before it returns, and never on `nack()`. The dispatch holds the registry
-    /// weakly. Dropping the guard unbinds the registry.
-    pub fn bind_context(&self, ctx: &DispatchContext) -> AckGuard {
+    /// Prunes the ephemeral tools when the dispatch is acked, before [`ack`](DispatchContext::ack) returns. On a nack they stay.
+    ///
+    /// The binding lasts as long as the dispatch: call it as a statement, and keep the returned [`AckHook`] only to
+    /// [`remove`](AckHook::remove) the binding again. It does not keep the registry alive. A runner binds the tools of its turns.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+    ///
+    /// let once = Tool::dynamic("once", json!({ "type": "object" }))
+    ///     .description("Exists for one dispatch.")
+    ///     .ephemeral(true)
+    ///     .handler(|_: Value, _: ToolContext| async { "done" })
+    ///     .build()?;
+    /// let registry = ToolRegistry::new([once])?;
+    /// let ctx = DispatchContext::standalone();
+    /// registry.bind_context(&ctx);
+    /// ctx.ack()?;
+    /// assert!(registry.is_empty());
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn bind_context(&self, ctx: &DispatchContext) -> AckHook {
         let registry = Arc::downgrade(&self.0);
         ctx.on_ack(move || {
             if let Some(registry) = registry.upgrade() {
@@ -216,7 +235,7 @@ impl ToolRegistry {
 
 fn clash(name: &str, advice: &str) -> Error {
     Error::new(
-        ErrorCode::ToolAlreadyRegistered,
+        ErrorCode::TOOL_ALREADY_REGISTERED,
         format!("there is a tool `{name}` already: {advice}"),
     )
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use turnwright_core::event::Level;
-use turnwright_core::{DispatchContext, ToolError, TurnOutcome, TurnRunner, TurnStatus};
+use turnwright_core::{DispatchContext, ToolError, TurnOutcome, TurnStatus};
 
 use super::collect::{Collector, Seen};
 use super::{args, echo, tool};
@@ -39,7 +39,7 @@ async fn turn_of_secrets(content: bool) -> (TurnOutcome, Seen) {
         ctx.stash().set("password", secret())?;
         Err(secret().into())
     };
-    let runner = TurnRunner::builder(executor)
+    let runner = turnwright_core::runner(executor)
         .tool(echo())
         .tool(fails)
         .tool(panics)
@@ -76,12 +76,12 @@ async fn a_turn_that_is_refused_or_aborted_tells_its_reason_to_nobody_who_traces
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
             match aborts {
-                true => ctx.abort(CANARY),
+                true => ctx.turn().abort(CANARY),
                 false => ctx.nack(CANARY)?,
             }
             Ok(())
         };
-        let runner = TurnRunner::builder(executor).build().unwrap();
+        let runner = turnwright_core::runner(executor).build().unwrap();
         let outcome = runner.run("hi").await;
         assert!(outcome.into_answer().is_err());
         assert!(!traced.seen().holds(CANARY));
@@ -142,7 +142,7 @@ async fn content_is_bounded() {
             Err(long.into())
         }
     };
-    let runner = TurnRunner::builder(executor)
+    let runner = turnwright_core::runner(executor)
         .tool(echo())
         .trace_content(true);
     runner.build().unwrap().run(long).await;

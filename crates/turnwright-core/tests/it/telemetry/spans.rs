@@ -33,7 +33,7 @@ fn two_iterations() -> TurnRunner {
         }
         Ok(())
     });
-    let builder = TurnRunner::builder(executor).tool(echo()).tool(fail);
+    let builder = turnwright_core::runner(executor).tool(echo()).tool(fail);
     builder.build().unwrap()
 }
 
@@ -151,20 +151,18 @@ async fn the_attributes_say_what_was_asked_used_and_went_wrong() {
 
 #[tokio::test]
 async fn a_failed_executor_and_a_nack_are_on_the_spans_of_the_model_call_and_the_turn() {
-    for (refuses, ended, code) in [
-        (false, "failed", "E_LLM_EXECUTION_EXECUTOR_ERROR"),
-        (true, "nacked", "E_STORE_ERROR"),
-    ] {
+    for (refuses, ended) in [(false, "failed"), (true, "nacked")] {
+        let code = "E_STORE_ERROR";
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
-            let error = Error::new(ErrorCode::Store, "no");
+            let error = Error::new(ErrorCode::STORE_ERROR, "no");
             match refuses {
                 true => ctx.nack(error)?,
                 false => return Err(error.into()),
             }
             Ok(())
         };
-        let runner = TurnRunner::builder(executor).build().unwrap();
+        let runner = turnwright_core::runner(executor).build().unwrap();
         runner.run("hi").await;
         let seen = traced.seen();
         assert_eq!(seen.the("chat").text("error.type"), Some(code));
@@ -201,7 +199,7 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
     for dropped in [false, true] {
         let traced = Collector::start();
         let reached = Arc::new(Notify::new());
-        let runner = TurnRunner::builder(calls_the_stuck).tool(stuck(&reached));
+        let runner = turnwright_core::runner(calls_the_stuck).tool(stuck(&reached));
         let runner = runner.build().unwrap();
         let ended = Arc::new(Notify::new());
         let reported = Arc::clone(&ended);
@@ -213,7 +211,7 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
         let turn = runner.start("hi");
         reached.notified().await;
         match dropped {
-            true => drop(turn),
+            true => drop(turn.cancel_on_drop()),
             false => {
                 turn.cancel();
                 turn.await;
@@ -246,7 +244,8 @@ async fn a_turn_out_of_time_says_so_in_the_model_call_that_it_cut_off() {
         ctx.reporter().usage(Usage::tokens(7, 1));
         pending().await
     };
-    let runner = TurnRunner::builder(executor).deadline(Duration::from_secs(1));
+    let runner = turnwright_core::runner(executor)
+        .budget(turnwright_core::Budget::new().time(Duration::from_secs(1)));
     runner.build().unwrap().run("hi").await;
     let seen = traced.seen();
     for name in ["chat", "invoke_agent"] {
@@ -267,10 +266,9 @@ async fn a_call_out_of_time_or_dropped_half_way_ends_in_its_span() {
         .build()
         .unwrap();
     let ctx = DispatchContext::standalone();
-    let timed_out = slow.executor(&ctx).call(args("a")).await;
-    assert_eq!(timed_out.unwrap_err().code(), ErrorCode::ToolTimeout);
-    let executor = slow.executor(&ctx);
-    let half_way = tokio::time::timeout(Duration::from_millis(5), executor.call(args("b")));
+    let timed_out = slow.call(&ctx, args("a")).await;
+    assert_eq!(timed_out.unwrap_err().code(), ErrorCode::TOOL_TIMEOUT);
+    let half_way = tokio::time::timeout(Duration::from_millis(5), slow.call(&ctx, args("b")));
     assert!(half_way.await.is_err());
     let seen = traced.seen();
     let codes: Vec<_> = seen
@@ -302,7 +300,7 @@ async fn what_a_handler_traces_is_within_the_span_of_its_call() {
         .unwrap();
     let ctx = DispatchContext::standalone();
     for tool in [inside, blocking] {
-        tool.executor(&ctx).call(args("a")).await.unwrap();
+        tool.call(&ctx, args("a")).await.unwrap();
     }
     let seen = traced.seen();
     let within = |message: &str| {
@@ -317,7 +315,7 @@ async fn what_a_handler_traces_is_within_the_span_of_its_call() {
 #[tokio::test]
 async fn a_turn_inside_of_a_tool_is_below_the_call() {
     let traced = Collector::start();
-    let inner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let inner = turnwright_core::runner(|ctx: DispatchContext| async move {
         ctx.answer("inner").await?;
         Ok(())
     });
@@ -326,7 +324,7 @@ async fn a_turn_inside_of_a_tool_is_below_the_call() {
         let inner = inner.clone();
         async move { Ok(inner.run(text).await.into_answer()?) }
     });
-    let outer = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let outer = turnwright_core::runner(|ctx: DispatchContext| async move {
         let call = ctx.call("agent", args("go")).await;
         ctx.answer(call.text().await.unwrap()).await?;
         Ok(())
@@ -390,7 +388,10 @@ async fn words_to_operators_are_events_where_they_were_said() {
         ctx.answer("done").await?;
         Ok(())
     };
-    let runner = TurnRunner::builder(executor).tool(speaks).build().unwrap();
+    let runner = turnwright_core::runner(executor)
+        .tool(speaks)
+        .build()
+        .unwrap();
     runner.run("hi").await;
     let seen = traced.seen();
     let messages: Vec<_> = seen
@@ -419,11 +420,11 @@ async fn refused_calls_and_failures_are_events_with_their_codes() {
         Ok(())
     };
     let short = |_: turnwright_core::TurnContext, _| async { Ok(()) };
-    let refused = TurnRunner::builder(executor)
+    let refused = turnwright_core::runner(executor)
         .tool(echo())
         .iteration_limit(1);
     refused.build().unwrap().run("hi").await;
-    let failed = TurnRunner::builder(executor).turn_input(short);
+    let failed = turnwright_core::runner(executor).turn_input(short);
     failed.build().unwrap().run("hi").await;
     let seen = traced.seen();
     let [refused, failed] = &seen.events[..] else {

@@ -25,7 +25,7 @@ fn calls_pay(n: i64) -> ScriptedModel {
 
 /// Plays one call of `pay` with n = 1.
 async fn under(policy: impl ApprovalPolicy + 'static, observed: &Observed) -> TurnOutcome {
-    let runner = TurnRunner::builder(calls_pay(1))
+    let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(policy)
         .observer(observed.observer())
@@ -91,7 +91,7 @@ async fn the_policies_of_the_runner_and_of_the_tool_must_all_agree() {
                 false => Review::deny("no"),
             }
         };
-        let runner = TurnRunner::builder(calls_pay(1))
+        let runner = runner(calls_pay(1))
             .tool(pay().approval(policy(of_tool)).build())
             .policy(policy(of_runner))
             .build()
@@ -113,7 +113,7 @@ async fn a_policy_that_panics_denies_and_so_does_an_approver() {
             .unwrap()
             .is_error()
     );
-    let runner = TurnRunner::builder(calls_pay(1))
+    let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
         .approver(|_: ApprovalRequest| async { panic!("on purpose") })
@@ -145,7 +145,7 @@ async fn rewritten_arguments_are_checked_again_in_full() {
     // External checks are asked again too.
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    let checked = pay().external("even", move |args: Value| {
+    let checked = pay().check("even", move |args: Value| {
         count.fetch_add(1, Ordering::Relaxed);
         async move {
             match args["n"].as_i64().unwrap_or(0) % 2 {
@@ -154,7 +154,7 @@ async fn rewritten_arguments_are_checked_again_in_full() {
             }
         }
     });
-    let runner = TurnRunner::builder(calls_pay(2))
+    let runner = runner(calls_pay(2))
         .tool(checked.build())
         .policy(|_: &PendingCall<'_>| Review::Rewrite(json!({ "n": 3 })))
         .build()
@@ -208,7 +208,7 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
         Step::call_tool("pay", json!({ "n": 1 })).call("pay", json!({ "n": 1 })),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(tool)
         .observer(observed.observer())
         .build()
@@ -250,7 +250,7 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
 
 #[tokio::test]
 async fn a_rejected_approval_gives_its_reason_once() {
-    let runner = TurnRunner::builder(calls_pay(1))
+    let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
         .build()
@@ -259,7 +259,7 @@ async fn a_rejected_approval_gives_its_reason_once() {
     let gates = turn.gates();
     let answer = async {
         let id = opened(&gates).await[0].id.clone();
-        assert!(gates.reject(&id, "not today"));
+        assert!(gates.answer(&id, GateAnswer::reject("not today")).unwrap());
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
     let text = "The call was not approved; nothing was run. Reason: not today";
@@ -268,7 +268,7 @@ async fn a_rejected_approval_gives_its_reason_once() {
 
 #[tokio::test]
 async fn an_answer_that_is_none_leaves_the_approval_open() {
-    let runner = TurnRunner::builder(calls_pay(1))
+    let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
         .build()
@@ -279,15 +279,11 @@ async fn an_answer_that_is_none_leaves_the_approval_open() {
         let id = opened(&gates).await[0].id.clone();
         for bad in [json!("yes"), json!({ "decision": "maybe" }), json!({})] {
             assert_eq!(
-                gates.resolve(&id, bad).unwrap_err().code(),
-                ErrorCode::InvalidGateResolution
+                gates.answer(&id, bad).unwrap_err().code(),
+                ErrorCode::INVALID_TURN_GATE_RESOLUTION
             );
         }
-        assert!(
-            gates
-                .resolve(&id, json!({ "decision": "approve" }))
-                .unwrap()
-        );
+        assert!(gates.answer(&id, json!({ "decision": "approve" })).unwrap());
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
     assert_eq!(texts(&outcome).await, [r#"{"n":1,"mode":"fast"}"#]);
@@ -298,7 +294,7 @@ async fn arguments_that_a_person_edited_are_checked_in_full_and_not_asked_for_ag
     for (edit, runs) in [(json!({ "n": "42" }), true), (json!({ "n": 4200 }), false)] {
         let asked = Notes::default();
         let (notes, given) = (asked.clone(), edit.clone());
-        let runner = TurnRunner::builder(calls_pay(1))
+        let runner = runner(calls_pay(1))
             .tool(pay().build())
             .policy(always("careful"))
             .approver(move |request: ApprovalRequest| {
@@ -331,7 +327,7 @@ async fn a_grant_is_for_the_arguments_that_were_seen_and_for_no_others() {
         Some(5) => Review::Rewrite(json!({ "n": 6 })),
         _ => Review::Allow,
     };
-    let runner = TurnRunner::builder(calls_pay(1))
+    let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(twice)
         .policy(always("careful"))
@@ -360,7 +356,7 @@ async fn an_approval_expires_and_no_answer_is_no() {
     let minute = Duration::from_secs(60);
     for with_approver in [false, true] {
         let observed = Observed::default();
-        let mut builder = TurnRunner::builder(calls_pay(1))
+        let mut builder = runner(calls_pay(1))
             .tool(pay().build())
             .policy(always("careful"))
             .approval_timeout(minute)
@@ -391,7 +387,7 @@ async fn an_approval_expires_and_no_answer_is_no() {
 #[tokio::test]
 async fn nobody_who_could_answer_is_a_refusal() {
     for consumed in [false, true] {
-        let runner = TurnRunner::builder(calls_pay(1))
+        let runner = runner(calls_pay(1))
             .tool(pay().build())
             .policy(always("careful"))
             .build()
@@ -409,7 +405,7 @@ async fn nobody_who_could_answer_is_a_refusal() {
 #[tokio::test]
 async fn of_the_approver_and_the_gate_the_first_answer_counts() {
     // The approver never answers, somebody at the gate does.
-    let runner = TurnRunner::builder(calls_pay(1))
+    let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
         .approver(|_: ApprovalRequest| std::future::pending())
@@ -419,7 +415,11 @@ async fn of_the_approver_and_the_gate_the_first_answer_counts() {
     let gates = turn.gates();
     let answer = async {
         let id = opened(&gates).await[0].id.clone();
-        assert!(gates.approve_edited(&id, json!({ "n": 9 })).unwrap());
+        assert!(
+            gates
+                .answer(&id, GateAnswer::edit(json!({ "n": 9 })))
+                .unwrap()
+        );
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
     assert_eq!(texts(&outcome).await, [r#"{"n":9,"mode":"fast"}"#]);
@@ -433,7 +433,7 @@ async fn when_asks_for_the_calls_of_which_something_is_true() {
     ]);
     let asked = Notes::default();
     let notes = asked.clone();
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(pay().build())
         .policy(when(
             |call: &PendingCall<'_>| call.args()["n"].as_i64() > Some(10),
@@ -461,7 +461,7 @@ async fn when_tainted_asks_once_somebody_elses_words_stand_in_the_prompt() {
     let asked = Notes::default();
     let notes = asked.clone();
     let fetch = tool("fetch").effects(Effects::ReadOnly);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(
             pay()
                 .trusted(true)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnwright_core::event::{Delta, Level};
+use turnwright_core::event::Level;
 
 use super::*;
 
@@ -23,36 +23,33 @@ async fn the_functional_bus_gives_pieces_with_their_offsets_and_then_the_record(
             .call("act", "{}"),
         Step::say("!"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .tool(saying("act", "acted"))
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(saying("act", "acted")).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
     #[rustfmt::skip]
     assert_eq!(names, [
-        "thoughtDelta", "thought", "messageDelta", "messageDelta", "messageDelta", "message", "toolCallStarted", "toolCall",
-        "messageDelta", "message",
+        "started", "thoughtDelta", "thought", "messageDelta", "messageDelta", "messageDelta", "message", "toolCallStarted",
+        "toolCall", "messageDelta", "message", "ended",
     ]);
     let mut text = String::new();
     let mut ids = Vec::new();
-    for event in &events[2..5] {
-        let TurnEvent::MessageDelta(delta) = event else {
+    for event in &events[3..6] {
+        let TurnEventKind::MessageDelta(delta) = &event.kind else {
             panic!()
         };
         assert_eq!(delta.offset, text.len(), "in bytes");
         text.push_str(&delta.text);
         ids.push(Arc::clone(&delta.id));
     }
-    let TurnEvent::Message(message) = &events[5] else {
+    let TurnEventKind::Message(message) = &events[6].kind else {
         panic!()
     };
     assert_eq!((message.text(), text.as_str()), ("Grüß Gott", "Grüß Gott"));
     assert!(ids.iter().all(|id| **id == *message.id()));
-    let TurnEvent::ToolCallStarted { id, tool, .. } = &events[6] else {
+    let TurnEventKind::ToolCallStarted { id, tool, .. } = &events[7].kind else {
         panic!()
     };
-    let TurnEvent::ToolCall(call) = &events[7] else {
+    let TurnEventKind::ToolCall(call) = &events[8].kind else {
         panic!()
     };
     assert_eq!((&**id, &**tool), (call.id(), "act"));
@@ -63,29 +60,26 @@ async fn the_functional_bus_gives_pieces_with_their_offsets_and_then_the_record(
 #[tokio::test]
 async fn pieces_of_calls_and_what_became_void_are_told_too() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
-        let (tool, id) = (Arc::from("act"), Arc::from("call_1"));
         let reporter = ctx.reporter();
-        reporter
-            .tool_call(&tool, Delta::new(Arc::clone(&id), 0, "{\"a\""))
-            .await;
-        reporter
-            .tool_call(&tool, Delta::new(Arc::clone(&id), 4, ": 1}"))
-            .await;
+        let mut call = reporter.tool_call();
+        call.name("act");
+        call.push("{\"a\"").await;
+        call.push(": 1}").await;
         let mut message = reporter.message();
         message.push("half a tho").await;
-        message.restart().await;
+        message.restart();
         message.push("whole").await;
         message.finish().await?;
         Ok(())
     })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
     #[rustfmt::skip]
     assert_eq!(names, [
-        "toolCallDelta", "toolCallDelta", "messageDelta", "discarded", "messageDelta", "message",
+        "started", "toolCallDelta", "toolCallDelta", "messageDelta", "discarded", "messageDelta", "message", "ended",
     ]);
-    let TurnEvent::MessageDelta(after) = &events[4] else {
+    let TurnEventKind::MessageDelta(after) = &events[5].kind else {
         panic!()
     };
     assert_eq!((after.offset, outcome.text.as_str()), (0, "whole"));
@@ -105,7 +99,7 @@ async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
             Err("it is not".into())
         }),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(act.build())
         .observer(observed.observer())
         .build()
@@ -144,7 +138,7 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
         }
     }
     let observed = Observed::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([
+    let runner = runner(ScriptedModel::new([
         Step::call_tool("act", "{}"),
         Step::say("done"),
     ]))
@@ -162,7 +156,7 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
 
 #[tokio::test]
 async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.ack()?;
         Ok(())
     })
@@ -198,59 +192,106 @@ fn talker(pieces: usize, notes: &Notes) -> ScriptedModel {
     })])
 }
 
+/// The text that the deltas of a stream add up to, each of them at its offset.
+fn text_of(events: &[TurnEvent]) -> String {
+    let mut text = String::new();
+    for event in events {
+        if let TurnEventKind::MessageDelta(delta) = &event.kind {
+            assert_eq!(delta.offset, text.len());
+            text.push_str(&delta.text);
+        }
+    }
+    text
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_turn_waits_for_a_slow_reader() {
+async fn a_turn_does_not_wait_for_a_slow_reader_which_gets_everything_in_fewer_pieces() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(20, &notes))
+    let runner = runner(talker(500, &notes))
         .stream_capacity(4)
         .build()
         .unwrap();
     let mut turn = runner.start("go");
     // The paused clock goes on only when nothing else can.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(notes.all().len(), 4);
-    turn.next().await.unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(notes.all().len(), 5);
-    let (events, outcome) = heard(turn).await;
-    assert_eq!((events.len(), outcome.text.len()), (20, 20));
+    assert_eq!(notes.all().len(), 500);
+    let mut events = Vec::new();
+    while let Some(event) = turn.next().await {
+        events.push(event);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
+    let deltas = ["messageDelta"; 3];
+    let expected = [&["started"], &deltas[..], &["message", "ended"]].concat();
+    assert_eq!(names, expected);
+    assert_eq!(text_of(&events), turn.await.text);
 }
 
 #[tokio::test(start_paused = true)]
-async fn awaiting_the_outcome_drains_the_stream() {
+async fn a_reader_that_keeps_up_gets_every_piece_also_from_an_executor_that_never_waits() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(500, &notes))
-        .stream_capacity(1)
+    let runner = runner(talker(500, &notes))
+        .stream_capacity(4)
         .build()
         .unwrap();
-    let mut turn = runner.start("go");
+    let (events, outcome) = heard(runner.start("go")).await;
+    assert_eq!(text_of(&events), outcome.text);
+    let deltas = events.iter().filter(|event| event.name() == "messageDelta");
+    assert!(deltas.count() > 100, "the executor yields to its reader");
+}
+
+#[tokio::test(start_paused = true)]
+async fn awaiting_the_outcome_needs_no_reader() {
+    let notes = Notes::default();
+    let talking = || {
+        let builder = runner(talker(500, &notes)).stream_capacity(1);
+        builder.build().unwrap().start("go")
+    };
+    let mut turn = talking();
     turn.next().await.unwrap();
     assert_eq!(turn.await.text.len(), 500);
+    // A stream that is held and never read.
+    let (handle, _stream) = talking().split();
+    assert_eq!(handle.outcome().await.text.len(), 500);
 }
 
-#[tokio::test(start_paused = true)]
-async fn dropping_the_stream_detaches_it_and_the_turn_goes_on() {
-    let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(500, &notes))
-        .stream_capacity(2)
-        .build()
-        .unwrap();
-    let (handle, stream) = runner.start("go").split();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(notes.all().len(), 2, "it waits");
-    drop(stream);
-    let outcome = handle.outcome().await;
-    assert!(outcome.is_answered());
-    assert_eq!(outcome.text.len(), 500);
+#[tokio::test]
+async fn a_turn_that_cannot_begin_has_a_first_and_a_last_event_too() {
+    let runner = runner(ScriptedModel::new([])).build().unwrap();
+    let input = TurnInput::new("").turn_id("t").conversation("c");
+    let (events, outcome) = heard(runner.start(input)).await;
+    let error = outcome.error().unwrap();
+    let values: Vec<Value> = events
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap())
+        .collect();
+    assert_eq!(values.len(), 2, "{events:?}");
+    assert_eq!(
+        (
+            &values[0]["event"],
+            &values[0]["turnId"],
+            &values[0]["conversationId"]
+        ),
+        (&json!("started"), &json!("t"), &json!("c"))
+    );
+    assert_eq!(
+        (
+            &values[1]["event"],
+            &values[1]["status"],
+            &values[1]["code"]
+        ),
+        (
+            &json!("ended"),
+            &json!("failed"),
+            &json!(error.code().as_str())
+        )
+    );
 }
 
 #[tokio::test]
 async fn a_handle_and_its_stream_can_be_held_apart() {
     let model = ScriptedModel::new([Step::stream(["a", "b", "c"])]);
-    let runner = TurnRunner::builder(model)
-        .stream_capacity(1)
-        .build()
-        .unwrap();
+    let runner = runner(model).build().unwrap();
     let (handle, mut stream) = runner.start("go").split();
     let read = async {
         let mut count = 0;
@@ -260,7 +301,7 @@ async fn a_handle_and_its_stream_can_be_held_apart() {
         count
     };
     let (outcome, count) = tokio::join!(handle.outcome(), read);
-    assert_eq!((outcome.text.as_str(), count), ("abc", 4));
+    assert_eq!((outcome.text.as_str(), count), ("abc", 6));
 }
 
 #[tokio::test]
@@ -268,19 +309,17 @@ async fn the_pieces_of_a_long_text_are_no_larger_than_what_was_said() {
     // What is handed over grows with the text alone, not with the text times its pieces.
     const MANY: usize = 10_000;
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(MANY, &notes)).build().unwrap();
+    let runner = runner(talker(MANY, &notes)).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let bytes: usize = events
         .iter()
-        .map(|event| match event {
-            TurnEvent::MessageDelta(delta) => delta.text.len(),
+        .map(|event| match &event.kind {
+            TurnEventKind::MessageDelta(delta) => delta.text.len(),
             _ => 0,
         })
         .sum();
-    assert_eq!(
-        (bytes, outcome.text.len(), events.len()),
-        (MANY, MANY, MANY + 1)
-    );
+    assert_eq!((bytes, outcome.text.len()), (MANY, MANY));
+    assert!(events.len() <= MANY + 3, "{}", events.len());
 }
 
 fn by_hand(id: &str) -> Arc<ToolCall> {
@@ -294,27 +333,29 @@ fn by_hand(id: &str) -> Arc<ToolCall> {
 #[tokio::test]
 async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
     let storing = |ctx: TurnContext, next: Next<TurnContext>| async move {
-        ctx.store_tool_call(by_hand("of-middleware")).await?;
+        ctx.records().store(by_hand("of-middleware")).await?;
         // Not the model's.
-        ctx.store_message(Message::user("More.").build()?).await?;
+        ctx.records().store(Message::user("More.").build()?).await?;
         next.run().await
     };
     let model = ScriptedModel::new([
         Step::run(|ctx| async move {
-            ctx.store_thought(record::Thought::new("Hm.").id("thought").build()?)
+            ctx.records()
+                .store(record::Thought::new("Hm.").id("thought").build()?)
                 .await?;
-            ctx.store_message(Message::assistant("Hello").id("message").build()?)
+            ctx.records()
+                .store(Message::assistant("Hello").id("message").build()?)
                 .await?;
-            ctx.store_tool_call(by_hand("of-executor")).await?;
+            ctx.records().store(by_hand("of-executor")).await?;
             // For this turn alone: nothing is stored, and nothing is on the stream.
-            ctx.add_tool_call(by_hand("added"));
+            ctx.records().add(by_hand("added"));
             ctx.call("act", "{}").await;
             Ok(())
         })
         .go_on(),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(saying("act", "acted"))
         .turn_input(storing)
         .build()
@@ -322,10 +363,10 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
     let (events, outcome) = heard(runner.start("go")).await;
     let text: Vec<String> = events
         .iter()
-        .filter_map(|event| match event {
-            TurnEvent::Message(record) => Some(record.id().to_owned()),
-            TurnEvent::Thought(record) => Some(record.id().to_owned()),
-            TurnEvent::ToolCall(record) => Some(record.id().to_owned()),
+        .filter_map(|event| match &event.kind {
+            TurnEventKind::Message(record) => Some(record.id().to_owned()),
+            TurnEventKind::Thought(record) => Some(record.id().to_owned()),
+            TurnEventKind::ToolCall(record) => Some(record.id().to_owned()),
             _ => None,
         })
         .collect();
@@ -378,7 +419,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     ]);
     let (observed, named) = (Observed::default(), Notes::default());
     let names = named.clone();
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(saying("act", "acted"))
         .policy(turnwright_core::approval::always("careful"))
         .observer(observed.observer())
@@ -391,7 +432,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
         let value = serde_json::to_value(&event).unwrap();
         assert_eq!(value["event"], event.name());
         streamed.push(event.name());
-        if let TurnEvent::GateOpened(gate) = event {
+        if let TurnEventKind::GateOpened(gate) = event.kind {
             assert!(turn.gates().approve(&gate.id).unwrap());
         }
     }
@@ -410,5 +451,61 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     for name in ["toolExecutionStart", "toolExecutionEnd"] {
         let event = &observed.of(name)[0];
         assert!(event["callId"].is_string() && event["id"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn a_reader_of_all_turns_that_lags_learns_how_many_events_it_missed() {
+    let runner = runner(|ctx: DispatchContext| async move {
+        for n in 0..5_000 {
+            ctx.log(Level::Info, n.to_string());
+        }
+        ctx.ack()?;
+        Ok(())
+    })
+    .build()
+    .unwrap();
+    let observed = Observed::default();
+    let _guard = runner.observe(observed.observer());
+    let mut events = runner.events();
+    assert!(runner.run("go").await.is_answered(), "it waits for nobody");
+    let missed = events.next().await.unwrap().unwrap_err().missed;
+    drop(runner);
+    let mut read = Vec::new();
+    while let Some(event) = events.next().await {
+        read.push(event.unwrap());
+    }
+    let all = observed.names();
+    assert_eq!(read.len() + usize::try_from(missed).unwrap(), all.len());
+    assert_eq!(read.last().unwrap().name(), "turnEnd");
+}
+
+#[tokio::test]
+async fn a_log_entry_has_a_kind_and_a_payload_and_every_event_a_time() {
+    let runner = runner(|ctx: DispatchContext| async move {
+        let entry = event::LogEntry::new("empty").kind("cache.miss");
+        ctx.log(Level::Info, entry.payload(json!({ "key": 7 })));
+        ctx.log(Level::Info, "plain");
+        ctx.ack()?;
+        Ok(())
+    })
+    .build()
+    .unwrap();
+    let observed = Observed::default();
+    let _guard = runner.observe(observed.observer());
+    let (streamed, _) = heard(runner.start(TurnInput::new("go").conversation("c"))).await;
+    let logs = observed.of("log");
+    assert_eq!(
+        (&logs[0]["kind"], &logs[0]["payload"], &logs[0]["message"]),
+        (&json!("cache.miss"), &json!({ "key": 7 }), &json!("empty"))
+    );
+    assert!(logs[1].get("kind").is_none() && logs[1].get("payload").is_none());
+    assert_eq!(logs[0]["conversationId"], "c");
+    let streamed = streamed
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap());
+    for event in streamed.chain(logs) {
+        let time = event["time"].as_str().unwrap();
+        assert!(time.ends_with('Z') && time.contains('T'), "{time}");
     }
 }

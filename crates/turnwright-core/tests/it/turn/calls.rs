@@ -53,10 +53,7 @@ async fn calls_proposed_together_run_together() {
         }
     });
     let model = ScriptedModel::new([together("meet", 5), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
-        .tool(meet.build())
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(meet.build()).build().unwrap();
     let outcome = runner.run("go").await;
     assert_eq!(texts(&outcome).await, ["met"; 5]);
 }
@@ -73,10 +70,7 @@ async fn each_call_runs_in_a_task_of_its_own() {
         }
     });
     let model = ScriptedModel::new([together("meet", 2), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
-        .tool(meet.build())
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(meet.build()).build().unwrap();
     let texts = texts(&runner.run("go").await).await;
     assert_ne!(texts[0], texts[1]);
 }
@@ -86,7 +80,7 @@ async fn no_more_calls_run_at_once_than_the_limit_says() {
     for (limit, most) in [(Some(3), 3), (None, 16)] {
         let busy = Busy::default();
         let model = ScriptedModel::new([together("work", 20), Step::say("done")]);
-        let builder = TurnRunner::builder(model).tool(busy.tool("work").build());
+        let builder = runner(model).tool(busy.tool("work").build());
         let builder = match limit {
             Some(limit) => builder.parallel_calls(limit),
             None => builder,
@@ -108,7 +102,7 @@ async fn a_call_that_waits_for_approval_holds_no_place() {
         Step::say("done"),
     ]);
     let observed = Observed::default();
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(busy.tool("work").build())
         .tool(
             tool("asked")
@@ -164,7 +158,7 @@ async fn a_tool_that_asks_to_run_alone_is_a_barrier_in_the_proposed_order() {
             .call("d", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tools(
             [
                 noting("a", 2),
@@ -205,8 +199,8 @@ async fn records_keep_the_proposed_order_in_the_turn_the_store_and_the_outcome()
             .call("after", json!({ "s": 2 })),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
-        .store(Arc::clone(&store))
+    let runner = runner(model.clone())
+        .storage(storage_of(Arc::clone(&store)))
         .tool(after.build())
         .build()
         .unwrap();
@@ -250,10 +244,7 @@ async fn the_executor_gets_the_records_in_the_proposed_order_however_they_end() 
         assert_eq!(records[0].text().await.as_deref(), Some("3"));
         Ok(())
     })]);
-    let runner = TurnRunner::builder(model)
-        .tool(after.build())
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(after.build()).build().unwrap();
     let outcome = runner.run("go").await;
     assert!(outcome.is_answered(), "{:?}", outcome.ended);
 }
@@ -272,7 +263,7 @@ async fn one_calls_failure_stops_no_other() {
         "strict",
         json!({ "type": "object", "properties": { "n": { "type": "integer", "minimum": 1 } }, "required": ["n"] }),
     );
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(
             tool("fails")
                 .handler(|_: Value, _: ToolContext| async {
@@ -326,7 +317,7 @@ async fn an_unknown_tool_is_answered_with_the_tools_there_are_close_matches_firs
         Step::say("done"),
     ]);
     let observed = Observed::default();
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tools([
             saying("send_mail", ""),
             saying("weather", ""),
@@ -370,7 +361,7 @@ async fn a_hidden_tool_is_callable_and_named_to_nobody() {
         Step::call_tool("quiet", "{}").call("quite", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tools([saying("quiet", "psst"), saying("loud", "")])
         .turn_input(hide)
         .build()
@@ -396,7 +387,7 @@ async fn arguments_that_are_not_json_or_fail_are_answers_with_what_is_needed_to_
         .handler(|_: Value, _: ToolContext| async { "the log" })
         .build();
     let observed = Observed::default();
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(read)
         .observer(observed.observer())
         .build()
@@ -430,10 +421,7 @@ async fn the_ids_of_calls_are_ours_and_the_providers_stand_beside_them() {
             .call("act", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .tool(saying("act", ""))
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(saying("act", "")).build().unwrap();
     let outcome = runner.run("go").await;
     let calls: Vec<_> = outcome.tool_calls().collect();
     let providers: Vec<_> = calls.iter().map(|call| call.provider_id()).collect();
@@ -466,8 +454,8 @@ async fn calls_that_start_together_are_begun_in_one_batch_before_any_runs() {
             .call("act", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .store(store.clone())
+    let runner = runner(model)
+        .storage(storage_of(store.clone()))
         .tools([act.build(), look.build()])
         .build()
         .unwrap();

@@ -62,7 +62,8 @@ impl Spool for Panicking {
 async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_answer() {
     let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
     let ctx = DispatchContext::builder()
-        .spool(Panicking)
+        .storage(storage_with(MemoryStore::default(), Panicking))
+        .conversation("talk")
         .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
         .build();
     let calls = ctx
@@ -93,26 +94,27 @@ async fn a_type_that_panics_on_its_answer_is_an_error() {
         }
     }
     let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let outcome = runner.run_typed::<Panics>("go").await;
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidAnswer);
+    assert_eq!(error.code(), ErrorCode::INVALID_ANSWER);
 }
 
 #[tokio::test]
 async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
     let stored: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
     let keep = Arc::clone(&stored);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         *keep.lock() = Some(ctx.turn().downgrade());
         async move {
             let held = ctx.clone();
-            ctx.on_ack(move || drop(held)).keep();
+            ctx.on_ack(move || drop(held));
             let held = ctx.clone();
-            ctx.events()
+            ctx.turn()
+                .events()
                 .observe(move |_| assert!(!held.turn_id().is_empty()))
                 .keep();
-            ctx.abort("enough");
+            ctx.turn().abort("enough");
             Ok(())
         }
     })
@@ -131,7 +133,7 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
         Ok::<_, ToolError>(error.code().as_str().to_owned())
     });
     let model = ScriptedModel::new([Step::call_tool("asks", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(asks.build())
         .policy(always("careful"))
         .build()
@@ -140,8 +142,8 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
     let gates = turn.gates();
     let id = opened(&gates).await[0].id.clone();
     let smuggled = json!({ "decision": "approve", "args": { "n": 1 } });
-    let error = gates.resolve(&id, smuggled).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidGateResolution);
+    let error = gates.answer(&id, smuggled).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
     assert!(gates.approve(&id).unwrap(), "it is still open");
     let outcome = turn.await;
     let call = outcome.tool_calls().next().unwrap();
@@ -180,12 +182,11 @@ impl StoreLayer for Endless {
 
 #[tokio::test]
 async fn a_store_without_end_is_not_read_for_ever() {
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
-        .store(Layered::new(Endless, MemoryStore::default()))
-        .turn_input(middleware::hydrate())
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
+        .storage(storage_of(Layered::new(Endless, MemoryStore::default())))
         .build()
         .unwrap();
     let error = runner.run(stored("go")).await.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InputPipeline);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert!(error.message().contains("more than 10000"), "{error}");
 }

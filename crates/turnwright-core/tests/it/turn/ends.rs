@@ -26,7 +26,7 @@ where
     D: Middleware<DispatchContext> + 'static,
 {
     let model = ScriptedModel::new([Step::say("half").go_on(), Step::say("whole")]);
-    let mut builder = TurnRunner::builder(model).observer(observed.observer());
+    let mut builder = runner(model).observer(observed.observer());
     builder = builder
         .turn_input(notes.layer("turn-input outer"))
         .dispatch_input(notes.layer("dispatch-input outer"))
@@ -83,7 +83,7 @@ async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_
                 "{before} before {name}"
             );
         }
-        assert_eq!(observed.of("turnEnd")[0]["ended"], "failed");
+        assert_eq!(observed.of("turnEnd")[0]["status"], "failed");
         assert_eq!(
             observed.of("turnEnd")[0]["code"],
             "E_PIPELINE_SHORT_CIRCUITED"
@@ -146,7 +146,7 @@ async fn a_layer_further_out_may_make_good_what_failed_further_in() {
         next.run().await?;
         Err("on the way out".into())
     };
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("fine")]))
+    let runner = runner(ScriptedModel::new([Step::say("fine")]))
         .turn_input(saved)
         .turn_input(fails_late)
         .build()
@@ -161,10 +161,7 @@ async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept()
         Step::fail(std::io::Error::other("no route")),
         Step::run(|_| async { panic!("on purpose") }),
     ]);
-    let runner = TurnRunner::builder(model)
-        .observer(observed.observer())
-        .build()
-        .unwrap();
+    let runner = runner(model).observer(observed.observer()).build().unwrap();
     let failed = error_of(&runner.run("go").await);
     assert_eq!(failed.code().as_str(), "E_LLM_EXECUTION_EXECUTOR_ERROR");
     assert!(!failed.is_fatal());
@@ -182,9 +179,9 @@ async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept()
 
 #[tokio::test]
 async fn a_refusal_has_the_error_that_it_was_given() {
-    let own = Error::new(ErrorCode::ToolDenied, "not in this house");
+    let own = Error::new(ErrorCode::TOOL_DENIED, "not in this house");
     let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let TurnStatus::Nacked(error) = runner.run("go").await.ended else {
         panic!()
     };
@@ -207,7 +204,7 @@ async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
     let notes = Notes::default();
     let endless = |_: DispatchContext| async { Ok(()) };
     let runner = |most: Option<u32>| {
-        let builder = TurnRunner::builder(endless).turn_output(notes.layer("output"));
+        let builder = runner(endless).turn_output(notes.layer("output"));
         match most {
             Some(most) => builder.iteration_limit(most),
             None => builder,
@@ -229,13 +226,13 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     let observed = Observed::default();
     let budget = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.usage().total_tokens() > 100 {
-            ctx.reach(Limit::Tokens(100));
+            ctx.turn().reach(Limit::Tokens(100));
         }
         next.run().await
     };
     let step = || Step::silent().usage(Usage::tokens(60, 1)).go_on();
     let model = ScriptedModel::new([step(), step(), step()]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .dispatch_input(budget)
         .observer(observed.observer())
         .build()
@@ -247,19 +244,19 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     ));
     assert_eq!(model.unplayed(), [2]);
     assert_eq!(outcome.usage.requests, 2);
-    assert_eq!(observed.of("turnEnd")[0]["ended"], "limit");
+    assert_eq!(observed.of("turnEnd")[0]["status"], "limit");
     assert_eq!(observed.of("turnEnd")[0]["usage"]["inputTokens"], 120);
 }
 
 #[tokio::test]
 async fn the_first_reason_to_stop_counts() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
-        ctx.abort("first");
-        ctx.reach(Limit::Tokens(1));
-        ctx.abort("third");
+        ctx.turn().abort("first");
+        ctx.turn().reach(Limit::Tokens(1));
+        ctx.turn().abort("third");
         Err("a failure after that".into())
     })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let outcome = runner.run("go").await;
     assert!(matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "first"));
 }
@@ -268,10 +265,12 @@ async fn the_first_reason_to_stop_counts() {
 async fn a_deadline_is_a_limit_also_the_runners_own() {
     let slow = || ScriptedModel::new([Step::wait(Duration::from_secs(10)).then_say("late")]);
     let second = Duration::from_secs(1);
-    let of_input = TurnRunner::builder(slow()).build().unwrap();
-    let by_input = of_input.run(TurnInput::new("go").deadline(second)).await;
-    let of_runner = TurnRunner::builder(slow())
-        .deadline(second)
+    let of_input = runner(slow()).build().unwrap();
+    let by_input = of_input
+        .run(TurnInput::new("go").budget(Budget::new().time(second)))
+        .await;
+    let of_runner = runner(slow())
+        .budget(Budget::new().time(second))
         .build()
         .unwrap();
     let by_runner = of_runner.run("go").await;
@@ -280,12 +279,12 @@ async fn a_deadline_is_a_limit_also_the_runners_own() {
         assert_eq!(outcome.text, "");
     }
     // The input's word counts.
-    let patient = TurnRunner::builder(slow())
-        .deadline(second)
+    let patient = runner(slow())
+        .budget(Budget::new().time(second))
         .build()
         .unwrap();
     let outcome = patient
-        .run(TurnInput::new("go").deadline(Duration::from_secs(60)))
+        .run(TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(60))))
         .await;
     assert_eq!(outcome.text, "late");
 }
@@ -296,11 +295,11 @@ fn a_deadline_without_a_timer_is_told_as_what_it_is() {
         .build()
         .unwrap();
     let observed = Observed::default();
-    let runner = TurnRunner::builder(|_: DispatchContext| std::future::pending())
+    let runner = runner(|_: DispatchContext| std::future::pending())
         .observer(observed.observer())
         .build()
         .unwrap();
-    let input = TurnInput::new("go").deadline(Duration::from_secs(1));
+    let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(1)));
     let outcome = runtime.block_on(runner.run(input));
     assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
     observed.assert_paired();
@@ -320,7 +319,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             words.push("stored").await;
             let words = words.finish().await?;
             // What is changed in this turn alone is not what the store has.
-            ctx.add_message(
+            ctx.records().add(
                 Message::assistant("for this turn only")
                     .id(words.id())
                     .build()?,
@@ -329,13 +328,14 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             let mut removed = removed;
             removed.push("taken away again").await;
             let removed = removed.finish().await?;
-            ctx.remove_thought(removed.id());
-            ctx.add_message(Message::assistant("never stored").build()?);
+            ctx.records().remove::<record::Thought>(removed.id());
+            ctx.records()
+                .add(Message::assistant("never stored").build()?);
             Ok(())
         }),
     ]);
-    let runner = TurnRunner::builder(model)
-        .store(Arc::clone(&store))
+    let runner = runner(model)
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .build()
         .unwrap();
@@ -355,4 +355,20 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
     let words: Vec<String> = outcome.records.iter().map(say).collect();
     assert_eq!(words, held.map(say).collect::<Vec<_>>());
     assert_eq!(words.len(), 7, "{words:?}");
+}
+
+#[tokio::test]
+async fn the_code_of_an_error_of_ours_is_the_code_of_the_outcome() {
+    let executor = |_: DispatchContext| async {
+        let error = Error::new(ErrorCode::MODEL_UNREACHABLE, "no connection");
+        Err(BoxError::from(error))
+    };
+    let error = error_of(&runner(executor).build().unwrap().run("go").await);
+    assert_eq!(error.code(), ErrorCode::MODEL_UNREACHABLE);
+    assert_eq!(error.message(), "no connection");
+
+    let executor = |_: DispatchContext| async { Err(BoxError::from("no connection")) };
+    let error = error_of(&runner(executor).build().unwrap().run("go").await);
+    assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
+    assert!(std::error::Error::source(&error).is_some());
 }

@@ -11,12 +11,12 @@ use super::*;
 
 #[test]
 fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
-    let error = TurnRunner::builder(ScriptedModel::new([]))
+    let error = runner(ScriptedModel::new([]))
         .iteration_limit(0)
         .parallel_calls(0)
         .stream_capacity(0)
         .approval_timeout(Duration::ZERO)
-        .deadline(Duration::ZERO)
+        .budget(Budget::new().time(Duration::ZERO))
         .build()
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_TURN_RUNNER_CONFIG");
@@ -26,7 +26,7 @@ fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
         "parallel_calls",
         "stream_capacity",
         "approval_timeout",
-        "deadline",
+        "budget.time",
     ] {
         assert!(error.message().contains(field), "{field}: {error}");
     }
@@ -37,13 +37,13 @@ fn tools_of_a_runner_that_are_wrong_or_clash_fail_its_building() {
     let wrong = tool("has spaces")
         .handler(|_: Value, _: ToolContext| async { "" })
         .build();
-    let error = TurnRunner::builder(ScriptedModel::new([]))
+    let error = runner(ScriptedModel::new([]))
         .tool(wrong)
         .build()
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
     let twice = [saying("same", ""), saying("same", "")];
-    let error = TurnRunner::builder(ScriptedModel::new([]))
+    let error = runner(ScriptedModel::new([]))
         .tools(twice)
         .build()
         .unwrap_err();
@@ -70,7 +70,7 @@ async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a
     });
     let observed = Observed::default();
     let model = ScriptedModel::new([Step::call_tool("query", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(query.build())
         .observer(observed.observer())
         .build()
@@ -93,7 +93,7 @@ async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a
         .unwrap();
     assert_eq!(
         (error.code(), error.is_fatal()),
-        (ErrorCode::MissingState, true)
+        (ErrorCode::MISSING_STATE, true)
     );
 }
 
@@ -109,9 +109,9 @@ fn no_code_tells_a_model_that_its_own_turn_is_over() {
 #[tokio::test]
 async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_failed() {
     for limited in [false, true] {
-        let inner = TurnRunner::builder(move |ctx: DispatchContext| async move {
+        let inner = runner(move |ctx: DispatchContext| async move {
             if limited {
-                ctx.reach(Limit::Iterations(1));
+                ctx.turn().reach(Limit::Iterations(1));
                 return Ok(());
             }
             Err("no".into())
@@ -122,7 +122,7 @@ async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_fail
             async move { Ok::<_, ToolError>(turn.await.into_answer()?) }
         });
         let model = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("done")]);
-        let runner = TurnRunner::builder(model).tool(delegate.build());
+        let runner = runner(model).tool(delegate.build());
         let outcome = runner.build().unwrap().run("go").await;
         let expected = match limited {
             false => "The task could not be completed.",
@@ -135,7 +135,7 @@ async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_fail
 #[tokio::test]
 async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
     let observed = Observed::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([]))
+    let runner = runner(ScriptedModel::new([]))
         .tool(saying("same", ""))
         .observer(observed.observer())
         .build()
@@ -157,7 +157,7 @@ async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
         assert_eq!(code_of(&outcome), code);
         let error = error_of(&outcome);
         assert!(error.is_fatal(), "{code}");
-        if error.code() == ErrorCode::ToolAlreadyRegistered {
+        if error.code() == ErrorCode::TOOL_ALREADY_REGISTERED {
             let message = error.message();
             assert!(message.contains("Rename the input's tool"), "{message}");
             assert!(message.contains("`ctx.tools().register_overwriting(tool)`"));
@@ -169,7 +169,7 @@ async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
 
 #[test]
 fn a_turn_outside_of_a_runtime_says_what_it_needs() {
-    let runner = TurnRunner::builder(ScriptedModel::new([])).build().unwrap();
+    let runner = runner(ScriptedModel::new([])).build().unwrap();
     let outcome = runner
         .start("go")
         .outcome()
@@ -189,7 +189,7 @@ fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TURN_GATE_VALUE");
     assert!(error.is_fatal());
-    for field in ["name", "schema", "timeout"] {
+    for field in ["kind", "schema", "timeout"] {
         assert!(error.message().contains(field), "{field}: {error}");
     }
 }
@@ -205,6 +205,7 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
     for code in [
         "E_INVALID_INITIAL_TURN_GATE_VALUE",
         "E_INVALID_TURN_RUNNER_CONFIG",
+        "E_INVALID_STORAGE",
         "E_INVALID_TURN_CONTEXT",
         "E_INVALID_TURN_GATE_RESOLUTION",
         "E_LLM_EXECUTION_ALREADY_SIGNALLED",
@@ -233,11 +234,11 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
 #[tokio::test]
 async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging() {
     let clash = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-        if let Some(call) = ctx.tool_calls().first() {
+        if let Some(call) = ctx.records().tool_calls().first() {
             let reader = Arc::new(MemoryReader::new("other content"));
             let artifact = SpooledArtifact::new(reader, ArtifactKind::TEXT);
             let found = Retrievable::artifact(artifact, TrustTier::FirstParty);
-            ctx.add_retrievable(found.id(call.id()).build()?);
+            ctx.records().add(found.id(call.id()).build()?);
         }
         next.run().await
     };
@@ -246,7 +247,7 @@ async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging(
         .handler(|_: Value, _: ToolContext| async { "long" })
         .build();
     let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("x")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(log)
         .dispatch_output(clash)
         .build()
@@ -274,15 +275,15 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
             });
             let model =
                 ScriptedModel::new([Step::say("Let me.").call("act", "{}"), Step::say("done")]);
-            let runner = TurnRunner::builder(model.clone())
-                .store(Odd::store(at, how))
+            let runner = runner(model.clone())
+                .storage(storage_of(Odd::store(at, how)))
                 .tool(act.build())
                 .observer(observed.observer())
                 .build()
                 .unwrap();
             let outcome = runner.run(stored("go")).await;
             let error = error_of(&outcome);
-            assert_eq!(error.code(), ErrorCode::Store, "write {at}: {error}");
+            assert_eq!(error.code(), ErrorCode::STORE_ERROR, "write {at}: {error}");
             assert!(!error.is_fatal());
             assert_eq!(
                 notes.has("ran"),

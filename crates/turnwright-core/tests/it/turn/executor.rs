@@ -15,13 +15,16 @@ async fn an_executor_need_be_no_model_at_all() {
                 ctx.stash().set("state", "asked")?;
             }
             _ => {
-                let rooms = ctx.tool_calls()[0].text().await.unwrap_or_default();
+                let rooms = ctx.records().tool_calls()[0]
+                    .text()
+                    .await
+                    .unwrap_or_default();
                 ctx.answer(format!("Booked {rooms}.")).await?;
             }
         }
         Ok(())
     };
-    let runner = TurnRunner::builder(executor)
+    let runner = runner(executor)
         .tool(saying("free_rooms", "room 7"))
         .build()
         .unwrap();
@@ -58,8 +61,8 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
         }
     };
     let observed = Observed::default();
-    let runner = TurnRunner::builder(executor)
-        .store(Arc::clone(&store))
+    let runner = runner(executor)
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .observer(observed.observer())
         .build()
@@ -84,10 +87,7 @@ async fn the_next_iteration_sees_what_came_of_the_calls() {
     let act = tool("act")
         .handler(|args: Value, _: ToolContext| async move { format!("did {}", args["n"]) })
         .build();
-    let runner = TurnRunner::builder(model.clone())
-        .tool(act)
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).tool(act).build().unwrap();
     runner.run("go").await;
     assert!(model.shown(0).tool_calls().is_empty());
     let shown = model.shown(1);
@@ -111,7 +111,7 @@ async fn middleware_that_wants_a_tool_run_proposes_a_call_like_an_executor() {
         next.run().await
     };
     let model = ScriptedModel::new([Step::say("seen")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(saying("look", "a cat"))
         .dispatch_input(look_first)
         .build()
@@ -119,4 +119,13 @@ async fn middleware_that_wants_a_tool_run_proposes_a_call_like_an_executor() {
     let outcome = runner.run("go").await;
     assert!(model.shown(0).tool_calls()[0].rendered().contains("a cat"));
     assert_eq!(outcome.tool_calls().count(), 1);
+}
+
+#[tokio::test]
+async fn a_boxed_or_shared_executor_is_one() {
+    let boxed: Box<dyn Executor> = Box::new(ScriptedModel::new([Step::say("boxed")]));
+    assert_eq!(runner(boxed).build().unwrap().run("go").await.text, "boxed");
+    let shared: Arc<dyn Executor> = Arc::new(ScriptedModel::new([Step::say("shared")]));
+    let runner = runner(Arc::clone(&shared)).build().unwrap();
+    assert_eq!(runner.run("go").await.text, "shared");
 }

@@ -53,7 +53,7 @@ fn call_ask() -> ScriptedModel {
 async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
     let (notes, observed) = (Notes::default(), Observed::default());
     let model = ScriptedModel::new([Step::say("done")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(asking(gate(), &notes))
         .observer(observed.observer())
         .build()
@@ -62,18 +62,18 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
     let gates = turn.gates();
     let open = opened(&gates).await;
     assert_eq!(
-        (open.len(), &*open[0].name, &*open[0].question),
+        (open.len(), open[0].kind.as_str(), &*open[0].question),
         (1, "address", &json!("Where to?"))
     );
     assert_eq!(
-        open[0].schema.as_ref().unwrap().document(),
+        &**open[0].schema.as_ref().unwrap(),
         gate().schema().unwrap().document()
     );
     assert_eq!((open[0].tool_call.clone(), model.times_asked()), (None, 0));
     // The answer is checked as arguments are: what is nearly right is made right.
     assert!(
         gates
-            .resolve(&open[0].id, json!({ "street": "Elm", "number": "7" }))
+            .answer(&open[0].id, json!({ "street": "Elm", "number": "7" }))
             .unwrap()
     );
     assert!(turn.await.is_answered());
@@ -88,7 +88,7 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
 #[tokio::test]
 async fn a_bad_answer_leaves_the_gate_open() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -100,12 +100,12 @@ async fn a_bad_answer_leaves_the_gate_open() {
         json!("Elm"),
         json!({ "street": "Elm", "town": "X" }),
     ] {
-        let error = gates.resolve(&id, bad).unwrap_err();
+        let error = gates.answer(&id, bad).unwrap_err();
         assert_eq!(error.code().as_str(), "E_INVALID_TURN_GATE_RESOLUTION");
         assert!(error.is_fatal());
         assert_eq!(gates.open()[0].id, id, "it is open still");
     }
-    assert!(gates.resolve(&id, json!({ "street": "Elm" })).unwrap());
+    assert!(gates.answer(&id, json!({ "street": "Elm" })).unwrap());
     turn.await;
     assert_eq!(notes.all(), [r#"{"street":"Elm"}"#]);
 }
@@ -113,26 +113,26 @@ async fn a_bad_answer_leaves_the_gate_open() {
 #[tokio::test]
 async fn a_second_settling_is_ignored() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
     let turn = runner.start("go");
     let (gates, others) = (turn.gates(), turn.gates());
     let id = opened(&gates).await[0].id.clone();
-    assert!(gates.resolve(&id, json!({ "street": "first" })).unwrap());
-    assert!(!others.resolve(&id, json!({ "street": "second" })).unwrap());
-    assert!(!others.reject(&id, "third"));
-    assert!(!others.resolve("no such gate", json!({})).unwrap());
+    assert!(gates.answer(&id, json!({ "street": "first" })).unwrap());
+    assert!(!others.answer(&id, json!({ "street": "second" })).unwrap());
+    assert!(!others.answer(&id, GateAnswer::reject("third")).unwrap());
+    assert!(!others.answer("no such gate", json!({})).unwrap());
     turn.await;
     assert_eq!(notes.all(), [r#"{"street":"first"}"#]);
-    assert!(!gates.resolve(&id, json!({ "street": "too late" })).unwrap());
+    assert!(!gates.answer(&id, json!({ "street": "too late" })).unwrap());
 }
 
 #[tokio::test]
 async fn a_rejection_is_an_error_where_it_was_waited_for() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(call_ask())
+    let runner = runner(call_ask())
         .turn_input(asking(gate(), &notes))
         .tool(waiting(gate(), Duration::ZERO).build())
         .build()
@@ -140,14 +140,15 @@ async fn a_rejection_is_an_error_where_it_was_waited_for() {
     let turn = runner.start("go");
     let gates = turn.gates();
     let id = opened(&gates).await[0].id.clone();
-    assert!(gates.reject(&id, "none of your business"));
+    let reject = |reason| GateAnswer::reject(reason);
+    assert!(gates.answer(&id, reject("none of your business")).unwrap());
     let open = loop {
         let open = opened(&gates).await;
         if open[0].id != id {
             break open;
         }
     };
-    assert!(gates.reject(&open[0].id, "nor yours"));
+    assert!(gates.answer(&open[0].id, reject("nor yours")).unwrap());
     let outcome = turn.await;
     assert_eq!(notes.all(), ["E_TURN_GATE_REJECTED"]);
     let call = outcome.tool_calls().next().unwrap();
@@ -162,7 +163,7 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
         .timeout(Duration::from_secs(30))
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(call_ask())
+    let runner = runner(call_ask())
         .turn_input(asking(brief.clone(), &notes))
         .tool(waiting(brief, Duration::ZERO).build())
         .observer(observed.observer())
@@ -186,7 +187,7 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
 #[tokio::test]
 async fn a_gate_is_aborted_with_its_turn() {
     let (notes, observed) = (Notes::default(), Observed::default());
-    let runner = TurnRunner::builder(ScriptedModel::new([]))
+    let runner = runner(ScriptedModel::new([]))
         .turn_input(asking(gate(), &notes))
         .observer(observed.observer())
         .build()
@@ -203,7 +204,7 @@ async fn a_gate_is_aborted_with_its_turn() {
     );
     assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"]);
     assert_eq!(observed.of("turnGateClosed")[0]["how"], "aborted");
-    assert!(!gates.resolve(&id, json!({ "street": "Elm" })).unwrap());
+    assert!(!gates.answer(&id, json!({ "street": "Elm" })).unwrap());
     observed.assert_paired();
 }
 
@@ -211,7 +212,7 @@ async fn a_gate_is_aborted_with_its_turn() {
 async fn where_nobody_could_answer_there_is_no_waiting() {
     for consumed in [false, true] {
         let notes = Notes::default();
-        let runner = TurnRunner::builder(call_ask())
+        let runner = runner(call_ask())
             .turn_input(asking(gate(), &notes))
             .tool(waiting(gate(), Duration::ZERO).build())
             .build()
@@ -229,7 +230,7 @@ async fn where_nobody_could_answer_there_is_no_waiting() {
 #[tokio::test]
 async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -246,7 +247,7 @@ async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
 async fn a_gate_that_opens_as_the_last_one_goes_does_not_wait_for_ever() {
     for _ in 0..200 {
         let notes = Notes::default();
-        let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        let runner = runner(ScriptedModel::new([Step::say("done")]))
             .turn_input(asking(gate(), &notes))
             .build()
             .unwrap();
@@ -260,16 +261,13 @@ async fn time_at_a_gate_does_not_count_against_the_tool() {
     let hour = Duration::from_secs(3600);
     for (works, in_time) in [(500, true), (1500, false)] {
         let ask = waiting(gate(), Duration::from_millis(works)).timeout(Duration::from_secs(1));
-        let runner = TurnRunner::builder(call_ask())
-            .tool(ask.build())
-            .build()
-            .unwrap();
+        let runner = runner(call_ask()).tool(ask.build()).build().unwrap();
         let turn = runner.start("go");
         let gates = turn.gates();
         let answer = async {
             let id = opened(&gates).await[0].id.clone();
             tokio::time::sleep(hour).await;
-            gates.resolve(&id, json!({ "street": "Elm" })).unwrap();
+            gates.answer(&id, json!({ "street": "Elm" })).unwrap();
         };
         let (outcome, ()) = tokio::join!(turn.outcome(), answer);
         let text = texts(&outcome).await.remove(0);
@@ -291,7 +289,7 @@ async fn gates_of_one_name_have_ids_of_their_own() {
             .call("ask", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(waiting(gate(), Duration::ZERO).build())
         .build()
         .unwrap();
@@ -309,7 +307,7 @@ async fn gates_of_one_name_have_ids_of_their_own() {
         for (n, gate) in open.iter().enumerate().rev() {
             assert!(
                 gates
-                    .resolve(&gate.id, json!({ "street": format!("s{n}") }))
+                    .answer(&gate.id, json!({ "street": format!("s{n}") }))
                     .unwrap()
             );
         }
@@ -327,14 +325,14 @@ async fn gates_of_one_name_have_ids_of_their_own() {
 async fn a_gate_without_a_schema_takes_any_answer() {
     let notes = Notes::default();
     let any = TurnGate::new("any").build().unwrap();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::silent()]))
+    let runner = runner(ScriptedModel::new([Step::silent()]))
         .turn_input(asking(any, &notes))
         .build()
         .unwrap();
     let turn = runner.start("go");
     let gates = turn.gates();
     let id = opened(&gates).await[0].id.clone();
-    assert!(gates.resolve(&id, "just text").unwrap());
+    assert!(gates.answer(&id, json!("just text")).unwrap());
     turn.await;
     assert_eq!(notes.all(), [r#""just text""#]);
 }
@@ -342,7 +340,7 @@ async fn a_gate_without_a_schema_takes_any_answer() {
 #[tokio::test]
 async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("one"), Step::say("two")]))
+    let runner = runner(ScriptedModel::new([Step::say("one"), Step::say("two")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -352,7 +350,7 @@ async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
     // Another turn of the same runner goes by.
     assert_eq!(runner.run("second").await.text, "one");
     gates
-        .resolve(&open[0].id, json!({ "street": "Elm" }))
+        .answer(&open[0].id, json!({ "street": "Elm" }))
         .unwrap();
     assert_eq!(first.await.text, "two");
 }
@@ -372,7 +370,7 @@ async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
 
 #[tokio::test]
 async fn waiting_for_gates_ends_for_turns_that_were_refused_at_their_start() {
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .tool(saying("same", ""))
         .build()
         .unwrap();
@@ -393,7 +391,7 @@ async fn waiting_for_gates_ends_for_turns_that_were_refused_at_their_start() {
 
 #[test]
 fn waiting_for_gates_ends_for_a_turn_that_was_started_outside_of_a_runtime() {
-    let runner = TurnRunner::builder(ScriptedModel::new([])).build().unwrap();
+    let runner = runner(ScriptedModel::new([])).build().unwrap();
     let gates = runner.start("go").gates();
     assert!(process().block_on(next_of(gates)).is_none());
 }
@@ -402,7 +400,7 @@ fn waiting_for_gates_ends_for_a_turn_that_was_started_outside_of_a_runtime() {
 async fn waiting_for_gates_ends_however_the_turn_ends() {
     let reached = Arc::new(tokio::sync::Notify::new());
     let runner = |step: Step| {
-        TurnRunner::builder(ScriptedModel::new([step]))
+        runner(ScriptedModel::new([step]))
             .tool(endless("wait", &reached).build())
             .build()
             .unwrap()
@@ -425,7 +423,7 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
         let waiting = tokio::spawn(next_of(turn.gates()));
         reached.notified().await;
         match dropped {
-            true => drop(turn),
+            true => drop(turn.cancel_on_drop()),
             false => turn.cancel(),
         }
         assert!(waiting.await.unwrap().is_none());
@@ -438,7 +436,7 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
         let reached = Arc::new(tokio::sync::Notify::new());
         let held = Arc::new(Mutex::new(None));
         let keeping = Arc::clone(&held);
-        let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("wait", "{}")]))
+        let runner = runner(ScriptedModel::new([Step::call_tool("wait", "{}")]))
             .tool(endless("wait", &reached).build())
             // The context is kept alive: the end of the turn must not depend on that.
             .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
@@ -466,4 +464,31 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
         });
         drop((turn, held));
     }
+}
+
+#[tokio::test]
+async fn an_answer_of_the_wrong_kind_is_not_taken_and_the_gate_stays_open() {
+    let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
+    let ask =
+        waiting(gate(), Duration::ZERO).approval(turnwright_core::approval::always("it asks"));
+    let runner = runner(model).tool(ask.build()).build().unwrap();
+    let turn = runner.start("go");
+    let mut gates = turn.gates();
+
+    let asked = gates.next().await.unwrap();
+    assert_eq!(asked.kind, GateKind::Approval);
+    let no_decision = gates.answer(&asked.id, json!("yes")).unwrap_err();
+    assert_eq!(no_decision.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+    assert!(gates.answer(&asked.id, GateAnswer::approve()).unwrap());
+
+    let asked = gates.next().await.unwrap();
+    assert_eq!(asked.kind, GateKind::from("address"));
+    let no_approval = gates.answer(&asked.id, GateAnswer::approve()).unwrap_err();
+    assert!(
+        no_approval.message().contains("GateAnswer::value"),
+        "{no_approval}"
+    );
+    let answer = GateAnswer::value(json!({ "street": "Elm" }));
+    assert!(gates.answer(&asked.id, answer).unwrap());
+    assert!(turn.await.is_answered());
 }

@@ -27,9 +27,8 @@ async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_resul
         Step::call_tool("secret", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .store(store.clone())
-        .spool(spool.clone())
+    let runner = runner(model)
+        .storage(storage_with(store.clone(), spool.clone()))
         .tool(secret.build())
         .build()
         .unwrap();
@@ -58,12 +57,12 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
         async { "done" }
     });
     let store = MemoryStore::default();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         drop(KEPT.set(ctx.clone()));
         ctx.answer("done").await?;
         Ok(())
     })
-    .store(store.clone())
+    .storage(storage_of(store.clone()))
     .tool(act.build())
     .build()
     .unwrap();
@@ -76,8 +75,8 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
     );
     assert_eq!(runs.all(), Vec::<String>::new());
     let late = Message::user("late").build().unwrap();
-    let error = ctx.store_message(late).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidTurnContext);
+    let error = ctx.records().store(late).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_CONTEXT);
     let held = store.records(&ConversationId::new("c")).await.unwrap();
     let held = held.iter().filter(|record| !record.kind().is_bookkeeping());
     assert_eq!(held.count(), outcome.records.len());
@@ -89,16 +88,16 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
     let act = tool("act")
         .handler(|_: Value, _| std::future::pending::<&str>())
         .build();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let elsewhere = ctx.clone();
         tokio::spawn(async move { elsewhere.call("act", "{}").await });
-        while ctx.tool_calls().is_empty() {
+        while ctx.records().tool_calls().is_empty() {
             tokio::task::yield_now().await;
         }
         ctx.answer("done").await?;
         Ok(())
     })
-    .store(store.clone())
+    .storage(storage_of(store.clone()))
     .observer(observed.observer())
     .tool(act)
     .build()
@@ -142,8 +141,8 @@ async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
         async { "done" }
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
-        .store(Layered::new(Hangs, MemoryStore::default()))
+    let runner = runner(model)
+        .storage(storage_of(Layered::new(Hangs, MemoryStore::default())))
         .store_timeout(Duration::from_secs(5))
         .tool(act.build())
         .build()
@@ -152,7 +151,7 @@ async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
     let outcome = runner.run(stored("go")).await;
     assert_eq!(start.elapsed().as_secs(), 5);
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert!(error.message().contains("within 5s"), "{error}");
     assert_eq!(
         runs.all(),
@@ -191,8 +190,8 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
         Step::call_tool("act", "{}").call("act", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .spool(Panics)
+    let runner = runner(model)
+        .storage(storage_with(MemoryStore::default(), Panics))
         // Small results are in no spool.
         .tool(
             tool("act")
@@ -219,7 +218,7 @@ fn a_stash_takes_nothing_that_could_not_be_let_go_again() {
     let deep = vec!["a"; 100_000].join(".");
     assert_eq!(
         stash.set(&deep, 1).unwrap_err().code(),
-        ErrorCode::InvalidStashPath
+        ErrorCode::INVALID_STASH_PATH
     );
     let mut nested = json!(1);
     for _ in 0..127 {
@@ -257,7 +256,7 @@ fn what_a_stash_holds_survives_a_change_that_panics_and_a_type_that_looks_back()
 async fn whoever_starts_a_turn_can_answer_however_soon_it_comes_to_a_gate() {
     for _ in 0..300 {
         let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
-        let runner = TurnRunner::builder(model)
+        let runner = runner(model)
             .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
             .policy(always("careful"))
             .build()
@@ -282,7 +281,7 @@ async fn arguments_are_shown_so_that_nothing_in_them_can_hide() {
     let seen = shown.clone();
     let args = json!({ "to": "Ada\u{202e}bda", "note": "a\u{200b}b" });
     let model = ScriptedModel::new([Step::call_tool("act", args.to_string()), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
         .policy(always("careful"))
         .approver(move |request: ApprovalRequest| {
@@ -307,7 +306,7 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
         )))
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(act.build())
         .policy(always("careful"))
         .observer(observed.observer())
@@ -317,14 +316,14 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
     let gates = turn.gates();
     let mut names = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEvent::GateOpened(gate) = &event {
+        if let TurnEventKind::GateOpened(gate) = &event.kind {
             assert_eq!(gate.question["tool"], "act");
             assert!(gates.approve(&gate.id).unwrap());
         }
         names.push(event.name());
     }
     assert_eq!(
-        names[..4],
+        names[1..5],
         [
             "turnGateOpen",
             "turnGateClosed",
@@ -340,7 +339,7 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
 #[tokio::test]
 async fn a_sub_agents_questions_reach_whoever_answers_for_the_outer_turn() {
     let inner = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("inner is done")]);
-    let inner = TurnRunner::builder(inner)
+    let inner = runner(inner)
         .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
         .policy(always("careful"))
         .build()
@@ -354,10 +353,7 @@ async fn a_sub_agents_questions_reach_whoever_answers_for_the_outer_turn() {
         }
     });
     let outer = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("done")]);
-    let outer = TurnRunner::builder(outer)
-        .tool(delegate.build())
-        .build()
-        .unwrap();
+    let outer = runner(outer).tool(delegate.build()).build().unwrap();
     let turn = outer.start("go");
     let mut gates = turn.gates();
     let answering = tokio::spawn(async move {
@@ -381,7 +377,7 @@ async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
     });
     let failing = Failing::store(MemoryStore::default());
     failing.layer.fail_call(2, Fail::Before);
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
         message.push("said").await;
         drop(message.finish().await);
@@ -389,25 +385,25 @@ async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
         ctx.ack()?;
         Ok(())
     })
-    .store(failing)
+    .storage(storage_of(failing))
     .tool(act.build())
     .build()
     .unwrap();
     let error = runner.run(stored("go")).await.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(runs.all(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn an_audit_that_begins_too_late_says_so() {
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
         .turn_output(middleware::audit(|_: middleware::AuditedCall| {}))
         .build()
         .unwrap();
     let error = runner.run("go").await.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::OutputPipeline);
+    assert_eq!(error.code(), ErrorCode::OUTPUT_PIPELINE_ERROR);
     assert!(
         error.message().contains("belongs to the turn's input"),
         "{error}"
@@ -450,8 +446,8 @@ async fn a_lost_answer_of_the_store_does_not_end_the_turn() {
         async { "done" }
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
-        .store(Arc::clone(&store))
+    let runner = runner(model)
+        .storage(storage_of(Arc::clone(&store)))
         .tool(act.build().unwrap())
         .build()
         .unwrap();

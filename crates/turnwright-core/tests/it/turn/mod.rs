@@ -1,6 +1,9 @@
 //! The loop, sentence by sentence.
 
 mod approval;
+mod attach;
+mod auto_ack;
+mod budget;
 mod buses;
 mod calls;
 mod cancel;
@@ -9,10 +12,13 @@ mod ends;
 mod errors;
 mod executor;
 mod gates;
+mod history;
 mod hostile;
-mod hydrate;
+mod on_result;
 mod order;
+mod partial;
 mod resume;
+mod settings;
 mod signals;
 mod stash;
 mod sub_agent;
@@ -31,6 +37,7 @@ use turnwright_core::store::{
 use turnwright_core::*;
 
 pub(crate) use turnwright_testkit::script::{ScriptedModel, Step};
+pub(crate) use turnwright_testkit::store::{storage_of, storage_with};
 
 /// What happened, in the words of the test.
 #[derive(Clone, Default)]

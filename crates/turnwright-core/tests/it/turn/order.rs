@@ -33,7 +33,7 @@ async fn a_turn_is_input_then_dispatch_then_output_and_an_iteration_forge_input_
     let log = tool("log")
         .handler(|_: Value, _: ToolContext| async { "line\n".repeat(2_000) })
         .build();
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(log)
         .turn_input(notes.layer("turn-input"))
         .turn_output(notes.layer("turn-output"))
@@ -60,7 +60,7 @@ async fn a_turn_is_input_then_dispatch_then_output_and_an_iteration_forge_input_
 async fn pipelines_are_onions_whose_first_layer_is_the_outermost() {
     let notes = Notes::default();
     let model = ScriptedModel::new([Step::silent().go_on(), Step::silent()]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .turn_input(notes.layer("ti-a"))
         .turn_input(notes.layer("ti-b"))
         .dispatch_input(notes.layer("di-a"))
@@ -89,7 +89,7 @@ async fn an_executor_that_returns_without_a_signal_is_asked_again() {
         Step::say("half").go_on(),
         Step::say("whole"),
     ]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     let outcome = runner.run("go").await;
     assert_eq!((outcome.text.as_str(), outcome.iterations), ("whole", 3));
     let iterations: Vec<u32> = model
@@ -105,7 +105,7 @@ async fn an_executor_that_returns_without_a_signal_is_asked_again() {
 async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
     let observed = Observed::default();
     let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(saying("log", "ok"))
         .observer(observed.observer())
         .build()
@@ -120,10 +120,10 @@ async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
         "dispatchEnd", "turnEnd",
     ]);
     observed.assert_paired();
-    assert_eq!(observed.of("turnStart")[0]["conversation"], "c-1");
+    assert_eq!(observed.of("turnStart")[0]["conversationId"], "c-1");
     assert_eq!(observed.of("dispatchEnd")[0]["signal"], "ack");
     assert_eq!(observed.of("dispatchEnd")[0]["iterations"], 2);
-    assert_eq!(observed.of("turnEnd")[0]["ended"], "answered");
+    assert_eq!(observed.of("turnEnd")[0]["status"], "answered");
     assert!(
         observed
             .0
@@ -161,7 +161,7 @@ async fn no_turn_sees_what_another_does_to_its_tools() {
         ctx.answer(format!("{} {shared}", names.join(" "))).await?;
         Ok(())
     };
-    let runner = TurnRunner::builder(executor)
+    let runner = runner(executor)
         .tool(saying("base", "x"))
         .tool(saying("shared", "baseline"))
         .turn_input(change)
@@ -177,7 +177,7 @@ async fn no_turn_sees_what_another_does_to_its_tools() {
 
     // And the baseline is what it was: a third turn without the middleware's changes sees it whole.
     let model = ScriptedModel::new([Step::silent()]);
-    let fresh = TurnRunner::builder(model.clone())
+    let fresh = turnwright_core::runner(model.clone())
         .tool(saying("base", "x"))
         .build()
         .unwrap();

@@ -18,7 +18,7 @@ fn give(what: Give, ctx: &DispatchContext) {
     match what {
         Give::Ack => ctx.ack().unwrap(),
         Give::Nack => ctx.nack("no more").unwrap(),
-        Give::Abort => ctx.abort("enough"),
+        Give::Abort => ctx.turn().abort("enough"),
     }
 }
 
@@ -59,7 +59,7 @@ async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<
         Ok(())
     })
     .go_on()]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .dispatch_input(notes.layer("i1"))
         .dispatch_input(giving(here("input"), goes_on, &notes, "i2"))
         .dispatch_input(notes.layer("i3"))
@@ -129,7 +129,7 @@ async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
             Ok(())
         };
         let model = ScriptedModel::new([]);
-        let runner = TurnRunner::builder(model.clone())
+        let runner = runner(model.clone())
             .turn_input(notes.layer("outer"))
             .turn_input(abort)
             .turn_input(notes.layer("inner"))
@@ -154,7 +154,7 @@ async fn an_abort_in_the_turn_output_is_how_the_turn_ended() {
         ctx.abort("the answer is not fit to be sent");
         Ok(())
     };
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("rude words")]))
+    let runner = runner(ScriptedModel::new([Step::say("rude words")]))
         .turn_output(abort)
         .build()
         .unwrap();
@@ -179,9 +179,9 @@ async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told()
             async move {
                 meet.wait().await;
                 let given = if args["ack"] == true {
-                    ctx.ack()
+                    ctx.dispatch().ack()
                 } else {
-                    ctx.nack("other")
+                    ctx.dispatch().nack("other")
                 };
                 if let Err(error) = given {
                     assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_ALREADY_SIGNALLED");
@@ -201,7 +201,7 @@ async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told()
         Step::call_tool("finish", json!({ "ack": true })),
         |step, n| step.call("finish", json!({ "ack": n % 2 == 0 })),
     );
-    let runner = TurnRunner::builder(ScriptedModel::new([step]))
+    let runner = runner(ScriptedModel::new([step]))
         .tool(finish)
         .build()
         .unwrap();
@@ -229,7 +229,7 @@ async fn a_second_signal_is_an_error_and_changes_nothing() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
         ctx.ack()?;
         let error = ctx.nack("changed my mind").unwrap_err();
-        assert_eq!(error.code(), ErrorCode::AlreadySignalled);
+        assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED);
         assert!(error.is_fatal());
         assert_eq!(
             (ctx.signal(), ctx.nack_error().is_none()),
@@ -237,27 +237,26 @@ async fn a_second_signal_is_an_error_and_changes_nothing() {
         );
         Ok(())
     })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     assert!(runner.run("go").await.is_answered());
 }
 
 #[tokio::test]
-async fn work_on_ack_runs_inside_of_it_unless_its_guard_went_and_never_on_a_nack() {
+async fn work_on_ack_runs_inside_of_it_until_it_is_removed_and_never_on_a_nack() {
     for nack in [false, true] {
         let notes = Notes::default();
-        let (held, dropped, seen) = (notes.clone(), notes.clone(), notes.clone());
+        let (kept, removed, seen) = (notes.clone(), notes.clone(), notes.clone());
         let model = ScriptedModel::new([Step::run(move |ctx| async move {
-            let guard = ctx.on_ack(move || held.note("kept"));
-            drop(ctx.on_ack(move || dropped.note("dropped")));
+            ctx.on_ack(move || kept.note("kept"));
+            ctx.on_ack(move || removed.note("removed")).remove();
             match nack {
                 true => ctx.nack("no")?,
                 false => ctx.ack()?,
             }
             seen.note("after");
-            drop(guard);
             Ok(())
         })]);
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = runner(model).build().unwrap();
         runner.run("go").await;
         let expected: &[&str] = if nack { &["after"] } else { &["kept", "after"] };
         assert_eq!(notes.all(), expected);
@@ -290,7 +289,7 @@ async fn ephemeral_tools_go_with_the_ack_and_stay_on_a_nack() {
             Ok(())
         });
         let step = if nack { step.then_nack("no") } else { step };
-        let runner = TurnRunner::builder(ScriptedModel::new([step]))
+        let runner = runner(ScriptedModel::new([step]))
             .tool(saying("lasting", ""))
             .turn_output(look)
             .build()
@@ -310,8 +309,8 @@ async fn what_was_stored_stays_stored_after_a_nack() {
         Step::think("hm").then_say("Let me try.").call("act", "{}"),
         Step::nack("I give up"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .store(Arc::clone(&store))
+    let runner = runner(model)
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .build()
         .unwrap();

@@ -26,7 +26,7 @@ async fn the_stash_belongs_to_the_turn_and_is_seen_by_middleware_dispatches_and_
             Ok(())
         }),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(note.build())
         .turn_input(before)
         .turn_output(after)
@@ -73,10 +73,7 @@ async fn updates_by_handlers_side_by_side_are_atomic() {
             Ok(())
         }),
     ]);
-    let runner = TurnRunner::builder(model)
-        .tool(count.build())
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(count.build()).build().unwrap();
     assert_eq!(runner.run("go").await.text, (MANY * 100).to_string());
 }
 
@@ -90,6 +87,6 @@ async fn what_is_taken_out_of_the_stash_is_ones_own() {
         assert_eq!(ctx.stash().get_as::<Vec<u8>>("list"), Some(vec![1, 2]));
         Ok(())
     })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     assert!(runner.run("go").await.is_answered());
 }

@@ -11,10 +11,10 @@ use super::*;
 
 /// A runner whose model makes one call and then says what came of it.
 fn agent(tool: &'static str, args: Value) -> TurnRunnerBuilder {
-    TurnRunner::builder(move |ctx: DispatchContext| {
+    runner(move |ctx: DispatchContext| {
         let args = args.clone();
         async move {
-            let Some(call) = ctx.own_tool_calls().pop() else {
+            let Some(call) = ctx.records().own_tool_calls().pop() else {
                 ctx.call(tool, args).await;
                 return Ok(());
             };
@@ -55,7 +55,7 @@ fn same(input: TurnInput) -> TurnInput {
 fn noting(notes: &Notes, name: &'static str) -> impl ApprovalPolicy + use<> {
     let notes = notes.clone();
     policy(move |call| {
-        let path = call.context().outer_tools().join("/");
+        let path = call.context().turn().outer_tools().join("/");
         notes.note(format!("{name}: {} in [{path}]", call.tool().name()));
         Review::Allow
     })
@@ -224,7 +224,8 @@ async fn arguments_that_an_inner_approver_wrote_are_asked_for_further_outside() 
 fn reading(tier: Option<TrustTier>) -> impl Middleware<TurnContext> {
     move |ctx: TurnContext, next: Next<TurnContext>| async move {
         if let Some(tier) = tier {
-            ctx.add_retrievable(Retrievable::text("Of somebody.", tier).build()?);
+            ctx.records()
+                .add(Retrievable::text("Of somebody.", tier).build()?);
         }
         next.run().await
     }
@@ -288,7 +289,7 @@ async fn a_sub_agents_prompt_is_as_tainted_as_the_outer_one_at_any_depth() {
 #[tokio::test]
 async fn a_sub_agents_answer_taints_the_outer_prompt_unless_the_tool_is_trusted() {
     for trusted in [false, true] {
-        let inner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]));
+        let inner = runner(ScriptedModel::new([Step::say("done")]));
         let inner = inner.build().unwrap();
         let delegating = tool("inner").trusted(trusted);
         let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {
@@ -297,7 +298,10 @@ async fn a_sub_agents_answer_taints_the_outer_prompt_unless_the_tool_is_trusted(
         });
         let ctx = DispatchContext::builder()
             .tools(ToolRegistry::new([delegating.build().unwrap()]).unwrap())
-            .spool(spool::MemorySpool::default())
+            .storage(storage_with(
+                MemoryStore::default(),
+                spool::MemorySpool::default(),
+            ))
             .build();
         let call = ctx.call("inner", "{}").await;
         assert_eq!(call.text().await.as_deref(), Some("done"));
@@ -346,7 +350,7 @@ async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     let mut names = Vec::new();
     while let Some(event) = turn.next().await {
         names.push(event.name());
-        if let TurnEvent::GateOpened(gate) = event {
+        if let TurnEventKind::GateOpened(gate) = event.kind {
             assert_eq!(gate.question["tool"], "act");
             assert_eq!(gate.question["outerTools"], json!(["research"]));
             assert!(turn.gates().approve(&gate.id).unwrap());
@@ -355,13 +359,13 @@ async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     assert_eq!(turn.await.into_answer().unwrap(), "acted");
     #[rustfmt::skip]
     assert_eq!(names, [
-        "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message",
+        "started", "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message", "ended",
     ]);
 }
 
 #[tokio::test]
 async fn the_gates_of_a_turn_under_a_call_end_with_it() {
-    let inner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]));
+    let inner = runner(ScriptedModel::new([Step::say("done")]));
     let inner = inner.build().unwrap();
     let delegating = tool("inner").handler(move |_: Value, ctx: ToolContext| {
         let turn = inner.start(TurnInput::new("go").under(&ctx));
@@ -413,7 +417,7 @@ struct TurnRunnerParts {
 impl TurnRunnerParts {
     fn build(&self) -> TurnRunner {
         agent("look", json!({}))
-            .store(Arc::clone(&self.store))
+            .storage(storage_of(Arc::clone(&self.store)))
             .tool(self.look.clone())
             .turn_input(noting_taint(&self.seen))
             .lease(std::time::Duration::from_millis(100))
@@ -452,8 +456,10 @@ fn a_resumed_turn_has_the_rules_of_the_turns_that_it_ran_under() {
         let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {
             let inner = inner.clone();
             async move {
-                let input = TurnInput::empty().conversation("inner-talk").under(&ctx);
-                let turn = inner.resume_with("inner-turn", input).await?;
+                let input = TurnInput::resume("inner-turn")
+                    .conversation("inner-talk")
+                    .under(&ctx);
+                let turn = inner.resume(input).await?;
                 Ok::<_, ToolError>(turn.await.into_answer()?)
             }
         });
@@ -490,12 +496,8 @@ fn a_turn_that_ran_under_a_call_can_be_resumed_alone_on_purpose() {
         .build()
         .unwrap();
     process.block_on(async {
-        let input = TurnInput::empty().without_outer_rules();
-        let turn = parts
-            .build()
-            .resume_with("inner-turn", input)
-            .await
-            .unwrap();
+        let input = TurnInput::resume("inner-turn").without_outer_rules();
+        let turn = parts.build().resume(input).await.unwrap();
         assert_eq!(turn.await.into_answer().unwrap(), "seen");
         assert_eq!(parts.seen.all()[1], "first-party");
     });

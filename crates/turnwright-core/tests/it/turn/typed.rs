@@ -25,7 +25,7 @@ const GOOD: &str = r#"{"city": "Paris", "celsius": 17}"#;
 const WRONG: &str = r#"{"city": "Paris", "celsius": 900}"#;
 
 async fn ask(model: &ScriptedModel) -> TypedOutcome<Weather> {
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     runner.run_typed("How warm is it in Paris?").await
 }
 
@@ -95,7 +95,7 @@ async fn the_model_may_try_again_twice_unless_told() {
     for retries in [0, 1, 5] {
         let steps = (0..=retries).map(|_| Step::say(WRONG));
         let model = ScriptedModel::new(steps.chain([Step::say("one too many")]));
-        let runner = TurnRunner::builder(model.clone()).build().unwrap();
+        let runner = runner(model.clone()).build().unwrap();
         let format =
             AnswerFormat::new("weather", Schema::of::<Weather>().unwrap()).retries(retries);
         let typed: TypedOutcome<Weather> = runner.run_formatted("x", format).await;
@@ -105,7 +105,7 @@ async fn the_model_may_try_again_twice_unless_told() {
 }
 
 #[tokio::test]
-async fn each_try_is_a_dispatch_with_the_same_tools() {
+async fn each_try_is_an_iteration_with_the_same_tools() {
     let observed = Observed::default();
     let model = ScriptedModel::new([
         Step::call_tool("measure", "{}"),
@@ -117,14 +117,16 @@ async fn each_try_is_a_dispatch_with_the_same_tools() {
         .inline(Inline::Never)
         .handler(|_: Value, _: ToolContext| async { "17" })
         .build();
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(measure)
         .observer(observed.observer())
         .build()
         .unwrap();
     let typed: TypedOutcome<Weather> = runner.run_typed("x").await;
     assert_eq!(typed.answer.unwrap(), paris(17));
-    assert_eq!(observed.of("dispatchStart").len(), 2);
+    assert_eq!(observed.of("dispatchStart").len(), 1);
+    assert_eq!(observed.of("iterationStart").len(), 4);
+    assert_eq!(observed.of("answerRejected").len(), 1);
     observed.assert_paired();
     for later in 1..4 {
         assert_eq!(
@@ -141,22 +143,25 @@ async fn a_turn_that_was_not_answered_gives_its_own_error() {
     let refused = ask(&ScriptedModel::new([Step::nack("not my job")])).await;
     assert_eq!(refused.answer.unwrap_err().message(), "not my job");
     let failed = ask(&ScriptedModel::new([Step::fail("no network")])).await;
-    assert_eq!(failed.answer.unwrap_err().code(), ErrorCode::Executor);
+    assert_eq!(
+        failed.answer.unwrap_err().code(),
+        ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR
+    );
     let silent = ask(&ScriptedModel::new([
         Step::silent(),
         Step::silent(),
         Step::silent(),
     ]))
     .await;
-    assert_eq!(silent.answer.unwrap_err().code(), ErrorCode::InvalidAnswer);
+    assert_eq!(silent.answer.unwrap_err().code(), ErrorCode::INVALID_ANSWER);
 }
 
 #[tokio::test]
 async fn a_type_that_cannot_be_described_is_refused_before_the_turn() {
     let model = ScriptedModel::new([]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
-    let typed: TypedOutcome<u8> = runner.run_typed("x").await;
-    assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::InvalidSchema);
+    let runner = runner(model.clone()).build().unwrap();
+    let typed: TypedOutcome<u128> = runner.run_typed("x").await;
+    assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::INVALID_SCHEMA);
     assert!(matches!(typed.outcome.ended, TurnStatus::Failed(_)));
     assert_eq!(model.times_asked(), 0);
 }

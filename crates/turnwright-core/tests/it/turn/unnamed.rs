@@ -5,7 +5,6 @@ use std::sync::Weak;
 use bytes::Bytes;
 use turnwright_core::approval::always;
 use turnwright_core::artifact::Inline;
-use turnwright_core::middleware::hydrate;
 use turnwright_core::record::Memory;
 use turnwright_core::spool::{MemorySpool, Spool as _};
 
@@ -70,7 +69,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
         Step::call_tool("log", "{}").call("pay", "{}"),
         Step::run(|ctx: DispatchContext| async move {
             // The result can be read by artifact tools while the turn runs.
-            let id = ctx.own_tool_calls()[0].id().to_owned();
+            let id = ctx.records().own_tool_calls()[0].id().to_owned();
             let head = ctx.propose("artifact_head", json!({ "callId": id, "n": 1 }));
             let text = ctx.call_tools([head]).await[0].text().await.unwrap();
             assert!(
@@ -85,9 +84,8 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
         .go_on(),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .store(store.clone())
-        .spool(spool.clone())
+    let runner = runner(model)
+        .storage(storage_with(store.clone(), spool.clone()))
         .tool(log)
         .tool(
             tool("pay")
@@ -113,11 +111,8 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
 #[tokio::test]
 async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_either() {
     let (store, spool) = (MemoryStore::default(), MemorySpool::default());
-    let runner = |model: ScriptedModel| {
-        TurnRunner::builder(model)
-            .store(store.clone())
-            .spool(spool.clone())
-    };
+    let runner =
+        |model: ScriptedModel| runner(model).storage(storage_with(store.clone(), spool.clone()));
     let inner = runner(ScriptedModel::new([
         Step::call_tool("log", "{}"),
         Step::say("found"),
@@ -166,7 +161,7 @@ async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_either() {
 #[tokio::test]
 async fn results_of_a_turn_without_a_conversation_end_with_its_outcome() {
     let (log, alive) = tracked();
-    let runner = TurnRunner::builder(call_log).tool(log).build().unwrap();
+    let runner = runner(call_log).tool(log).build().unwrap();
     let outcome = runner.run("go").await;
     assert_eq!(
         outcome.tool_calls().next().unwrap().handles()[0].byte_length(),
@@ -184,9 +179,9 @@ async fn results_of_a_turn_without_a_conversation_end_with_its_outcome() {
 async fn deleting_a_conversation_in_memory_releases_its_results() {
     let (log, alive) = tracked();
     let store = MemoryStore::default();
-    let runner = TurnRunner::builder(call_log)
+    let runner = runner(call_log)
         .tool(log)
-        .store(store.clone())
+        .storage(storage_of(store.clone()))
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("chat")).await;
@@ -210,7 +205,7 @@ async fn deleting_a_conversation_in_memory_releases_its_results() {
 #[tokio::test]
 async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why() {
     let model = ScriptedModel::new([Step::run(|_| async { Err("broken".into()) })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let outcome = runner.run(TurnInput::new("go").turn_id("turn-1")).await;
     assert_eq!(
         (&*outcome.turn_id, outcome.is_answered()),
@@ -225,8 +220,8 @@ async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why(
         "{error}"
     );
     // Naming its generated conversation afterwards does not help.
-    let input = TurnInput::empty().conversation(Arc::clone(&outcome.conversation));
-    let resumed = match runner.resume_with("turn-1", input).await {
+    let input = TurnInput::resume("turn-1").conversation(Arc::clone(&outcome.conversation));
+    let resumed = match runner.resume(input).await {
         Ok(turn) => turn.await.error().unwrap(),
         Err(error) => error,
     };
@@ -239,9 +234,9 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
     let likes = Memory::new("Likes tea.").build().unwrap();
     store.put(&ConversationId::new("ada"), likes).await.unwrap();
     let model = ScriptedModel::new([Step::say("hello")]);
-    let runner = TurnRunner::builder(model.clone())
-        .store(store.clone())
-        .turn_input(hydrate().memories_from(|_: &TurnContext| ConversationId::new("ada")))
+    let runner = runner(model.clone())
+        .storage(storage_of(store.clone()))
+        .history(History::all().memories_from(|_: &TurnContext| ConversationId::new("ada")))
         .build()
         .unwrap();
     assert!(runner.run("go").await.is_answered());
@@ -259,7 +254,7 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
 async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
     let held: Arc<Mutex<Option<DispatchContext>>> = Arc::default();
     let slot = Arc::clone(&held);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         let slot = Arc::clone(&slot);
         async move {
             ctx.answer("done").await?;
@@ -271,7 +266,7 @@ async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
     let outcome = runner.run("go").await;
     let ctx = held.lock().take().unwrap();
     let late = Message::user("late").build().unwrap();
-    let error = ctx.store_message(late).await.unwrap_err();
+    let error = ctx.records().store(late).await.unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_TURN_CONTEXT");
     assert_eq!(outcome.messages().count(), 2);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::gate::OpenGate;
-use turnwright_core::{Approval, ApprovalRequest, Gates};
+use turnwright_core::{Approval, ApprovalRequest, GateAnswer, Gates};
 
 use super::tools;
 use super::world::World;
@@ -60,7 +60,7 @@ pub(super) async fn stand_at_gates(world: &World, gates: &Gates, turn: usize) {
             format!("{} is given twice", gate.id)
         });
         met.push(gate.id.clone());
-        match &*gate.name {
+        match gate.kind.as_str() {
             "approval" if world.script.approver => {}
             "approval" => answer_approval(world, &gates, &gate),
             _ => answer_question(world, &gates, &gate, turn),
@@ -77,8 +77,11 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
     note_grant(world, call, args, &approval);
     let (answered, granted) = match approval {
         Approval::Granted => (gates.approve(&gate.id), Some(args.clone())),
-        Approval::Edited(edited) => (gates.approve_edited(&gate.id, edited.clone()), Some(edited)),
-        _ => (gates.resolve(&gate.id, json!({ "decision": "deny" })), None),
+        Approval::Edited(edited) => (
+            gates.answer(&gate.id, GateAnswer::edit(edited.clone())),
+            Some(edited),
+        ),
+        _ => (gates.answer(&gate.id, json!({ "decision": "deny" })), None),
     };
     match (answered, granted) {
         (Ok(true), _) => {
@@ -109,15 +112,15 @@ fn answer_question(world: &World, gates: &Gates, gate: &OpenGate, turn: usize) {
     });
     let resolve = || {
         gates
-            .resolve(id, json!({ "n": tools::GATE_ANSWER }))
+            .answer(id, json!({ "n": tools::GATE_ANSWER }))
             .unwrap_or(false)
     };
     match gate.question["how"].as_str().unwrap_or("") {
         "Left" => {}
-        "Rejected" => drop(gates.reject(id, "on purpose")),
+        "Rejected" => drop(gates.answer(id, GateAnswer::reject("on purpose"))),
         how => {
             if how == "BadFirst" {
-                let bad = gates.resolve(id, json!({ "n": 1000 }));
+                let bad = gates.answer(id, json!({ "n": 1000 }));
                 world.check(bad.is_err() || !world.strict, || {
                     format!("{id} takes a bad answer")
                 });

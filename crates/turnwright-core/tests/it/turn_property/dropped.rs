@@ -15,6 +15,7 @@ use turnwright_core::record::{CallState, Message};
 use turnwright_core::{
     Approval, ApprovalRequest, DispatchContext, EventKind, Record, ToolRegistry,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::judge::judge;
 use super::play::{self, Played, all_ended};
@@ -218,7 +219,8 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
         let ctx = DispatchContext::builder()
             .turn_id("turn-0")
             .tools(ToolRegistry::new(tools::all(&world)).unwrap())
-            .store(world.store.clone(), conversation_id.clone())
+            .storage(storage_of(world.store.clone()))
+            .conversation(conversation_id.as_str())
             .approver(move |request: ApprovalRequest| {
                 let world = Arc::clone(&approving);
                 async move {
@@ -231,7 +233,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
             .build();
         ctx.stash().set("turn", 0).unwrap();
         let seen = Arc::clone(&reported);
-        let observer = ctx.events().observe(move |event| match &event.kind {
+        let observer = ctx.turn().events().observe(move |event| match &event.kind {
             EventKind::ToolExecutionStart { id, .. } => seen.lock().push((id.to_string(), true)),
             EventKind::ToolExecutionEnd { id, .. } => seen.lock().push((id.to_string(), false)),
             _ => {}
@@ -310,19 +312,21 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
         let ids = ["a", "b", "c", "d", "e"];
         let puts = runtime.block_on(async {
             let ctx = DispatchContext::builder()
-                .store(world.store.clone(), conversation_id.clone())
+                .storage(storage_of(world.store.clone()))
+                .conversation(conversation_id.as_str())
                 .build();
             for id in ids {
                 let message = Message::user(id).id(id).build().unwrap();
-                let mut work = Box::pin(ctx.store_message(message));
+                let mut work = Box::pin(ctx.records().store(message));
                 assert!(poll_once(work.as_mut()).is_pending());
             }
             assert!(
-                ctx.messages().is_empty(),
+                ctx.records().messages().is_empty(),
                 "nothing is there before it is stored"
             );
             all_ended().await;
             let held: Vec<String> = ctx
+                .records()
                 .messages()
                 .iter()
                 .map(|message| message.id().to_owned())

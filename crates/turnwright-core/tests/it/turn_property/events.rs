@@ -52,10 +52,10 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
         let (first, last) = (at == 0, at + 1 == events.len());
         match &event.kind {
             EventKind::TurnStart { .. } => check(first, "a turn starts later"),
-            EventKind::TurnEnd { ended, .. } => {
+            EventKind::TurnEnd { status, .. } => {
                 check(last, "something is told after the end");
                 check(open.is_nothing(), "a turn ends around something");
-                let fits = outcome.is_none_or(|outcome| outcome.ended.name() == *ended);
+                let fits = outcome.is_none_or(|outcome| outcome.ended.name() == status.as_str());
                 check(fits, "the end that is told is another");
             }
             EventKind::DispatchStart => {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use turnwright_core::StoreExt as _;
-use turnwright_core::event::TurnEvent;
+use turnwright_core::event::{TurnEvent, TurnEventKind};
 use turnwright_core::record::{CallState, LedgerEntry, RecordKind, ToolResults};
 use turnwright_core::store::ConversationId;
 use turnwright_core::{Limit, Record, ToolCall, TurnOutcome, TurnStatus};
@@ -307,32 +307,38 @@ impl Turn<'_> {
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
         let mut records: Vec<String> = Vec::new();
         let mut begun: BTreeSet<String> = BTreeSet::new();
-        for event in seen.heard.lock().iter() {
-            match event {
-                TurnEvent::MessageDelta(delta) | TurnEvent::ThoughtDelta(delta) => {
+        let heard = seen.heard.lock();
+        let names: Vec<&str> = heard.iter().map(TurnEvent::name).collect();
+        let framed = names.first() == Some(&"started")
+            && names.iter().position(|name| *name == "ended") == Some(names.len() - 1);
+        self.check(framed, || format!("heard {names:?}"));
+        for event in heard.iter() {
+            match &event.kind {
+                TurnEventKind::Started { .. } | TurnEventKind::Ended { .. } => {}
+                TurnEventKind::MessageDelta(delta) | TurnEventKind::ThoughtDelta(delta) => {
                     let text = texts.entry(delta.id.to_string()).or_default();
                     self.check(text.len() == delta.offset, || {
                         format!("{delta:?} comes after {} bytes", text.len())
                     });
                     text.push_str(&delta.text);
                 }
-                TurnEvent::Message(record) => {
+                TurnEventKind::Message(record) => {
                     records.push(shown(&Record::Message(Arc::clone(record))));
                 }
-                TurnEvent::Thought(record) => {
+                TurnEventKind::Thought(record) => {
                     records.push(shown(&Record::Thought(Arc::clone(record))));
                 }
-                TurnEvent::ToolCall(record) => {
+                TurnEventKind::ToolCall(record) => {
                     records.push(shown(&Record::ToolCall(Arc::clone(record))));
                 }
-                TurnEvent::GateOpened(gate) => {
+                TurnEventKind::GateOpened(gate) => {
                     let first = begun.insert(gate.id.to_string());
                     self.check(first, || format!("{} is opened twice", gate.id));
                 }
-                TurnEvent::GateClosed { id, .. } => {
+                TurnEventKind::GateClosed { id, .. } => {
                     self.check(begun.contains(&**id), || format!("{id} is closed"));
                 }
-                TurnEvent::ToolCallStarted { id, .. } => {
+                TurnEventKind::ToolCallStarted { id, .. } => {
                     let first = begun.insert(id.to_string());
                     self.check(first, || format!("{id} begins twice"));
                 }

@@ -116,7 +116,7 @@ pub(super) fn witness<C: Context>(
                 });
             }
             let proposed = world.turns[turn].proposed.lock().clone();
-            for record in context.tool_calls() {
+            for record in context.records().tool_calls() {
                 let mine = proposed.iter().any(|call| call.id == record.id());
                 world.check(mine, || {
                     format!("turn {turn} sees the call {}", record.id())

@@ -12,6 +12,7 @@ use turnwright_core::runner::TurnStream;
 use turnwright_core::{
     ApprovalRequest, BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::answers::{approve, stand_at_gates};
 use super::layers::{acting, witness};
@@ -72,11 +73,12 @@ pub(super) async fn all_ended() {
 pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
     let script = &world.script;
     let (executing, observing) = (Arc::clone(world), Arc::clone(world));
-    let mut builder = TurnRunner::builder(move |ctx: DispatchContext| {
+    let mut builder = turnwright_core::runner(move |ctx: DispatchContext| {
         let world = Arc::clone(&executing);
         async move { execute(&world, ctx).await }
     })
-    .store(world.store.clone())
+    .storage(storage_of(world.store.clone()))
+    .history(turnwright_core::History::none())
     .tools(tools::all(world))
     .observer(move |event| observing.saw(event))
     .parallel_calls(script.parallel_calls)
@@ -134,7 +136,7 @@ pub(super) fn begin(
         .stash("turn", turn)
         .cancellation(seen.token.clone());
     if let Some(Cut::Deadline(millis)) = script.cut {
-        input = input.deadline(Duration::from_millis(millis));
+        input = input.budget(turnwright_core::Budget::new().time(Duration::from_millis(millis)));
     }
     if let Some(Cut::Token(millis)) = script.cut {
         let token = seen.token.clone();
@@ -154,7 +156,7 @@ pub(super) fn begin(
     }
     let world = Arc::clone(world);
     tasks.spawn(async move { read(&world, stream, turn).await });
-    Box::pin(handle.outcome())
+    Box::pin(handle.cancel_on_drop().outcome())
 }
 
 async fn read(world: &World, mut stream: TurnStream, turn: usize) {
@@ -189,7 +191,7 @@ async fn wait(world: &World, turn: usize, outcome: Outcome) -> Option<TurnOutcom
 }
 
 async fn execute(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
-    let turn = world.turn_of(&ctx);
+    let turn = world.turn_of(ctx.turn());
     let iteration = ctx.iteration();
     world.check_not_cancelled(turn, || "the executor was asked".to_owned());
     world.passed(turn, format!("executor {iteration}"));

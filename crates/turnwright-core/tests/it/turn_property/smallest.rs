@@ -12,8 +12,9 @@ use turnwright_core::record::{CallState, ToolResults};
 use turnwright_core::store::ConversationId;
 use turnwright_core::{
     Approval, ApprovalRequest, Cancellation, DispatchContext, EventKind, Next, Record, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnRunner, TurnStatus,
+    ToolContext, ToolRegistry, TurnContext, TurnEventKind, TurnGate, TurnInput, TurnStatus,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::play::poll_times;
 use super::script::{Fault, Pace, StoreScript};
@@ -43,12 +44,14 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
     let cancellation = Cancellation::new();
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([counting(&runs)]).unwrap())
-        .store(slow.clone(), conversation_id.clone())
+        .storage(storage_of(slow.clone()))
+        .conversation(conversation_id.as_str())
         .cancellation(cancellation.clone())
         .build();
     let reported = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&reported);
-    ctx.events()
+    ctx.turn()
+        .events()
         .observe(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         })
@@ -80,7 +83,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
         ctx.wait_for(gate).await?;
         next.run().await
     };
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         ctx.answer("done").await?;
         Ok(())
     })
@@ -102,7 +105,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
 async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_no_more() {
     for answers_after in [Some(20), None] {
         let runs = Arc::new(AtomicUsize::new(0));
-        let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
             ctx.call("count", "{}").await;
             ctx.ack()?;
             Ok(())
@@ -146,12 +149,12 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_piece_that_was_dropped_before_it_was_sent_is_none_of_the_text() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+async fn a_piece_whose_push_is_dropped_is_whole_on_the_stream_and_in_the_text() {
+    let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
-        message.push("one ").await;
         let dropped = poll_times(message.push("two "), 1).await;
-        assert!(dropped.is_none(), "there is no room for it");
+        assert!(dropped.is_none(), "it yields to the reader");
+        message.push("one ").await;
         message.push("three").await;
         message.finish().await?;
         ctx.ack()?;
@@ -164,12 +167,12 @@ async fn a_piece_that_was_dropped_before_it_was_sent_is_none_of_the_text() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     let mut heard = String::new();
     while let Some(event) = turn.next().await {
-        if let TurnEvent::MessageDelta(delta) = event {
+        if let TurnEventKind::MessageDelta(delta) = event.kind {
             assert_eq!(delta.offset, heard.len());
             heard.push_str(&delta.text);
         }
     }
-    assert_eq!(heard, "one three");
+    assert_eq!(heard, "two one three");
     assert_eq!(turn.outcome().await.text, heard);
 }
 
@@ -180,13 +183,13 @@ async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
         for at in 1..=3 {
             let runs = Arc::new(AtomicUsize::new(0));
             let store = store(pace, Some((Fault::Panics, at)));
-            let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+            let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
                 ctx.call("count", "{}").await;
                 ctx.ack()?;
                 Ok(())
             })
             .tool(counting(&runs))
-            .store(store)
+            .storage(storage_of(store))
             .build()
             .unwrap();
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
@@ -210,7 +213,7 @@ fn nobody_waits_at_a_gate_that_everybody_has_left() {
         drop(ctx.wait_for(gate).await);
         next.run().await
     };
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         ctx.answer("done").await?;
         Ok(())
     })

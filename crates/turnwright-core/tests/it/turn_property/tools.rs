@@ -105,7 +105,7 @@ pub(super) fn all(world: &Arc<World>) -> Vec<Tool> {
         ),
         plain(
             world,
-            tool("checked", Writes).external("scripted", check),
+            tool("checked", Writes).check("scripted", check),
             Does::Nothing,
         ),
     ];
@@ -179,24 +179,27 @@ fn blocking(world: &Arc<World>) -> Tool {
 async fn call_others(world: &World, ctx: &ToolContext, turn: usize, how: &str) {
     let times = if how == "CallsTwo" { 2 } else { 1 };
     let calls: Vec<_> = (0..times)
-        .map(|n| ctx.propose("note", json!({ "n": n, "how": "nested" })))
+        .map(|n| {
+            ctx.dispatch()
+                .propose("note", json!({ "n": n, "how": "nested" }))
+        })
         .collect();
     let proposed = calls.iter().map(|call| Proposed {
         id: call.id().to_owned(),
-        iteration: ctx.iteration(),
+        iteration: ctx.dispatch().iteration(),
         call: None,
     });
     world.proposes(turn, proposed);
-    ctx.call_tools(calls).await;
+    ctx.dispatch().call_tools(calls).await;
 }
 
 fn end(ctx: &ToolContext, how: &str) {
     match how {
         "Cancels" => ctx.turn().cancellation().cancel(),
-        "Aborts" => ctx.abort("tool"),
+        "Aborts" => ctx.turn().abort("tool"),
         // Another call may have been first: then this one does not count.
-        "Acks" => drop(ctx.ack()),
-        _ => drop(ctx.nack("tool")),
+        "Acks" => drop(ctx.dispatch().ack()),
+        _ => drop(ctx.dispatch().nack("tool")),
     }
 }
 

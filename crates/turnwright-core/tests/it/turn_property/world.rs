@@ -119,7 +119,7 @@ impl World {
     /// A handler is reached: with arguments that keep its rule, as said here once more; begun in the store if it may write;
     /// and with a grant where it needs one. Gives the number and the word that it works by.
     pub(super) fn enter(&self, ctx: &ToolContext, args: &Value) -> (usize, i64, String) {
-        let turn = self.turn_of(ctx);
+        let turn = self.turn_of(ctx.turn());
         let id = ctx.id();
         let fields = args.as_object();
         let sound = fields.is_some_and(|fields| {

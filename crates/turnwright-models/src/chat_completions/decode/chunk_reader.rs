@@ -65,7 +65,7 @@ impl ChunkReader {
     /// Reads a body that is not streamed.
     pub(super) fn body(&mut self, body: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let text = std::str::from_utf8(body)
-            .map_err(|_| Error::new(ErrorCode::Wire, "the response is not UTF-8"))?;
+            .map_err(|_| Error::new(ErrorCode::WIRE_ERROR, "the response is not UTF-8"))?;
         let text = text.trim();
         if text.starts_with('[') && lists_error(text) {
             return Err(reported(text));
@@ -258,7 +258,7 @@ fn parse<'c, 'a>(
             text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
         };
         let message = format!("{what} cannot be read: {why}{begins}");
-        Error::new(ErrorCode::Wire, message)
+        Error::new(ErrorCode::WIRE_ERROR, message)
     };
     if !text.starts_with('{') {
         return Err(unreadable("it is no JSON object", text));

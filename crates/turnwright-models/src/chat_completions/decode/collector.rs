@@ -26,7 +26,7 @@ impl Collector {
     /// Adds a piece.
     pub fn add(&mut self, delta: Delta) {
         let reply = &mut self.reply;
-        reply.continues |= reply.finish_reason.is_some() && is_content(&delta);
+        reply.continues |= reply.finish_reason.is_some() && delta.is_content();
         match delta {
             Delta::Id(id) => reply.id = Some(id),
             Delta::Model(model) => reply.model = Some(model),
@@ -99,14 +99,6 @@ impl Extend<Delta> for Collector {
     fn extend<T: IntoIterator<Item = Delta>>(&mut self, deltas: T) {
         deltas.into_iter().for_each(|delta| self.add(delta));
     }
-}
-
-/// Whether a piece is output of the model.
-fn is_content(delta: &Delta) -> bool {
-    matches!(
-        delta,
-        Delta::Text(_) | Delta::Reasoning { .. } | Delta::Refusal(_) | Delta::Call { .. }
-    )
 }
 
 /// The first piece is moved: most complete texts are never copied.

@@ -76,6 +76,16 @@ impl ReasoningField {
     }
 }
 
+impl Delta {
+    /// Whether it is output of the model.
+    pub(crate) fn is_content(&self) -> bool {
+        matches!(
+            self,
+            Delta::Text(_) | Delta::Reasoning { .. } | Delta::Refusal(_) | Delta::Call { .. }
+        )
+    }
+}
+
 impl fmt::Debug for Delta {
     /// Shows sizes: output of a model is not for logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -78,7 +78,7 @@ impl FormatDetector {
         let text = self.head.strip_prefix(BYTE_ORDER_MARK);
         let text = String::from_utf8_lossy(text.unwrap_or(&self.head));
         let message = match text.trim() {
-            "" => return Error::new(ErrorCode::Wire, "the response is empty"),
+            "" => return Error::new(ErrorCode::WIRE_ERROR, "the response is empty"),
             text => format!(
                 "the response {found} neither JSON nor a stream of events; is the base URL right? It begins with: {}",
                 excerpt(text, EXCERPT)

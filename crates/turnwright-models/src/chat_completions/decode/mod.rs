@@ -41,6 +41,7 @@ use turnwright_core::Error;
 pub use collector::Collector;
 pub use decoder::{Decoder, MAX_BODY};
 pub use delta::{Delta, ReasoningField};
+pub(super) use reply::neutral;
 pub use reply::{Cut, Reply, ReplyCall};
 pub use server_error::error_message;
 pub(super) use server_error::excerpt;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value, json};
-use turnwright_core::Usage;
+use turnwright_core::{FinishReason, Usage};
 
 use super::delta::ReasoningField;
 
@@ -132,6 +132,19 @@ fn is_complete_reason(reason: &str) -> bool {
         .any(|known| reason.eq_ignore_ascii_case(known))
 }
 
+/// The neutral name of a finish reason, if it has one.
+pub(crate) fn neutral(reason: &str) -> Option<FinishReason> {
+    let reason = reason.trim();
+    let calls = |name: &&str| reason.eq_ignore_ascii_case(name);
+    match cut_by(reason) {
+        Some(Cut::Length) => Some(FinishReason::Length),
+        Some(Cut::Filter) => Some(FinishReason::ContentFilter),
+        Some(Cut::Failure) => None,
+        None if CALL_REASONS.iter().any(calls) => Some(FinishReason::ToolCalls),
+        None => is_complete_reason(reason).then_some(FinishReason::Stop),
+    }
+}
+
 /// The rank of a finish reason if there are several: truncated over unknown over complete.
 pub(super) fn severity(reason: &str) -> u8 {
     match (cut_by(reason), is_complete_reason(reason)) {
@@ -155,6 +168,9 @@ const COMPLETE_REASONS: &[&str] = &[
     "eos_token",
     "complete",
 ];
+
+/// Those of them that say that the model waits for results.
+const CALL_REASONS: &[&str] = &["tool_calls", "function_call", "tool_call", "tool_use"];
 
 /// Finish reasons of a truncated response: those of the protocol, and variants of servers.
 const CUT_REASONS: &[(&str, Cut)] = &[

@@ -58,7 +58,7 @@ pub(super) fn reported(body: &str) -> Error {
         "the model server answered with an error: {}",
         error_message(body.as_bytes())
     );
-    let error = Error::new(ErrorCode::ModelServer, message);
+    let error = Error::new(ErrorCode::MODEL_SERVER_ERROR, message);
     match serde_json::from_str(body).ok().as_ref().and_then(status) {
         Some(429) => error.with_kind(ErrorKind::RateLimited),
         Some(408 | 504 | 524) => error.with_kind(ErrorKind::Timeout),
@@ -192,10 +192,10 @@ pub(in super::super) fn excerpt(text: &str, limit: usize) -> String {
 
 /// A response exceeds a limit. Another attempt would exceed it too.
 pub(super) fn too_large(message: String) -> Error {
-    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
+    Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::Internal)
 }
 
 /// A response is not of this protocol. Another attempt would not help.
 pub(super) fn wrong_protocol(message: String) -> Error {
-    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::NotFound)
+    Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::NotFound)
 }

@@ -139,7 +139,7 @@ async fn mistakes_are_named_when_the_fetcher_is_built() {
         .allow_network("10.1.2.3/16")
         .deny_network("inside");
     let mistake = rig.builder().guard(guard).build().unwrap_err();
-    assert_eq!(mistake.code(), ErrorCode::InvalidMedia);
+    assert_eq!(mistake.code(), ErrorCode::INVALID_INITIAL_MEDIA_VALUE);
     for part in ["`files.internal:9000`", "``", "`10.1.2.3/16`", "`inside`"] {
         assert!(mistake.message().contains(part), "{mistake}");
     }
@@ -161,7 +161,7 @@ fn other_schemes_and_credentials_are_refused_in_form() {
         "http://media.example@10.0.0.7/",
     ] {
         let refused = check_form(&Url::parse(url).unwrap()).unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::AddressDenied, "{url}");
+        assert_eq!(refused.code(), ErrorCode::ADDRESS_DENIED, "{url}");
         assert!(!refused.to_string().contains("word"), "{refused}");
     }
 }

@@ -84,7 +84,7 @@ async fn what_is_no_url_to_fetch_makes_no_reader() {
         "http://a%00b/",
     ] {
         let refused = rig.fetcher().reader(url).map(drop).unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::AddressDenied, "{url}");
+        assert_eq!(refused.code(), ErrorCode::ADDRESS_DENIED, "{url}");
     }
     rig.saw_nothing();
 }

@@ -65,7 +65,7 @@ async fn a_header_that_cannot_be_sent_is_refused_without_its_value() {
         ("proxy-authorization", "word"),
     ] {
         let refused = reader.clone().header(name, value).map(drop).unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::InvalidMedia);
+        assert_eq!(refused.code(), ErrorCode::INVALID_INITIAL_MEDIA_VALUE);
         assert!(
             !format!("{refused} {refused:?}").contains("word"),
             "{refused}"

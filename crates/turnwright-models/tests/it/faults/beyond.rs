@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use turnwright_core::{ErrorCode, TurnRunner};
+use turnwright_core::ErrorCode;
 use turnwright_testkit::server::chat::{self, Script};
 use turnwright_testkit::server::fault::{ARGUMENTS, Fault, TEXT, TOOL, Where};
 use turnwright_testkit::server::{Answer, Server};
 
-use super::rig::{builder, cause, soon, weather};
+use super::rig::{builder, soon, weather};
 use super::{BOUND, WELL};
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn the_requests_of_a_turn_go_over_one_connection() {
     ]);
     let server = script.serve().await.unwrap();
     let (tool, runs) = weather();
-    let runner = TurnRunner::builder(builder(&server.url()).build().unwrap())
+    let runner = turnwright_core::runner(builder(&server.url()).build().unwrap())
         .tool(tool)
         .build()
         .unwrap();
@@ -46,15 +46,14 @@ async fn a_wait_that_the_server_asks_for_is_kept_where_it_may_be_and_else_not_be
         .unwrap();
         let policy = soon().longest_wait(longest);
         let model = builder(&server.url()).retry(policy).build().unwrap();
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
         assert_eq!(server.requests().len(), requests, "{longest:?}");
         match outcome.error() {
             None => assert_eq!((requests, outcome.text.as_str()), (2, WELL)),
             Some(error) => {
-                let cause = cause(&error).unwrap();
-                assert_eq!((requests, cause.code()), (1, ErrorCode::ModelServer));
-                assert!(cause.message().contains("longest_wait"), "{cause}");
+                assert_eq!((requests, error.code()), (1, ErrorCode::MODEL_SERVER_ERROR));
+                assert!(error.message().contains("longest_wait"), "{error}");
             }
         }
     }
@@ -69,12 +68,11 @@ async fn a_redirect_is_not_followed_and_the_key_stays_where_it_was_sent() {
         let sends = Answer::status(status).header("location", to);
         let server = Server::script([sends]).await.unwrap();
         let model = builder(&server.url()).api_key(KEY).build().unwrap();
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
         let error = outcome.error().unwrap();
-        let cause = cause(&error).unwrap();
-        assert_eq!(cause.code(), ErrorCode::ModelServer, "{status}");
-        assert!(cause.message().contains("base URL"), "{cause}");
+        assert_eq!(error.code(), ErrorCode::MODEL_SERVER_ERROR, "{status}");
+        assert!(error.message().contains("base URL"), "{error}");
         assert!(!error.with_causes().contains(KEY));
         let asked = server.requests();
         assert_eq!(asked.len(), 1, "{status}");
@@ -96,12 +94,11 @@ async fn a_server_that_is_not_there_is_named_so_with_what_to_look_at() {
     let address = free.local_addr().unwrap();
     drop(free);
     let model = builder(&format!("http://{address}")).build().unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
     let error = outcome.error().unwrap();
-    let cause = cause(&error).unwrap();
-    assert_eq!(cause.code(), ErrorCode::ModelUnreachable);
-    let message = cause.message();
+    assert_eq!(error.code(), ErrorCode::MODEL_UNREACHABLE);
+    let message = error.message();
     assert!(
         message.contains("base URL") && message.contains("does it run"),
         "{message}"

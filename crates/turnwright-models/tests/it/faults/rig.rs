@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use turnwright_core::store::ConversationId;
 use turnwright_core::{
     Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnInput, TurnOutcome,
-    TurnRunner, TurnStatus,
+    TurnStatus,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ChatCompletionsBuilder;
@@ -18,6 +18,7 @@ use turnwright_models::http::{Body, Client, Request, Response, Transport};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::fault::{Fault, TOOL, Where};
 use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
+use turnwright_testkit::store::storage_of;
 
 use super::{BOUND, Ends};
 
@@ -84,9 +85,9 @@ impl Rig {
             model = model.max_event_bytes(bytes);
         }
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
-        let runner = TurnRunner::builder(model.build().unwrap())
+        let runner = turnwright_core::runner(model.build().unwrap())
             .tool(tool)
-            .store(Arc::clone(&store))
+            .storage(storage_of(Arc::clone(&store)))
             .build()
             .unwrap();
         let ended = timeout(BOUND, runner.run(TurnInput::new("Go.").conversation("c"))).await;
@@ -143,16 +144,11 @@ pub(super) fn weather() -> (Tool, Arc<Mutex<Vec<String>>>) {
     (tool.build().unwrap(), runs)
 }
 
-/// The error of the battery below the one of the executor.
-pub(super) fn cause(error: &Error) -> Option<&Error> {
-    std::error::Error::source(error)?.downcast_ref()
-}
-
 fn ends(ended: &TurnStatus) -> Ends {
     match ended {
         TurnStatus::Answered => Ends::Answered,
         TurnStatus::Nacked(error) => Ends::Nacked(error.code()),
-        TurnStatus::Failed(error) => Ends::Failed(cause(error).unwrap_or(error).code()),
+        TurnStatus::Failed(error) => Ends::Failed(error.code()),
         _ => Ends::Otherwise,
     }
 }

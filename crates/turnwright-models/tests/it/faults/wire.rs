@@ -11,14 +11,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use turnwright_core::{
-    ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnRunner, TurnStatus,
+    Budget, ErrorCode, Limit, MemoryStore, TurnEventKind, TurnInput, TurnStatus,
 };
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};
+use turnwright_testkit::store::storage_of;
 
 use super::BOUND;
-use super::rig::{builder, cause, held, weather};
+use super::rig::{builder, held, weather};
 
 /// Stands where the server is for a client: it passes on what both say, counts what the client was sent, and sees it go.
 struct Relay {
@@ -98,14 +99,12 @@ async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
     if let Some(bytes) = limit {
         model = model.max_event_bytes(bytes);
     }
-    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let runner = turnwright_core::runner(model.build().unwrap())
+        .build()
+        .unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
     let error = outcome.error().unwrap();
-    assert_eq!(
-        cause(&error).unwrap().code(),
-        ErrorCode::Wire,
-        "{fault}, {place}"
-    );
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR, "{fault}, {place}");
     relay.closed().await;
     relay.sent.load(Ordering::Relaxed)
 }
@@ -135,16 +134,16 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
             .unwrap();
         let relay = Relay::to(&server).await;
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
-        let runner = TurnRunner::builder(builder(&relay.url()).build().unwrap())
+        let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
             .tool(tool)
-            .store(Arc::clone(&store))
+            .storage(storage_of(Arc::clone(&store)))
             .build()
             .unwrap();
         let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));
         loop {
             let event = timeout(BOUND, turn.next()).await.expect("in time");
-            match event.expect("it goes on") {
-                TurnEvent::MessageDelta(_) | TurnEvent::ToolCallDelta { .. } => break,
+            match event.expect("it goes on").kind {
+                TurnEventKind::MessageDelta(_) | TurnEventKind::ToolCallDelta { .. } => break,
                 _ => {}
             }
         }
@@ -173,10 +172,10 @@ async fn a_deadline_closes_the_connection_of_a_response_that_hangs() {
             .await
             .unwrap();
         let relay = Relay::to(&server).await;
-        let runner = TurnRunner::builder(builder(&relay.url()).build().unwrap())
+        let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
             .build()
             .unwrap();
-        let input = TurnInput::new("Go.").deadline(Duration::from_secs(1));
+        let input = TurnInput::new("Go.").budget(Budget::new().time(Duration::from_secs(1)));
         let outcome = timeout(BOUND, runner.run(input)).await.expect("in time");
         assert!(
             matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))),

@@ -64,11 +64,21 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
     ),
     always(
-        "a parameter of the wrong type",
-        "`temperature` takes a number: the recording has a word there to see the server refuse it",
+        "a parameter of the wrong type or out of range",
+        "`temperature` takes a number from 0 to 2: the recording has another value to see the server refuse it",
         |sides| {
-            if sides.recorded["temperature"].is_string() {
+            let temperature = &sides.recorded["temperature"];
+            if temperature.is_string() || temperature.as_f64().is_some_and(|number| number > 2.0) {
                 object(&mut sides.recorded).remove("temperature");
+            }
+        },
+    ),
+    always(
+        "any tool is required",
+        "`any` is Mistral's word for `required`, which its servers take too",
+        |sides| {
+            if sides.recorded["tool_choice"] == "any" {
+                sides.recorded["tool_choice"] = "required".into();
             }
         },
     ),

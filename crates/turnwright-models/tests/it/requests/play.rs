@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use turnwright_core::pipeline::Next;
 use turnwright_core::{
     Effects, Error, Inline, Record, Tool, ToolContext, ToolOutput, TurnContext, TurnInput,
-    TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
@@ -26,10 +25,12 @@ pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
     let caught = Caught::answering(&content);
     let model = battery(&caught)
         .options(request.options.clone())
-        .system_prompt(request.system.clone())
+        .settings(request.settings.clone())
+        .max_completion_tokens(request.max_completion_tokens)
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
+        .instructions(request.system.clone())
         .tools(request.tools.iter().cloned())
         .turn_input(hydrating(history))
         .build()
@@ -59,7 +60,7 @@ async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> 
     let caught = Caught::answering(message);
     let options = Options::new().model("any").stream(false);
     let model = battery(&caught).options(options).build().unwrap();
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .tools(tools_for(message, results))
         .turn_input(hydrating(history))
         .build()
@@ -81,7 +82,7 @@ fn hydrating(
     history: Vec<Record>,
 ) -> impl turnwright_core::pipeline::Middleware<TurnContext> + 'static {
     move |ctx: TurnContext, next: Next<TurnContext>| {
-        ctx.hydrate(history.clone());
+        ctx.records().hydrate(history.clone());
         async move { next.run().await }
     }
 }

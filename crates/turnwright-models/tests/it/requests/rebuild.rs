@@ -5,18 +5,20 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::Value;
 use turnwright_core::record::{Thought, ToolResults};
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::{
-    ArtifactKind, Media, MediaKind, Message, Record, Schema, SpooledArtifact, Tool, ToolCall,
-    ToolContext,
+    ArtifactKind, Media, MediaKind, Message, ModelSettings, Record, Schema, SpooledArtifact, Tool,
+    ToolCall, ToolChoice, ToolContext,
 };
 use turnwright_models::chat_completions::Options;
 
 /// What a recorded request consists of.
 pub(super) struct Request {
     pub(super) options: Options,
+    pub(super) settings: ModelSettings,
+    pub(super) max_completion_tokens: bool,
     pub(super) system: String,
     pub(super) tools: Vec<Tool>,
     pub(super) conversation: Vec<Reply>,
@@ -43,6 +45,8 @@ impl Request {
     pub(super) fn read(body: &Value) -> Self {
         let mut request = Request {
             options: options(body),
+            settings: settings(body),
+            max_completion_tokens: body.get("max_completion_tokens").is_some(),
             system: String::new(),
             tools: tools(&body["tools"]),
             conversation: Vec::new(),
@@ -133,17 +137,11 @@ fn call_by_hand(call: &Value, outcome: &Outcome, place: u64) -> Arc<ToolCall> {
     .unwrap()
 }
 
-/// Parameters that are known here as such, the others passed through. One that is known and cannot be said is left out:
-/// it shows as a difference.
+/// The parameters of this protocol alone. One that cannot be set is left out: it shows as a difference.
 fn options(body: &Value) -> Options {
     let mut options = Options::new();
     for (name, value) in body.as_object().unwrap() {
-        if matches!(name.as_str(), "messages" | "tools") {
-            continue;
-        }
-        if let Ok(known) = serde_json::from_value::<Options>(json!({ name: value })) {
-            options = known.over(&options);
-        } else if let Ok(with) = options.clone().extra(name, value.clone()) {
+        if let Ok(with) = options.clone().extra(name, value.clone()) {
             options = with;
         }
     }
@@ -152,6 +150,45 @@ fn options(body: &Value) -> Options {
         (Value::Bool(true), _) => options,
         _ => options.stream(false),
     }
+}
+
+/// The parameters that all protocols have. One that is not possible is left out: it shows as a difference.
+fn settings(body: &Value) -> ModelSettings {
+    let mut settings = ModelSettings::new();
+    settings.temperature = body["temperature"].as_f64();
+    settings.top_p = body["top_p"].as_f64();
+    settings.max_output_tokens = ["max_tokens", "max_completion_tokens"]
+        .iter()
+        .find_map(|name| body[name].as_u64());
+    let stops = body["stop"].as_array();
+    settings.stop_sequences = stops.map(|stops| {
+        stops
+            .iter()
+            .map(|stop| stop.as_str().unwrap().to_owned())
+            .collect()
+    });
+    settings.seed = body["seed"].as_i64();
+    let effort = body["reasoning_effort"].as_str();
+    settings.reasoning_effort = effort.map(|effort| effort.to_owned().into());
+    settings.parallel_tool_calls = body["parallel_tool_calls"].as_bool();
+    settings.tool_choice = match &body["tool_choice"] {
+        Value::Null => None,
+        Value::String(word) => Some(match word.as_str() {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            // `any` is Mistral's word.
+            "required" | "any" => ToolChoice::Required,
+            word => panic!("a tool choice of {word}"),
+        }),
+        named => Some(ToolChoice::Tool(
+            named["function"]["name"].as_str().unwrap().to_owned(),
+        )),
+    };
+    if settings.validate().is_err() {
+        settings.temperature = None;
+    }
+    settings.validate().unwrap();
+    settings
 }
 
 fn tools(recorded: &Value) -> Vec<Tool> {

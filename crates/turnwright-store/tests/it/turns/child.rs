@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use turnwright_core::reconcile;
+use turnwright_core::gate::GateKind;
 use turnwright_core::record::TurnState;
 use turnwright_core::spool::DiskSpool;
 use turnwright_core::store::{ConversationId, Layered, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    BoxError, DispatchContext, Event, EventKind, Gates, Next, Turn, TurnContext, TurnGate,
+    BoxError, DispatchContext, Event, EventKind, Gates, Next, Storage, Turn, TurnContext, TurnGate,
     TurnInput, TurnRunner,
 };
 use turnwright_store::sqlite::SqliteStore;
@@ -97,17 +97,18 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         let world = Arc::clone(&deciding);
         async move { decide(&world, ctx).await }
     };
-    TurnRunner::builder(executor)
-        .store(Layered::new(Watched(Arc::clone(world)), store))
-        .spool(WatchedSpool {
-            spool,
-            world: Arc::clone(world),
-        })
-        .secret(ConversationSecret::from_bytes([7; 32]))
+    let spool = WatchedSpool {
+        spool,
+        world: Arc::clone(world),
+    };
+    let store = Layered::new(Watched(Arc::clone(world)), store);
+    let secret = ConversationSecret::from_bytes([7; 32]);
+    let storage = Storage::builder(store, Arc::new(spool), secret).build();
+    turnwright_core::runner(executor)
+        .storage(storage.unwrap())
         .lease(world.orders().lease)
         .tools(tools::all(world))
         .unknown_calls(tools::ask_of_unknown)
-        .remembering()
         .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
             let world = Arc::clone(&asking);
             async move {
@@ -132,8 +133,8 @@ fn observe(world: &World, event: &Event) {
     match &event.kind {
         EventKind::ToolExecutionStart { .. } => world.arrive(Stage::Started, conversation),
         EventKind::ToolExecutionEnd { .. } => world.arrive(Stage::Ended, conversation),
-        EventKind::GateOpened { id, name, .. } => {
-            world.note("opened", &[&event.turn_id, id, name]);
+        EventKind::GateOpened { id, kind, .. } => {
+            world.note("opened", &[&event.turn_id, id, kind.as_str()]);
         }
         EventKind::Warning { message, .. } => world.note("warning", &[&event.turn_id, message]),
         _ => {}
@@ -199,9 +200,9 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
         while waits && !world.was_renewed(conversation) && is_open(&gates) {
             sleep(Duration::from_millis(3)).await;
         }
-        let taken = match &*gate.name {
-            "approval" => gates.approve(&gate.id),
-            reconcile::GATE => {
+        let taken = match gate.kind.as_str() {
+            GateKind::APPROVAL => gates.approve(&gate.id),
+            GateKind::UNKNOWN_CALL => {
                 let key = gate.question["idempotencyKey"].as_str().unwrap();
                 let found = match world.has_effect(key) {
                     true => {
@@ -209,9 +210,9 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
                     }
                     false => json!({ "found": "not_done" }),
                 };
-                gates.resolve(&gate.id, found)
+                gates.answer(&gate.id, found)
             }
-            _ => gates.resolve(&gate.id, true),
+            _ => gates.answer(&gate.id, json!(true)),
         };
         // Somebody who was called off waits there no more.
         if taken.unwrap() {

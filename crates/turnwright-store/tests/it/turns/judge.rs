@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use turnwright_core::record::{
-    Author, CallState, GateRecord, GateState, LedgerEntry, RecordKind, TurnState,
+    Author, CallState, GateKind, GateRecord, GateState, LedgerEntry, RecordKind, TurnState,
 };
 use turnwright_core::store::{ConversationId, Query, Store as _, StoreExt as _};
 use turnwright_core::{Record, ToolCall};
@@ -362,7 +362,7 @@ impl Judge {
         let conversation = conversation_id.as_str();
         let writes = conversation == "confirms";
         for gate in &gates {
-            let answered = matches!(gate.state, GateState::Resolved(_));
+            let answered = matches!(gate.state, GateState::Answered(_));
             // A handler that may have written is not run again, and nobody waits at its gates any more.
             let given_up = writes && gate.state == GateState::Unanswered;
             let state = Record::from(gate.clone()).to_value().unwrap();
@@ -371,7 +371,9 @@ impl Judge {
                 self.waits_again(gate);
             }
         }
-        let unknown = gates.iter().filter(|item| &*item.name == "unknown_call");
+        let unknown = gates
+            .iter()
+            .filter(|item| item.kind == GateKind::UnknownCall);
         let found_out = unknown.count();
         assert!(found_out == 0 || conversation == "wire");
         let expected: usize = planned.iter().map(|item| item.gates).sum();
@@ -398,7 +400,7 @@ impl Judge {
             }
             let again = self.noted.iter().any(|item| {
                 let later = item.what == "opened" && item.life > life;
-                later && *item.field(0) == *gate.turn_id && *item.field(1) == *gate.gate_id
+                later && *item.field(0) == *gate.turn_id && *item.field(1) == *gate.id()
             });
             assert!(again, "nobody waited again at {gate:?}");
             self.tally.waited_again += 1;

@@ -136,14 +136,14 @@ impl Planned {
 /// The executor: makes the next round of calls, or answers.
 pub(crate) async fn decide(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
     let planned = Planned::named(ctx.turn_id());
-    let own = ctx.own_tool_calls();
+    let own = ctx.records().own_tool_calls();
     if let Some(open) = own.iter().find(|call| !call.is_complete()) {
         return Err(format!("{} is still open", open.tool()).into());
     }
     let mut made = own.len();
     for round in planned.rounds {
         if made == 0 {
-            let all = ctx.tool_calls();
+            let all = ctx.records().tool_calls();
             let proposed = round.iter().map(|(tool, args)| {
                 let args = with_ids(args, &all);
                 ctx.propose(*tool, args)

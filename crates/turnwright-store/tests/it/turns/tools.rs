@@ -79,7 +79,10 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
     let transfer = transfer.reconcile(move |call: UnknownCall| {
         let world = Arc::clone(&found_out);
         async move {
-            world.arrive(Stage::FindingOut, call.conversation_id().as_str());
+            world.arrive(
+                Stage::FindingOut,
+                call.dispatch().conversation_id().as_str(),
+            );
             sleep(MOMENT).await;
             Ok::<_, BoxError>(match world.has_effect(call.idempotency_key()) {
                 true => Finding::done(result("transfer", &call.args()["n"])),
@@ -89,7 +92,7 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
     });
     let wire = tool("wire").handler(handler(world, write));
     let (checking, reviewing) = (Arc::clone(world), Arc::clone(world));
-    let book = tool("book").external("is_free", move |_: Value| {
+    let book = tool("book").check("is_free", move |_: Value| {
         let world = Arc::clone(&checking);
         async move {
             world.arrive(Stage::Checked, "checked");

@@ -221,7 +221,7 @@ fn turns(found: &[FoundTurn]) -> Vec<String> {
     let turn = |turn: &FoundTurn| {
         let state = turn.turn.as_ref().map(|record| record.state);
         let lease = turn.lease.as_ref().map(|lease| lease.until);
-        let gates: Vec<_> = turn.open_gates.iter().map(|gate| &*gate.gate_id).collect();
+        let gates: Vec<_> = turn.open_gates.iter().map(|gate| gate.id()).collect();
         format!("{:?} {state:?} {lease:?} {gates:?}", turn.cursor())
     };
     found.iter().map(turn).collect()

@@ -1,6 +1,6 @@
 //! Names that bite: patterns, quotes, case, white space, length.
 
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{
     ConversationFilter, ConversationId, Query, Store as _, StoreExt as _,
 };
@@ -101,7 +101,7 @@ pub(super) async fn ids(chat: Chat) -> Outcome {
     same("ids of the ledger", &found, &entries)?;
     for id in &memories {
         let found = chat.get(RecordKind::Memory, id).await?;
-        let text = found.and_then(Record::into_memory);
+        let text = found.and_then(Record::downcast::<Memory>);
         let text = text.map(|memory| memory.text().to_owned());
         same(
             &format!("the text of {id:?}"),

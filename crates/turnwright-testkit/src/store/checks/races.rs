@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{Batch, Loaded, Query, Revision};
 
 use crate::store::chat::Chat;
@@ -61,7 +61,7 @@ pub(super) async fn one_winner(chat: Chat) -> Outcome {
 
 fn counted(loaded: &Loaded) -> usize {
     let counter = loaded.records.first().map(|stored| stored.record.clone());
-    let counter = counter.and_then(Record::into_memory);
+    let counter = counter.and_then(Record::downcast::<Memory>);
     counter.map_or(0, |memory| memory.text().parse().unwrap_or(0))
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn whole_batches(chat: Chat) -> Outcome {
         while !stop.load(Ordering::Acquire) {
             let loaded = read.all().await?;
             let Revision(revision) = loaded.revision;
-            let memories = loaded.into_records().filter_map(Record::into_memory);
+            let memories = loaded.into_records().filter_map(Record::downcast::<Memory>);
             let texts: Vec<_> = memories.map(|memory| memory.text().to_owned()).collect();
             let count = if revision == 0 { 0 } else { 3 };
             let promised = vec![revision.to_string(); count];

@@ -115,7 +115,7 @@ pub(super) async fn contents(chat: Chat) -> Outcome {
     let (x, b) = (Some(time(60)), Some(time(100)));
     same("leases", leases, [None, None, None, None, x, None, b])?;
     let gates = |turn: &FoundTurn| -> String {
-        let ids = turn.open_gates.iter().map(|gate| &*gate.gate_id);
+        let ids = turn.open_gates.iter().map(|gate| gate.id());
         ids.collect::<Vec<_>>().join(" ")
     };
     let gates: Vec<_> = found.iter().map(gates).collect();

@@ -34,7 +34,7 @@ impl Transport for Inner {
     async fn send(&self, _request: Request) -> Result<Response, Error> {
         let next = self.0.lock().pop_front();
         let Some((status, pieces)) = next else {
-            return Err(Error::new(ErrorCode::ModelUnreachable, "nobody is there"));
+            return Err(Error::new(ErrorCode::MODEL_UNREACHABLE, "nobody is there"));
         };
         let headers = [
             ("content-type", "text/event-stream"),
@@ -243,7 +243,7 @@ async fn pieces_are_passed_on_as_they_come() {
 #[tokio::test]
 async fn what_was_not_read_to_its_end_breaks_there() {
     let folder = Folder::new("truncated");
-    let broken = Error::new(ErrorCode::ModelUnreachable, "the line is dead");
+    let broken = Error::new(ErrorCode::MODEL_UNREACHABLE, "the line is dead");
     let inner = Inner::new([
         (200, pieces(["one", "two"])),
         (200, vec![Ok(Bytes::from_static(b"half")), Err(broken)]),
@@ -265,7 +265,7 @@ async fn what_was_not_read_to_its_end_breaks_there() {
         let response = cassette.send(request(&json!(at))).await.unwrap();
         let (bytes, broken) = read(response.body).await;
         assert_eq!(bytes, begins.as_bytes());
-        assert_eq!(broken.unwrap().code(), ErrorCode::ModelUnreachable);
+        assert_eq!(broken.unwrap().code(), ErrorCode::MODEL_UNREACHABLE);
     }
     cassette.assert_all_played();
 }
@@ -294,8 +294,8 @@ async fn a_disk_that_fails_is_told_and_loses_nothing() {
     let response = cassette.send(request(&json!(1))).await.unwrap();
     let (bytes, error) = read(response.body).await;
     assert_eq!(bytes, b"one");
-    assert_eq!(error.unwrap().code(), ErrorCode::Store);
-    assert_eq!(cassette.save().unwrap_err().code(), ErrorCode::Store);
+    assert_eq!(error.unwrap().code(), ErrorCode::STORE_ERROR);
+    assert_eq!(cassette.save().unwrap_err().code(), ErrorCode::STORE_ERROR);
     assert_eq!(folder.names(), ["tape.json"]);
     assert!(folder.file().join("kept").is_dir());
 
@@ -349,7 +349,7 @@ async fn a_miss_says_how_the_request_differs_from_the_nearest() {
     let other =
         json!({ "model": "m", "messages": [{ "role": "user", "content": "Good day" }], "seed": 1 });
     let miss = cassette.send(request(&other)).await.unwrap_err();
-    assert_eq!(miss.code(), ErrorCode::InvalidModelConfig);
+    assert_eq!(miss.code(), ErrorCode::INVALID_MODEL_CONFIG);
     assert!(miss.is_fatal(), "nobody tries it again");
     assert_eq!(
         miss.to_string().lines().collect::<Vec<_>>(),
@@ -406,7 +406,7 @@ fn not_everything_played_is_loud() {
 fn what_is_no_recording_is_refused() {
     for wrong in ["", "{}", "[1]", r#"[{"request":{"method":"POST"}}]"#] {
         let error = Cassette::from_json(wrong).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidModelConfig, "{wrong}");
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG, "{wrong}");
     }
     let not_base64 = json!([{
         "request": { "method": "POST", "path": "/", "body": null },
@@ -447,6 +447,6 @@ async fn a_recording_is_readable_by_its_owner_alone_and_replaces_no_link() {
     symlink(&wide, &link).unwrap();
     for path in [link.as_path(), folder.0.as_path(), Path::new("/dev/null")] {
         let error = Cassette::record(path, Inner::new([])).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::Store, "{}", path.display());
+        assert_eq!(error.code(), ErrorCode::STORE_ERROR, "{}", path.display());
     }
 }

@@ -3,13 +3,16 @@
 mod bounds;
 mod calls;
 mod documents;
+mod keys;
 mod refusals;
+mod returns;
+mod states;
 
 use turnwright::{DispatchContext, Error, RawArgs, Tool};
 
 /// Runs a tool as a model would: through the executor.
 async fn call(tool: &Tool, raw: impl Into<RawArgs>) -> Result<String, Error> {
     let context = DispatchContext::standalone();
-    let output = tool.executor(&context).call(raw).await?;
+    let output = tool.call(&context, raw).await?;
     Ok(output.as_text().unwrap_or_default().to_owned())
 }

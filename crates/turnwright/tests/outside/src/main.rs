@@ -3,6 +3,7 @@
 #![deny(warnings)]
 
 use turnwright::prelude::*;
+use turnwright::Error;
 use turnwright::{schemars, serde};
 
 #[derive(Debug, Default, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -37,10 +38,9 @@ async fn get_weather(
 async fn main() -> Result<(), Error> {
     let tool = get_weather()?;
     let context = DispatchContext::standalone();
-    let executor = tool.executor(&context);
-    let output = executor.call(r#"{"city": "Paris"}"#).await?;
+    let output = tool.call(&context, r#"{"city": "Paris"}"#).await?;
     println!("{}", output.as_text().unwrap_or_default());
-    if let Err(error) = executor.call(r#"{"city": "Paris", "days": 99}"#).await {
+    if let Err(error) = tool.call(&context, r#"{"city": "Paris", "days": 99}"#).await {
         for fault in error.faults() {
             println!("{} {}", fault.pointer, fault.rule);
         }

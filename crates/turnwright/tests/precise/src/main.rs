@@ -34,7 +34,7 @@ fn main() {
         let ctx = DispatchContext::standalone();
         let run = |args: RawArgs| {
             let (tool, ctx) = (tool(), ctx.clone());
-            async move { tool.executor(&ctx).call(args).await }
+            async move { tool.call(&ctx, args).await }
         };
         let text = r#"{"share": 1.250, "total": 2.0, "more": "0.5"}"#;
         for args in [

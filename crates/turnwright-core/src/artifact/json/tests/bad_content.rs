@@ -20,7 +20,7 @@ fn nothing_is_no_json() {
             ArtifactKind::JSON_LINES,
             ArtifactKind::JSON5,
         ] {
-            let refusal = refusal(&of_kind(text, kind), ErrorCode::ArtifactMalformed);
+            let refusal = refusal(&of_kind(text, kind), ErrorCode::ARTIFACT_MALFORMED);
             assert!(refusal.contains("is empty"), "{kind}: {refusal}");
         }
     }
@@ -30,7 +30,7 @@ fn nothing_is_no_json() {
 fn what_is_neither_json_nor_json5_is_told_both_places() {
     let refusal = refusal(
         &json("{\n \"a\": 1,\n \"b\" 2\n}"),
-        ErrorCode::ArtifactMalformed,
+        ErrorCode::ARTIFACT_MALFORMED,
     );
     assert_eq!(
         refusal,
@@ -42,21 +42,21 @@ fn what_is_neither_json_nor_json5_is_told_both_places() {
 }
 
 fn refusal_of_bytes(bytes: &'static [u8]) -> String {
-    refusal(&json(bytes), ErrorCode::ArtifactMalformed)
+    refusal(&json(bytes), ErrorCode::ARTIFACT_MALFORMED)
 }
 
 #[test]
 fn documents_that_nest_too_deeply_are_told() {
     for kind in [ArtifactKind::JSON, ArtifactKind::JSON5] {
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-        let refusal = refusal(&of_kind(deep, kind), ErrorCode::ArtifactMalformed);
+        let refusal = refusal(&of_kind(deep, kind), ErrorCode::ARTIFACT_MALFORMED);
         assert!(
             refusal.contains("nested deeper than 128 levels"),
             "{refusal}"
         );
         let open = "{\"a\":".repeat(100_000);
         let refusal =
-            super::bad_content::refusal(&of_kind(open, kind), ErrorCode::ArtifactMalformed);
+            super::bad_content::refusal(&of_kind(open, kind), ErrorCode::ARTIFACT_MALFORMED);
         assert!(
             refusal.contains("nested deeper than 128 levels"),
             "{refusal}"
@@ -81,7 +81,7 @@ fn a_document_over_the_limit_is_read_as_text() {
         .with_limits(ArtifactLimits::default().parse(2000));
     let refusal = refusal(
         &SpooledJsonArtifact::new(artifact),
-        ErrorCode::ArtifactTooLarge,
+        ErrorCode::ARTIFACT_TOO_LARGE,
     );
     assert_eq!(
         refusal,
@@ -93,7 +93,7 @@ fn a_document_over_the_limit_is_read_as_text() {
         .with_limits(ArtifactLimits::default().parse(2000));
     let refusal = refused(
         wait(SpooledJsonArtifact::new(lines).json_get(&path("$"), 0)),
-        ErrorCode::ArtifactTooLarge,
+        ErrorCode::ARTIFACT_TOO_LARGE,
     );
     assert!(refusal.contains("kind jsonl"), "{refusal}");
 }
@@ -112,7 +112,7 @@ fn broken_records_are_left_out_and_told() {
 #[test]
 fn lines_of_which_none_is_json_are_malformed() {
     let lines = of_kind("oops\n{\"a\"\n", ArtifactKind::JSON_LINES);
-    let refusal = refusal(&lines, ErrorCode::ArtifactMalformed);
+    let refusal = refusal(&lines, ErrorCode::ARTIFACT_MALFORMED);
     assert!(
         refusal.starts_with("No line of the artifact is JSON; line 0 (counted from 0): expected"),
         "{refusal}"
@@ -123,7 +123,7 @@ fn lines_of_which_none_is_json_are_malformed() {
     );
     let refusal = refused(
         wait(long.json_length(&path("$"), 0)),
-        ErrorCode::ArtifactMalformed,
+        ErrorCode::ARTIFACT_MALFORMED,
     );
     assert!(refusal.contains("too long for a record"), "{refusal}");
 }
@@ -140,13 +140,13 @@ fn a_reader_that_fails_half_way_is_told() {
             let reader = Arc::new(FarReader::new(text.clone()).failing_at(good));
             let refusal = refused(
                 wait(far(&reader, kind).json_get(&path("$[*]"), 0)),
-                ErrorCode::ArtifactUnreadable,
+                ErrorCode::ARTIFACT_UNREADABLE,
             );
             assert!(refusal.contains("could not be read at byte"), "{refusal}");
         }
         let reader = Arc::new(FarReader::new(text.clone()).failing_at(300_000));
         let backward = wait(far(&reader, kind).json_get(&path("$[::-1]"), 0));
-        refused(backward, ErrorCode::ArtifactUnreadable);
+        refused(backward, ErrorCode::ARTIFACT_UNREADABLE);
     }
 }
 
@@ -174,7 +174,7 @@ fn a_scan_ends_when_nobody_waits_any_more() {
 fn a_step_of_nothing_is_refused() {
     let refusal = refused(
         wait(json("[1]").json_slice(&path("$"), None, None, Some(0))),
-        ErrorCode::ArtifactQuery,
+        ErrorCode::ARTIFACT_QUERY,
     );
     assert!(refusal.contains("use 1 to go forward"), "{refusal}");
 }

@@ -5,11 +5,11 @@ use super::{path, refused};
 use crate::error::ErrorCode;
 
 fn refusal(text: &str) -> String {
-    refused(JsonPath::parse(text), ErrorCode::ArtifactQuery)
+    refused(JsonPath::parse(text), ErrorCode::ARTIFACT_QUERY)
 }
 
 fn refusal_of_condition(text: &str) -> String {
-    refused(JsonPath::root().filtered(text), ErrorCode::ArtifactQuery)
+    refused(JsonPath::root().filtered(text), ErrorCode::ARTIFACT_QUERY)
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn with_little_stack(work: impl FnOnce() + Send + 'static) {
 fn a_path_that_multiplies_its_nodes_ends() {
     let text = format!("${}", "[*,*]".repeat(100));
     let error = path(&text).query(&nested(120)).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     assert!(error.model_text().contains("too many steps"), "{error}");
 }
 
@@ -146,12 +146,12 @@ fn what_multiplies_inside_of_a_filter_is_counted_too() {
         format!("$[?count(@{twice})>0]"),
         format!("$[?count(${twice})>0]"),
     ] {
-        let refusal = refused(path(&text).query(&nested(100)), ErrorCode::ArtifactQuery);
+        let refusal = refused(path(&text).query(&nested(100)), ErrorCode::ARTIFACT_QUERY);
         assert!(refusal.contains("too many steps"), "{refusal}");
     }
     let large = json!({ "s": "x".repeat(4_000_000), "b": vec![1; 5_000], "a": vec![1; 5_000] });
     for text in ["$.a[?$==$]", "$.a[?$.b==$.b]", "$.a[?length($.s)>5]"] {
-        let refusal = refused(path(text).query(&large), ErrorCode::ArtifactQuery);
+        let refusal = refused(path(text).query(&large), ErrorCode::ARTIFACT_QUERY);
         assert!(refusal.contains("too many steps"), "{refusal}");
     }
 }
@@ -161,7 +161,7 @@ fn what_patterns_cost_is_counted() {
     assert!(refusal("$[?match(@, '((x{1,90}){1,90}){1,90}')]").contains("too large"));
     let patterns = json!(vec![json!({ "a": "x", "p": "(\\w{1,50}){1,9}" }); 2_000]);
     for text in ["$[?search(@.a, @.p)]", "$[?search(value(@..a), $[0].p)]"] {
-        let refusal = refused(path(text).query(&patterns), ErrorCode::ArtifactQuery);
+        let refusal = refused(path(text).query(&patterns), ErrorCode::ARTIFACT_QUERY);
         assert!(refusal.contains("compiles a pattern"), "{refusal}");
     }
     let document = json!(["a,b", "(", "b"]);
@@ -182,7 +182,7 @@ fn what_patterns_cost_is_counted() {
     let many = json!(vec!["x"; 220_000]);
     let refusal = refused(
         path("$[?search(@, 'x')]").query(&many),
-        ErrorCode::ArtifactQuery,
+        ErrorCode::ARTIFACT_QUERY,
     );
     assert!(refusal.contains("compiles a pattern"), "{refusal}");
 }
@@ -191,7 +191,7 @@ fn what_patterns_cost_is_counted() {
 fn filters_that_begin_again_at_the_top_end_and_need_little_stack() {
     with_little_stack(|| {
         let text = "$..[?$..[?$..[?$..[?$..[?@.nope]]]]]";
-        let refusal = refused(path(text).query(&nested(127)), ErrorCode::ArtifactQuery);
+        let refusal = refused(path(text).query(&nested(127)), ErrorCode::ARTIFACT_QUERY);
         assert!(refusal.contains("too many steps"), "{refusal}");
     });
 }

@@ -91,7 +91,7 @@ fn numbers_that_json_has_not_are_told() {
         let artifact = of_kind(text, ArtifactKind::JSON5);
         let refusal = refused(
             wait(artifact.json_get(&path("$"), 0)),
-            ErrorCode::ArtifactMalformed,
+            ErrorCode::ARTIFACT_MALFORMED,
         );
         assert!(refusal.contains("is no JSON value"), "{refusal}");
     }
@@ -102,7 +102,7 @@ fn a_fault_is_told_with_its_line() {
     let artifact = of_kind("{\n  // fine\n  a: 1,\n  b: oops,\n}", ArtifactKind::JSON5);
     let refusal = refused(
         wait(artifact.json_get(&path("$"), 0)),
-        ErrorCode::ArtifactMalformed,
+        ErrorCode::ARTIFACT_MALFORMED,
     );
     assert!(
         refusal.contains("`oops` stands without quotes in line 3"),
@@ -112,7 +112,7 @@ fn a_fault_is_told_with_its_line() {
     let artifact = of_kind("{\n  a: 'x\\\ny',\n  b: [1 2]\n}", ArtifactKind::JSON5);
     let refusal = refused(
         wait(artifact.json_get(&path("$"), 0)),
-        ErrorCode::ArtifactMalformed,
+        ErrorCode::ARTIFACT_MALFORMED,
     );
     assert!(refusal.contains("in line 3"), "{refusal}");
 }

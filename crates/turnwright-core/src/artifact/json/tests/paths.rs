@@ -65,7 +65,7 @@ fn a_value_of_any_depth_can_be_asked() {
         document = Value::Array(vec![document]);
     }
     let error = path("$..*").query(&document).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     assert!(error.model_text().contains("nested too deeply"), "{error}");
     // Dropping it recurses.
     std::mem::forget(document);

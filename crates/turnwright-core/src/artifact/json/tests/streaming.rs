@@ -193,7 +193,7 @@ fn a_filter_that_looks_at_all_records_is_bound_by_the_limit_for_parsing() {
     let limits = ArtifactLimits::default().parse(1024);
     let artifact = SpooledJsonArtifact::new((*artifact).clone().with_limits(limits));
     let error = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap_err();
-    assert_eq!(error.code(), crate::error::ErrorCode::ArtifactTooLarge);
+    assert_eq!(error.code(), crate::error::ErrorCode::ARTIFACT_TOO_LARGE);
     assert!(
         error.model_text().contains("write it into the filter"),
         "{error}"

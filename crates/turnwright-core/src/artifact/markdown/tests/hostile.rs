@@ -115,7 +115,7 @@ async fn above_the_limit_the_text_tools_are_named() {
     let limits = ArtifactLimits::default().parse(4);
     let document = SpooledMarkdownArtifact::new(artifact("# A\n\n").with_limits(limits));
     let error = document.headings(..).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactTooLarge);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_TOO_LARGE);
     for name in ["artifact_grep", "artifact_cat"] {
         assert!(error.model_text().contains(name), "{error}");
     }
@@ -176,6 +176,6 @@ async fn a_reader_that_fails_half_way_is_an_error_with_its_place() {
     let document = SpooledMarkdownArtifact::new(broken);
     assert_eq!(
         code_of(document.plain_text(..).await),
-        ErrorCode::ArtifactUnreadable
+        ErrorCode::ARTIFACT_UNREADABLE
     );
 }

@@ -85,7 +85,7 @@ async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line(
     assert_eq!(document.section("use").await.unwrap().text, "# Use\n");
 
     let error = lines("INSTALL".into()).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     assert_eq!(
         error.model_text(),
         "2 headings fit; say which with line: line=2 (level 2) \"Install\"; line=5 (level 2) \"install\"."
@@ -104,7 +104,10 @@ async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line(
             .contains("artifact_md_headings lists all"),
         "{error}"
     );
-    assert_eq!(code_of(lines(" # ".into()).await), ErrorCode::ArtifactQuery);
+    assert_eq!(
+        code_of(lines(" # ".into()).await),
+        ErrorCode::ARTIFACT_QUERY
+    );
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ mod parsed {
 
     async fn refusal(text: &str) -> String {
         let error = markdown(text.to_owned()).frontmatter().await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::ArtifactMalformed);
+        assert_eq!(error.code(), ErrorCode::ARTIFACT_MALFORMED);
         error.model_text().to_owned()
     }
 

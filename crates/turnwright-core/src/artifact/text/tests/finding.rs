@@ -16,7 +16,7 @@ fn count(content: &[u8], grep: &Grep) -> u64 {
 
 fn refused(grep: &Grep) -> String {
     let error = wait(text("a").grep(grep)).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     error.model_text().to_owned()
 }
 
@@ -85,7 +85,7 @@ fn flags_mean_what_they_say() {
         assert_eq!(count(LOG.as_bytes(), &dot), 1);
     }
     let error = Grep::new("a").flags("ig").unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     assert!(error.model_text().contains("'g'") && error.model_text().contains("i (ignore case)"));
 }
 

@@ -196,3 +196,10 @@ proptest! {
         })?;
     }
 }
+
+#[test]
+fn a_line_is_text_also_where_its_bytes_are_not() {
+    let excerpt = wait(text(b"caf\xc3\xa9\n\xff!\n".to_vec()).head(2)).unwrap();
+    let lines: Vec<_> = excerpt.lines.iter().map(|line| line.text()).collect();
+    assert_eq!(lines, ["café", "\u{FFFD}!"]);
+}

@@ -130,7 +130,7 @@ fn a_reader_that_fails_half_way_is_an_error_that_says_where() {
             artifact.estimate_tokens(None).await.unwrap_err(),
         ];
         for error in errors {
-            assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+            assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
             assert!(error.message().contains("the disk is gone"), "{error}");
             let text = error.model_text();
             assert!(

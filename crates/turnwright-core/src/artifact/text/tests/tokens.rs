@@ -21,7 +21,7 @@ fn estimates_are_labelled_and_weigh_scripts() {
 #[test]
 fn an_encoding_that_is_not_there_is_refused_with_what_there_is() {
     let error = wait(text("a").estimate_tokens(Some("o201k"))).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     let reply = error.model_text();
     assert!(reply.contains("leave encoding out"), "{reply}");
     assert_eq!(

@@ -13,7 +13,7 @@ fn outcome(read: Result<Record, crate::error::Error>) -> Result<Value, String> {
         Ok(record) => Ok(record.to_value().unwrap()),
         Err(error) => {
             let sort = (error.code(), error.kind());
-            assert_eq!(sort, (ErrorCode::Store, ErrorKind::Internal));
+            assert_eq!(sort, (ErrorCode::STORE_ERROR, ErrorKind::Internal));
             Err(error.message().to_owned())
         }
     }

@@ -60,7 +60,7 @@ fn why(kind: RecordKind, value: &Value) -> String {
     let error = Record::from_value(kind, value, &resolver()).unwrap_err();
     assert_eq!(
         (error.code(), error.kind()),
-        (ErrorCode::Store, ErrorKind::Internal)
+        (ErrorCode::STORE_ERROR, ErrorKind::Internal)
     );
     assert!(!error.to_string().contains("secret"), "{error}");
     error.message().to_owned()
@@ -391,7 +391,7 @@ fn what_could_not_be_read_again_is_not_written() {
         ),
     ] {
         let error = entry(value).to_value().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::Store);
+        assert_eq!(error.code(), ErrorCode::STORE_ERROR);
         let expected = format!("the turn cannot be stored: stash: {why}");
         assert!(error.message().starts_with(&expected), "{error}");
     }

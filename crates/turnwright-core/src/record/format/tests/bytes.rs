@@ -13,6 +13,7 @@ use crate::error::ErrorCode;
 use crate::media::{Media, MediaDescriptor, MediaKind, MediaReader};
 use crate::record::{ByteResolver, Message, Record, ToolCall, ToolResults};
 use crate::spool::{Body, ByteReader, ByteStream, DiskSpool, MemoryReader, MemorySpool, Spool};
+use crate::storage::Storage;
 use crate::tool::context::DispatchContext;
 use crate::tool::{Tool, ToolOutput};
 
@@ -43,8 +44,11 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
         .handler(|_: serde_json::Value, _| async { "a\nb\n".repeat(5_000) })
         .build()
         .unwrap();
-    let ctx = DispatchContext::builder().spool(spool.clone()).build();
-    let call = tool.executor(&ctx).settle("{}").await;
+    let ctx = DispatchContext::builder()
+        .storage(Storage::of_spool(spool.clone()))
+        .conversation("c")
+        .build();
+    let call = tool.call_and_record(&ctx, "{}").await;
     let record = Record::from(Arc::clone(&call));
     let in_spool = record
         .artifacts()
@@ -66,7 +70,7 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
     let bereft = artifact_of(&again(&record, &resolver).unwrap());
     assert_eq!(bereft.byte_length(), 20_000);
     let error = bereft.as_bytes().await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
     let gone = format!("the spool keeps nothing under \"{spool_id}\" any more");
     assert!(error.message().contains(&gone), "{error}");
     let back = Body::Text("a\nb\n".repeat(5_000));
@@ -91,7 +95,7 @@ async fn a_result_that_no_spool_keeps_goes_into_its_record() {
         .build()
         .unwrap();
     let ctx = DispatchContext::standalone();
-    let call = tool.executor(&ctx).settle("{}").await;
+    let call = tool.call_and_record(&ctx, "{}").await;
     let read = again(&call.into(), &resolver()).unwrap();
     let read = artifact_of(&read).as_bytes().await.unwrap();
     assert_eq!(read, vec![0xff; 9_000]);
@@ -104,7 +108,7 @@ fn what_is_too_large_for_a_record_and_in_no_spool_says_what_to_do() {
     assert!(call_with(fits).to_value().is_ok());
     let large = SpooledArtifact::in_memory(vec![b'x'; most + 1], ArtifactKind::TEXT);
     let error = call_with(large).to_value().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(
         error.message(),
         "the tool_call cannot be stored: an artifact of 1048577 bytes is in no spool, and a record \
@@ -244,8 +248,11 @@ async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record
         })
         .build()
         .unwrap();
-    let ctx = DispatchContext::builder().spool(Arc::clone(spool)).build();
-    tool.executor(&ctx).settle("{}").await.into()
+    let ctx = DispatchContext::builder()
+        .storage(Storage::of_spool(Arc::clone(spool)))
+        .conversation("c")
+        .build();
+    tool.call_and_record(&ctx, "{}").await.into()
 }
 
 fn in_pieces(content: &[u8], size: usize) -> Body {
@@ -371,7 +378,7 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
         let later = ByteResolver::new(Arc::clone(&spool));
         let error = artifact_of(&again(&record, &later).unwrap());
         let error = error.as_bytes().await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+        assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
         assert!(
             error.message().contains("not those that were stored"),
             "{error}"

@@ -43,7 +43,7 @@ proptest! {
         // Whatever is read can be written again.
         match Record::from_value(record.kind(), &value, &resolver()) {
             Ok(read) => drop(read.to_value().unwrap()),
-            Err(error) => prop_assert_eq!(error.code(), ErrorCode::Store),
+            Err(error) => prop_assert_eq!(error.code(), ErrorCode::STORE_ERROR),
         }
     }
 

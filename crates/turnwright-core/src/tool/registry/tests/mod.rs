@@ -177,20 +177,19 @@ fn ephemeral_tools_go_inside_ack_and_not_on_nack() {
     assert!(!registry.is_hidden("e"));
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
-    let bound = registry.bind_context(&ctx);
+    registry.bind_context(&ctx);
     assert_eq!(registry.len(), 3);
     ctx.ack().unwrap();
     assert_eq!(registry.len(), 1, "pruned when `ack` returns");
-    drop(bound);
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
-    registry.bind_context(&ctx).keep();
-    ctx.nack(Error::new(ErrorCode::ToolDownstream, "no"))
+    registry.bind_context(&ctx);
+    ctx.nack(Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, "no"))
         .unwrap();
     assert_eq!(registry.len(), 3);
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
-    drop(registry.bind_context(&ctx));
+    registry.bind_context(&ctx).remove();
     ctx.ack().unwrap();
     assert_eq!(registry.len(), 3, "unbound");
 }
@@ -200,7 +199,7 @@ fn a_dispatch_holds_its_registry_weakly() {
     let ctx = DispatchContext::standalone();
     let registry = ToolRegistry::new([ephemeral("e")]).unwrap();
     let weak = std::sync::Arc::downgrade(&registry.0);
-    registry.bind_context(&ctx).keep();
+    registry.bind_context(&ctx);
     drop(registry);
     assert!(weak.upgrade().is_none());
     ctx.ack().unwrap();

@@ -142,7 +142,7 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
         }
     };
     let notes = Notes::default();
-    let runner = TurnRunner::builder(executor)
+    let runner = runner(executor)
         .tool(saying("act", "acted"))
         .dispatch_output(notes.layer("output"))
         .turn_output(notes.layer("turn-output"))
@@ -169,8 +169,8 @@ async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() 
     let (token, observed) = (Cancellation::new(), Observed::default());
     // The second write is the begun call.
     let store = Odd::store(1, How::Cancels(token.clone()));
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("act", "{}")]))
-        .store(store.clone())
+    let runner = runner(ScriptedModel::new([Step::call_tool("act", "{}")]))
+        .storage(storage_of(store.clone()))
         .tool(saying("act", "acted"))
         .observer(observed.observer())
         .build()
@@ -195,11 +195,11 @@ fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() 
             .unwrap()
     };
     let (store, reached) = (Arc::new(MemoryStore::default()), Arc::new(Notify::new()));
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool(
+    let runner = runner(ScriptedModel::new([Step::call_tool(
         "act",
         json!({ "n": 1 }),
     )]))
-    .store(Arc::clone(&store))
+    .storage(storage_of(Arc::clone(&store)))
     .tool(endless("act", &reached).build())
     .build()
     .unwrap();
@@ -234,10 +234,9 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
     };
     let (store, reached) = (Arc::new(MemoryStore::default()), Arc::new(Notify::new()));
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("I see.")]);
-    let runner = TurnRunner::builder(model.clone())
-        .store(Arc::clone(&store))
+    let runner = runner(model.clone())
+        .storage(storage_of(Arc::clone(&store)))
         .tool(endless("act", &reached).build())
-        .turn_input(middleware::hydrate())
         .build()
         .unwrap();
     let input = || TurnInput::new("go").conversation("c");

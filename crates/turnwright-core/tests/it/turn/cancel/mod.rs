@@ -67,8 +67,8 @@ impl Scene {
             *cell.lock() = Some(ctx);
             async move { next.run().await }
         };
-        let builder = TurnRunner::builder(ScriptedModel::new(steps))
-            .store(Arc::clone(&store))
+        let builder = runner(ScriptedModel::new(steps))
+            .storage(storage_of(Arc::clone(&store)))
             .turn_input(grab)
             .turn_output(notes.layer("turn-output"))
             .observer(observed.observer());
@@ -97,7 +97,7 @@ impl Scene {
             .conversation("c")
             .cancellation(token.clone());
         if way == Way::Deadline {
-            input = input.deadline(10 * SECOND);
+            input = input.budget(Budget::new().time(10 * SECOND));
         }
         if way == Way::DropRun {
             let mut run = Box::pin(self.runner.run(input));
@@ -121,7 +121,7 @@ impl Scene {
                 inside.abort("a change of mind");
             }
             Way::DropHandle => {
-                drop(turn);
+                drop(turn.cancel_on_drop());
                 self.go.notify_one();
                 self.end().await;
                 return None;
@@ -143,7 +143,7 @@ impl Scene {
         self.observed.assert_paired();
         let end = &self.observed.of("turnEnd")[0];
         assert_eq!(
-            end["ended"],
+            end["status"],
             if way == Way::Deadline {
                 "limit"
             } else {

@@ -127,7 +127,9 @@ async fn a_write_to_the_store_is_brought_to_its_end() {
             let scene = Scene::new([step], |builder, reached, go, store| {
                 let mut odd = Odd::store(at, How::Waits(Arc::clone(reached), Arc::clone(go)));
                 odd.store = Arc::clone(store);
-                builder.store(odd).tool(saying("act", "acted"))
+                builder
+                    .storage(storage_of(odd))
+                    .tool(saying("act", "acted"))
             });
             let outcome = scene.call_off(way).await;
             scene.assert_clean(way, outcome.as_ref()).await;

@@ -7,7 +7,7 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
     let token = Cancellation::new();
     token.cancel();
     let (notes, model) = (Notes::default(), ScriptedModel::new([Step::say("x")]));
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(notes.layer("turn-input"))
         .build()
         .unwrap();
@@ -19,9 +19,9 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
 #[tokio::test]
 async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_token() {
     let token = Cancellation::new();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
-        match ctx.messages()[0].text() {
-            "abort" => ctx.abort("me alone"),
+    let runner = runner(|ctx: DispatchContext| async move {
+        match ctx.records().messages()[0].text() {
+            "abort" => ctx.turn().abort("me alone"),
             _ => std::future::pending().await,
         }
         Ok(())
@@ -42,7 +42,7 @@ async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_toke
 async fn a_turn_runs_in_a_task_of_its_own() {
     let reached = Arc::new(Notify::new());
     let inside = Arc::clone(&reached);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         let inside = Arc::clone(&inside);
         async move {
             ctx.answer(format!("{:?}", tokio::task::try_id())).await?;
@@ -56,4 +56,82 @@ async fn a_turn_runs_in_a_task_of_its_own() {
     let turn = runner.start("go");
     reached.notified().await;
     assert_ne!(turn.await.text, format!("{:?}", tokio::task::try_id()));
+}
+
+/// An executor that waits until it is released, and then answers.
+fn waiting(reached: &Arc<Notify>, go: &Arc<Notify>) -> TurnRunner {
+    let (reached, go) = (Arc::clone(reached), Arc::clone(go));
+    runner(move |ctx: DispatchContext| {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        async move {
+            reached.notify_one();
+            go.notified().await;
+            ctx.answer("done").await?;
+            Ok(())
+        }
+    })
+    .build()
+    .unwrap()
+}
+
+#[tokio::test]
+async fn dropping_a_turn_its_handle_or_its_stream_does_not_cancel_it() {
+    type Leave = fn(Turn);
+    let ways: [Leave; 4] = [
+        |turn| drop(turn),
+        |turn| {
+            let (handle, stream) = turn.split();
+            drop(stream);
+            drop(handle);
+        },
+        |turn| drop(turn.outcome()),
+        |turn| drop(futures_util::StreamExt::map(turn, |event| event)),
+    ];
+    for leave in ways {
+        let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let runner = waiting(&reached, &go);
+        let observed = Observed::default();
+        let ended = Arc::new(Notify::new());
+        let (observer, tell) = (observed.observer(), Arc::clone(&ended));
+        let _guard = runner.observe(move |event| {
+            observer(event);
+            if event.name() == "turnEnd" {
+                tell.notify_one();
+            }
+        });
+        let turn = runner.start("go");
+        reached.notified().await;
+        leave(turn);
+        go.notify_one();
+        ended.notified().await;
+        assert_eq!(observed.of("turnEnd")[0]["status"], "answered");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_says_so_is_cancelled_when_it_is_dropped() {
+    type Leave = fn(Turn);
+    let ways: [Leave; 3] = [
+        |turn| drop(turn.cancel_on_drop()),
+        |turn| drop(turn.split().0.cancel_on_drop()),
+        |turn| drop(turn.cancel_on_drop().outcome()),
+    ];
+    for leave in ways {
+        let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let runner = waiting(&reached, &go);
+        let turn = runner.start("go");
+        let mut gates = turn.gates();
+        reached.notified().await;
+        leave(turn);
+        // It ends although nothing lets the executor go on.
+        assert!(gates.next().await.is_none());
+    }
+}
+
+/// What an HTTP handler needs of a stream.
+#[test]
+fn a_turn_is_a_stream_that_a_server_can_own() {
+    fn owns<S: futures_util::Stream + Send + Unpin + 'static>() {}
+    owns::<Turn>();
+    owns::<runner::TurnStream>();
 }

@@ -184,12 +184,12 @@ async fn a_call_of_a_response_that_was_cut_off_is_not_run_when_its_turn_goes_on(
     let mut turn = runner.start(go_input());
     let mut heard = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEvent::ToolCallIncomplete(call) = &event {
+        if let TurnEventKind::ToolCallIncomplete(call) = &event.kind {
             assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
         }
         heard.push(event.name());
     }
-    assert_eq!(heard, ["toolCallIncomplete"]);
+    assert_eq!(heard, ["started", "toolCallIncomplete", "ended"]);
     assert!(!turn.await.is_answered());
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");

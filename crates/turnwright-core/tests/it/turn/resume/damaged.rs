@@ -78,7 +78,7 @@ impl StoreLayer for Damaged {
 }
 
 fn runner(store: &DamagedStore, model: &ScriptedModel) -> TurnRunnerBuilder {
-    TurnRunner::builder(model.clone()).store(store.clone())
+    turnwright_core::runner(model.clone()).storage(storage_of(store.clone()))
 }
 
 fn more() -> TurnInput {
@@ -90,9 +90,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
     let observed = Observed::default();
-    let runner = runner(&store, &model)
-        .remembering()
-        .observer(observed.observer());
+    let runner = runner(&store, &model).observer(observed.observer());
     let runner = runner.build().unwrap();
     let first = runner.run(go_input()).await;
     let message = first.records[0].clone();
@@ -196,7 +194,7 @@ async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on
     runner.run(go_input()).await;
     store.layer.damage(RecordKind::Turn, TURN);
     let error = runner
-        .resume_with(TURN, TurnInput::empty().conversation(TALK))
+        .resume(TurnInput::resume(TURN).conversation(TALK))
         .await;
     assert!(error.unwrap_err().message().contains("damaged"));
     let outcome = runner.resume(TURN).await.unwrap().await;
@@ -233,7 +231,7 @@ fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
         process().block_on(async {
             store.layer.damage_all(&store.store, kind).await;
             let model = answers();
-            let second = runner(&store, &model).tool(Ok(pay)).remembering().build();
+            let second = runner(&store, &model).tool(Ok(pay)).build();
             let second = second.unwrap();
             let outcome = second.resume(TURN).await.unwrap().await;
             assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE", "{kind}");

@@ -10,7 +10,7 @@ use turnwright_core::record::CallState;
 
 /// How the n-th write ends its process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Dies {
+pub(super) enum Dies {
     Before,
     After,
     /// The store fails, and the process lives.
@@ -18,11 +18,24 @@ enum Dies {
 }
 
 /// A store whose n-th write is the last that its process sees.
-struct Deadly {
+pub(super) struct Deadly {
     writes: AtomicUsize,
     at: usize,
     dies: Dies,
     died: Arc<Notify>,
+}
+
+impl Deadly {
+    /// A store whose write number `at` is the last that its process sees.
+    pub(super) fn store(world: &World, at: usize, dies: Dies, died: &Arc<Notify>) -> DyingStore {
+        let deadly = Deadly {
+            writes: AtomicUsize::new(0),
+            at,
+            dies,
+            died: Arc::clone(died),
+        };
+        Layered::new(deadly, Arc::clone(&world.store))
+    }
 }
 
 #[async_trait]
@@ -48,9 +61,12 @@ impl StoreLayer for Deadly {
     }
 }
 
+/// The store of a process that dies.
+pub(super) type DyingStore = Layered<Deadly, Arc<MemoryStore>>;
+
 /// A model that knows nothing but the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let done = ctx.own_tool_calls();
+    let done = ctx.records().own_tool_calls();
     let next: &[&str] = match done.len() {
         0 => &["look"],
         1 => &["pay", "look", "pay", "alone"],
@@ -66,9 +82,9 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
-    TurnRunner::builder(model)
-        .store(store)
+fn runner(world: &World, store: DyingStore) -> TurnRunner {
+    turnwright_core::runner(model)
+        .storage(storage_of(store))
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
         .tool(world.acting("pay").build())
         .tool(
@@ -89,15 +105,14 @@ fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
 }
 
 /// Runs or resumes the turn in a process that dies at a write. Whether it came that far.
-fn live_until(world: &World, at: usize, dies: Dies) -> bool {
+pub(super) fn live_until(
+    world: &World,
+    at: usize,
+    dies: Dies,
+    runner: impl Fn(&World, DyingStore) -> TurnRunner,
+) -> bool {
     let died = Arc::new(Notify::new());
-    let store = Deadly {
-        writes: AtomicUsize::new(0),
-        at,
-        dies,
-        died: Arc::clone(&died),
-    };
-    let store = Layered::new(store, Arc::clone(&world.store));
+    let store = Deadly::store(world, at, dies, &died);
     let runner = runner(world, store);
     let process = process();
     process.block_on(async {
@@ -167,8 +182,8 @@ fn a_process_may_die_at_any_write_and_the_turn_goes_on_where_it_was() {
     for dies in [Dies::Before, Dies::After, Dies::Fails] {
         for at in 0.. {
             let world = World::default();
-            let died = live_until(&world, at, dies);
-            let untouched = !live_until(&world, usize::MAX, Dies::Before);
+            let died = live_until(&world, at, dies, runner);
+            let untouched = !live_until(&world, usize::MAX, Dies::Before, runner);
             assert!(untouched, "{dies:?} at {at}: the turn did not end");
             process().block_on(judge(&world, &format!("{dies:?} at {at}")));
             if !died {
@@ -188,7 +203,7 @@ fn it_may_die_again_and_again() {
         // Each time a little later, so that it comes to its end.
         for at in first.. {
             died += 1;
-            if !live_until(&world, at, dies) {
+            if !live_until(&world, at, dies, runner) {
                 break;
             }
         }
@@ -200,7 +215,7 @@ fn it_may_die_again_and_again() {
 #[test]
 fn a_turn_that_nobody_cut_off_has_no_unknown_call() {
     let world = World::default();
-    assert!(!live_until(&world, usize::MAX, Dies::Before));
+    assert!(!live_until(&world, usize::MAX, Dies::Before, runner));
     process().block_on(async {
         judge(&world, "whole").await;
         let states = world.ledger().await;

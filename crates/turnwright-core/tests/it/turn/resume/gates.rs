@@ -29,7 +29,7 @@ fn an_approval_that_waited_waits_again_under_the_same_id() {
     process().block_on(async {
         let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
         assert_eq!(noted.len(), 1);
-        assert_eq!((&*noted[0].gate_id, &*noted[0].name), (&*id, "approval"));
+        assert_eq!((noted[0].id(), &noted[0].kind), (&*id, &GateKind::Approval));
         assert_eq!(noted[0].state, GateState::Open);
         let second = world.runner(&answers()).tool(pay()).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
@@ -68,14 +68,16 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
         }
     };
     odd.layer.at = 4;
-    let first = TurnRunner::builder(calls("pay")).store(odd).tool(pay());
+    let first = runner(calls("pay")).storage(storage_of(odd)).tool(pay());
     let first = first.build().unwrap();
     let process_one = process();
     let turn = process_one.block_on(async {
         let turn = first.start(go_input());
         let gates = turn.gates();
         let id = opened(&gates).await[0].id.clone();
-        gates.approve_edited(&id, json!({ "amount": 3 })).unwrap();
+        gates
+            .answer(&id, GateAnswer::edit(json!({ "amount": 3 })))
+            .unwrap();
         reached.notified().await;
         turn
     });
@@ -229,11 +231,11 @@ fn gates_of_middleware_wait_again_and_what_was_answered_there_is_not_asked_again
         let turn = first.start(go_input());
         let gates = turn.gates();
         let open = opened(&gates).await;
-        assert!(gates.resolve(&open[0].id, "yes").unwrap());
+        assert!(gates.answer(&open[0].id, json!("yes")).unwrap());
         let mut later = gates.clone();
         let id = loop {
             let gate = later.next().await.unwrap();
-            if &*gate.name == "second" {
+            if gate.kind.as_str() == "second" {
                 break gate.id.to_string();
             }
         };
@@ -249,8 +251,8 @@ fn gates_of_middleware_wait_again_and_what_was_answered_there_is_not_asked_again
         let turn = second.unwrap().resume(TURN).await.unwrap();
         let gates = turn.gates();
         let open = opened(&gates).await;
-        assert_eq!((&*open[0].name, &*open[0].id), ("second", &*id));
-        gates.resolve(&id, "no").unwrap();
+        assert_eq!((open[0].kind.as_str(), &*open[0].id), ("second", &*id));
+        gates.answer(&id, json!("no")).unwrap();
         assert!(turn.await.is_answered());
         let words = ["first: \"yes\"", "first: \"yes\"", "second: \"no\""];
         assert_eq!(notes.all(), words);
@@ -284,7 +286,7 @@ fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
                 true => {
                     let gates = turn.gates();
                     assert_eq!(*opened(&gates).await[0].id, *id);
-                    gates.resolve(&id, "here").unwrap();
+                    gates.answer(&id, json!("here")).unwrap();
                     turn.await
                 }
                 false => turn.await,
@@ -307,7 +309,7 @@ fn a_rejection_before_the_resume_counts() {
     let mut odd = Odd::store(4, How::Waits(Arc::clone(&reached), never));
     odd.store = Arc::clone(&world.store);
     let pay = || world.acting("pay").approval(always("it costs")).build();
-    let first = TurnRunner::builder(calls("pay")).store(odd).tool(pay());
+    let first = runner(calls("pay")).storage(storage_of(odd)).tool(pay());
     let first = first.build().unwrap();
     let one = process();
     let turn = one.block_on(async {
@@ -346,18 +348,18 @@ fn a_gate_of_a_later_iteration_has_its_id_again_and_no_answer_of_an_earlier_one(
         .dispatch_input(go_on);
     let first = first.build().unwrap();
     let one = process();
-    let turn = one.block_on(async {
+    let (turn, id) = one.block_on(async {
         let turn = first.start(go_input());
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
-        assert_eq!(&*gate.id, "go_on-1");
-        gates.resolve(&gate.id, true).unwrap();
+        let first = gate.id.clone();
+        gates.answer(&gate.id, json!(true)).unwrap();
         let gate = gates.next().await.unwrap();
-        assert_eq!(&*gate.id, "go_on-2");
+        assert_ne!(gate.id, first);
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        turn
+        (turn, gate.id)
     });
     drop((one, turn));
     process().block_on(async {
@@ -365,8 +367,8 @@ fn a_gate_of_a_later_iteration_has_its_id_again_and_no_answer_of_an_earlier_one(
         let turn = second.build().unwrap().resume(TURN).await.unwrap();
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
-        assert_eq!(&*gate.id, "go_on-2", "it waits where it waited");
-        gates.resolve(&gate.id, true).unwrap();
+        assert_eq!(gate.id, id, "it waits where it waited");
+        gates.answer(&gate.id, json!(true)).unwrap();
         assert!(turn.await.is_answered());
     });
 }

@@ -153,7 +153,7 @@ async fn a_turn_that_takes_long_keeps_its_lease() {
     odd.store = Arc::clone(&world.store);
     tokio::time::pause();
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(100)).then_say("At last.")]);
-    let runner = TurnRunner::builder(model).store(odd.clone());
+    let runner = runner(model).storage(storage_of(odd.clone()));
     let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
     assert_eq!(runner.run(go_input()).await.text, "At last.");
     // The beginning, the answer, the end, and a renewal each second.
@@ -177,7 +177,7 @@ async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
     let runner = world.runner(&model).tool(act).build().unwrap();
     let turn = runner.start(go_input());
     reached.notified().await;
-    drop(turn);
+    drop(turn.cancel_on_drop());
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();
@@ -205,7 +205,7 @@ fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
     process().block_on(async {
         let observed = Observed::default();
         let model = answers();
-        let second = world.runner(&model).remembering();
+        let second = world.runner(&model);
         let second = second.observer(observed.observer()).build().unwrap();
         let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
         assert!(outcome.is_answered());
@@ -230,11 +230,11 @@ fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
 
 #[tokio::test]
 async fn a_lease_that_is_too_short_to_be_kept_is_refused() {
-    let error = TurnRunner::builder(answers())
+    let error = runner(answers())
         .lease(Duration::from_millis(1))
         .build()
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidTurnRunner);
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_RUNNER_CONFIG);
     assert!(error.message().contains("lease"), "{error}");
 }
 
@@ -265,7 +265,7 @@ async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
     odd.store = Arc::clone(&world.store);
     let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Hello.")]);
     let pay = world.acting("pay").build();
-    let runner = TurnRunner::builder(model).store(odd).tool(pay).build();
+    let runner = runner(model).storage(storage_of(odd)).tool(pay).build();
     let runner = runner.unwrap();
     assert_eq!(code_of(&runner.run(go_input()).await), "E_STORE_ERROR");
     assert_eq!(world.state().await, ("failed", 1));
@@ -319,7 +319,7 @@ async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
     assert_eq!(held.estimated_left(), Some(TERM));
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
-    let error = TurnRunner::builder(answers()).lease(Duration::from_secs(3_601));
+    let error = turnwright_core::runner(answers()).lease(Duration::from_secs(3_601));
     let error = error.build().unwrap_err();
     assert!(error.message().contains("an hour"), "{error}");
 }
@@ -418,13 +418,13 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
     let mut attempts = 0;
     let outcome = loop {
         attempts += 1;
-        let patience = TurnInput::empty().deadline(TERM / 4);
-        let outcome = runner.resume_with(TURN, patience).await.unwrap().await;
+        let patience = TurnInput::resume(TURN).budget(Budget::new().time(TERM / 4));
+        let outcome = runner.resume(patience).await.unwrap().await;
         if outcome.is_answered() || attempts == 10 {
             break outcome;
         }
     };
-    assert_eq!(outcome.text, "All is well.");
+    assert_eq!(outcome.text, "All is well.", "{}", outcome.ended);
     assert!((4..=5).contains(&attempts), "{attempts}");
 }
 
@@ -476,8 +476,8 @@ async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
             store
                 .delete(conversation_id, RecordKind::Lease, "lease")
                 .await?;
-            let other = TurnRunner::builder(ScriptedModel::new([Step::say("Hello.")]));
-            let other = other.store(Arc::clone(&store)).build()?;
+            let other = runner(ScriptedModel::new([Step::say("Hello.")]));
+            let other = other.storage(storage_of(Arc::clone(&store))).build()?;
             let input = TurnInput::new("Hello?").conversation(conversation_id.as_str());
             assert!(other.run(input).await.is_answered());
             notes.note(ctx.ensure_held().await.unwrap_err().code().as_str());

@@ -1,11 +1,13 @@
 //! Turns that are taken up again, sentence by sentence. A process that dies is a runtime that is dropped while its turn runs:
 //! nothing that was awaited goes on, and nobody says that it ended.
 
+mod answers;
 mod calls;
 mod damaged;
 mod every_write;
 mod gates;
 mod held;
+mod suspended;
 mod turns;
 mod unknown;
 
@@ -34,7 +36,7 @@ struct World {
 
 impl World {
     fn runner(&self, model: &ScriptedModel) -> TurnRunnerBuilder {
-        TurnRunner::builder(model.clone()).store(Arc::clone(&self.store))
+        runner(model.clone()).storage(storage_of(Arc::clone(&self.store)))
     }
 
     /// A tool that notes each run with its effect key, and gives a text.

@@ -17,8 +17,8 @@ async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
     assert!(!failed.is_answered());
     assert_eq!(world.state().await, ("failed", 1));
     let observed = Observed::default();
-    let input = TurnInput::empty().observer(observed.observer());
-    let outcome = runner.resume_with(TURN, input).await.unwrap().await;
+    let input = TurnInput::resume(TURN).observer(observed.observer());
+    let outcome = runner.resume(input).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
     assert_eq!(world.runs.all().len(), 1);
     assert_eq!(outcome.usage.input_tokens, 30);
@@ -62,8 +62,8 @@ async fn what_stood_in_the_stash_when_it_began_stands_there_again() {
     let runner = world.runner(&model).build().unwrap();
     let input = go_input().stash("user.name", "Ada").stash("lang", "en");
     runner.run(input).await;
-    let input = TurnInput::empty().stash("lang", "de");
-    let outcome = runner.resume_with(TURN, input).await.unwrap().await;
+    let input = TurnInput::resume(TURN).stash("lang", "de");
+    let outcome = runner.resume(input).await.unwrap().await;
     assert!(outcome.is_answered());
     assert_eq!(seen.all(), ["\"Ada\" \"en\"", "\"Ada\" \"de\""]);
 }
@@ -166,8 +166,8 @@ async fn a_turn_that_was_called_off_or_came_to_a_limit_goes_on() {
     assert_eq!(world.state().await, ("limit", 1));
     let token = Cancellation::new();
     token.cancel();
-    let input = TurnInput::empty().cancellation(token);
-    let ended = runner.resume_with(TURN, input).await.unwrap().await.ended;
+    let input = TurnInput::resume(TURN).cancellation(token);
+    let ended = runner.resume(input).await.unwrap().await.ended;
     assert_eq!(ended.name(), "aborted");
     assert_eq!(world.state().await, ("aborted", 2));
     let ended = runner.resume(TURN).await.unwrap().await.ended;
@@ -207,28 +207,41 @@ async fn an_id_that_nobody_has_or_several_have_is_told() {
     let model = ScriptedModel::new([Step::fail("a"), Step::fail("b"), Step::say("I am b.")]);
     let runner = world.runner(&model).build().unwrap();
     let unknown = runner.resume(TURN).await.unwrap_err();
-    assert_eq!(unknown.code(), ErrorCode::UnknownTurn);
+    assert_eq!(unknown.code(), ErrorCode::UNKNOWN_TURN);
     for talk in ["a", "b"] {
         let input = TurnInput::new("go").conversation(talk).turn_id(TURN);
         runner.run(input).await;
     }
     let several = runner.resume(TURN).await.unwrap_err();
-    assert_eq!(several.code(), ErrorCode::UnknownTurn);
+    assert_eq!(several.code(), ErrorCode::UNKNOWN_TURN);
     assert!(several.message().contains("2 conversations"), "{several}");
-    let named = TurnInput::empty().conversation("b");
-    let outcome = runner.resume_with(TURN, named).await.unwrap().await;
+    let named = TurnInput::resume(TURN).conversation("b");
+    let outcome = runner.resume(named).await.unwrap().await;
     assert_eq!((&*outcome.text, &*outcome.conversation), ("I am b.", "b"));
     for (talk, turn) in [("nowhere", TURN), ("a", "turn-2")] {
-        let named = TurnInput::empty().conversation(talk);
-        let unknown = runner.resume_with(turn, named).await.unwrap_err();
-        assert_eq!(unknown.code(), ErrorCode::UnknownTurn);
+        let named = TurnInput::resume(turn).conversation(talk);
+        let unknown = runner.resume(named).await.unwrap_err();
+        assert_eq!(unknown.code(), ErrorCode::UNKNOWN_TURN);
         assert!(unknown.message().contains(turn), "{unknown}");
-        let named = TurnInput::empty().conversation(talk);
-        let unknown = runner.resume_typed::<String>(turn, named).await;
-        assert_eq!(unknown.unwrap_err().code(), ErrorCode::UnknownTurn);
+        let named = TurnInput::resume(turn).conversation(talk);
+        let unknown = runner.resume_typed::<String>(named).await;
+        assert_eq!(unknown.unwrap_err().code(), ErrorCode::UNKNOWN_TURN);
     }
-    let speaks = runner.resume_with(TURN, TurnInput::new("more")).await;
-    assert_eq!(speaks.unwrap_err().code(), ErrorCode::InvalidTurnContext);
+    let speaks = runner.resume(TurnInput::new("more").turn_id(TURN)).await;
+    assert_eq!(speaks.unwrap_err().code(), ErrorCode::INVALID_TURN_CONTEXT);
+    let begins = TurnInput::empty().turn_id(TURN).conversation("b");
+    let begins = runner.resume(begins).await.unwrap_err();
+    assert_eq!(begins.code(), ErrorCode::INVALID_TURN_CONTEXT);
+    // Where the conversation is named, every way to run a turn resumes it.
+    let named = TurnInput::resume(TURN).conversation("b");
+    assert_eq!(runner.run(named).await.text, "I am b.");
+    let unnamed = runner.run(TurnInput::resume(TURN)).await;
+    let error = unnamed.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::UNKNOWN_TURN);
+    assert!(
+        error.message().contains("`TurnInput::conversation`"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -243,7 +256,7 @@ async fn earlier_turns_are_there_for_a_turn_that_goes_on() {
     let mut chat = Conversation::new(&runner, TALK);
     chat.say("I am Ada.").await;
     let failed = chat.say("Who am I?").await;
-    let outcome = chat.resume(failed.turn_id).await;
+    let outcome = chat.resume(failed.turn_id).await.unwrap().await;
     assert_eq!(outcome.text, "You are Ada.");
     let words = ["I am Ada.", "Hello, Ada.", "Who am I?"];
     assert_eq!(model.shown(2).texts(), words);
@@ -264,8 +277,8 @@ async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_doe
     let runner = world.runner(&model).build().unwrap();
     let failed = runner.run_typed::<Count>(go_input()).await;
     assert!(failed.answer.is_err());
-    let again = runner.resume_typed::<Count>(TURN, TurnInput::empty()).await;
-    assert_eq!(again.unwrap().answer.unwrap().n, 3);
+    let again = runner.resume_typed::<Count>(TURN).await;
+    assert_eq!(again.unwrap().await.answer.unwrap().n, 3);
     assert_eq!(model.times_asked(), 3);
 }
 

@@ -95,14 +95,14 @@ fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
             let turn = second.build().unwrap().resume(TURN).await.unwrap();
             let gates = turn.gates();
             let open = opened(&gates).await;
-            assert_eq!(&*open[0].name, reconcile::GATE);
+            assert_eq!(open[0].kind, GateKind::UnknownCall);
             assert_eq!(open[0].question["tool"], "pay");
             assert!(
                 gates
-                    .resolve(&open[0].id, json!({ "found": "perhaps" }))
+                    .answer(&open[0].id, json!({ "found": "perhaps" }))
                     .is_err()
             );
-            assert!(gates.resolve(&open[0].id, answer.clone()).unwrap());
+            assert!(gates.answer(&open[0].id, answer.clone()).unwrap());
             let outcome = turn.await;
             let text = texts(&outcome).await.remove(0);
             assert!(text.contains(shown_text), "{answer}: {text}");
@@ -171,7 +171,7 @@ fn a_turn_that_is_called_off_while_somebody_is_asked_leaves_the_call_in_doubt() 
         let turn = runner(&answers()).resume(TURN).await.unwrap();
         let gates = turn.gates();
         let id = opened(&gates).await[0].id.clone();
-        gates.resolve(&id, json!({ "found": "done" })).unwrap();
+        gates.answer(&id, json!({ "found": "done" })).unwrap();
         assert!(turn.await.is_answered());
         assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
         assert_eq!(world.runs.all().len(), 1);

@@ -19,7 +19,7 @@ fn an_event_is_bounded_and_a_stream_is_not() {
     }
     let mut decoder = Decoder::new(None).max_event(event.len() - 2);
     let error = push(&mut decoder, event.as_bytes()).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn nesting_has_an_end() {
         for field in ["content", "reasoning_details", "tool_calls"] {
             let deep = format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
             let text = format!("data: {{\"choices\":[{{\"delta\":{{\"{field}\":{deep}}}}}]}}\n\n");
-            assert_eq!(error_of(None, &text).code(), ErrorCode::Wire);
+            assert_eq!(error_of(None, &text).code(), ErrorCode::WIRE_ERROR);
         }
     }
     // What is not read is no danger.

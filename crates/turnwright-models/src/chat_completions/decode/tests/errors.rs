@@ -38,7 +38,7 @@ fn an_error_in_a_stream_ends_it_with_the_servers_message() {
     let mut decoder = Decoder::new(None);
     let mut deltas = Vec::new();
     let error = decoder.push(text.as_bytes(), &mut deltas).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ModelServer);
+    assert_eq!(error.code(), ErrorCode::MODEL_SERVER_ERROR);
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(
         error.message(),
@@ -77,18 +77,18 @@ fn errors_have_many_shapes() {
             format!("event: error\ndata: {text}"),
         ] {
             let error = error_of(None, &text);
-            assert_eq!(error.code(), ErrorCode::ModelServer, "{text}");
+            assert_eq!(error.code(), ErrorCode::MODEL_SERVER_ERROR, "{text}");
             assert_eq!(error.kind(), kind, "{text}");
             assert!(error.message().ends_with(": no"), "{text}: {error}");
         }
     }
     assert_eq!(
         error_of(None, r#"[{"error":{"message":"no"}}]"#).code(),
-        ErrorCode::ModelServer
+        ErrorCode::MODEL_SERVER_ERROR
     );
     assert_eq!(
         error_of(None, "event: error\ndata: no\n\n").code(),
-        ErrorCode::ModelServer
+        ErrorCode::MODEL_SERVER_ERROR
     );
 }
 
@@ -151,7 +151,7 @@ fn what_cannot_be_read_is_named_and_shown_in_part() {
         format!("{{\"object\":\"{secret}\"}}"),
     ] {
         let error = error_of(None, &text);
-        assert_eq!(error.code(), ErrorCode::Wire, "{text}");
+        assert_eq!(error.code(), ErrorCode::WIRE_ERROR, "{text}");
         let message = format!("{error:?} {}", error.with_causes());
         assert!(!message.contains(&secret[..81]), "{message}");
     }
@@ -165,7 +165,7 @@ fn what_cannot_be_read_is_named_and_shown_in_part() {
 #[test]
 fn a_body_without_choices_is_no_reply() {
     let error = error_of(None, r#"{"object":"list","data":[]}"#);
-    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
     assert!(error.message().contains("no `choices`"), "{error}");
 }
 
@@ -176,5 +176,5 @@ fn a_body_that_is_not_utf8_is_an_error() {
         b"{\"choices\":[{\"message\":{\"content\":\"\xFF\"}}]}",
     )
     .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
 }

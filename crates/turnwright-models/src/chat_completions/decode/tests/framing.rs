@@ -85,7 +85,7 @@ fn a_page_is_not_a_response() {
     let page = format!("<!DOCTYPE html>\n<html>\u{7}{}", "x".repeat(1_000));
     for content_type in ["text/html", "text/event-stream", "application/json"] {
         let error = error_of(Some(content_type), &page);
-        assert_eq!(error.code(), ErrorCode::Wire);
+        assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
         assert_eq!(
             error.message(),
             format!(
@@ -104,7 +104,7 @@ fn an_empty_response_is_an_error() {
     for text in ["", " \n\n", "\u{FEFF}"] {
         for content_type in [None, Some("text/event-stream"), Some("application/json")] {
             let error = error_of(content_type, text);
-            assert_eq!(error.code(), ErrorCode::Wire);
+            assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
             assert_eq!(error.message(), "the response is empty");
         }
     }
@@ -120,7 +120,7 @@ fn a_stream_that_breaks_off_within_an_event_keeps_what_came_before() {
     let mut deltas = Vec::new();
     decoder.push(text.as_bytes(), &mut deltas).unwrap();
     let error = decoder.finish(&mut deltas).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
     assert_eq!(deltas, [Delta::Text("a".to_owned())]);
 }
 

@@ -1,0 +1,199 @@
+//! The form that a typed answer must have.
+//!
+//! Model servers accept only objects at the root of a response schema. A type that is published as anything else (a list, an enum,
+//! a scalar, an `Option`) is therefore wrapped: the model answers `{"value": …}`, and the caller gets what is inside. The wrapped
+//! schema is both the one that the model sees and the one that is enforced.
+//!
+//! ```
+//! use turnwright_core::answer::AnswerFormat;
+//!
+//! let format = AnswerFormat::of::<Vec<String>>()?.retries(5);
+//! assert!(format.is_wrapped());
+//! assert_eq!(format.schema().document()["properties"]["value"]["type"], "array");
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
+
+mod partial;
+mod wrapped;
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+pub(crate) use self::partial::PartialJson;
+use self::partial::unwrap_partial;
+use self::wrapped::{VALUE, Wrapped, is_plain_object, user_pointer};
+use crate::error::{Error, ErrorCode};
+use crate::schema::{InvalidArguments, Schema};
+
+/// The form of a turn's answer. Providers that support it get the schema. The answer is checked in any case.
+#[derive(Clone)]
+pub struct AnswerFormat {
+    name: String,
+    schema: Schema,
+    retries: u32,
+    wrapped: bool,
+}
+
+impl AnswerFormat {
+    /// An answer that matches this schema, whose root is an object.
+    pub fn new(name: impl Into<String>, schema: Schema) -> Self {
+        AnswerFormat {
+            name: name.into(),
+            schema,
+            retries: 2,
+            wrapped: false,
+        }
+    }
+
+    /// The form of a Rust type, wrapped if it is not published as a plain object.
+    ///
+    /// # Errors
+    /// `E_INVALID_SCHEMA` if something in the type cannot be described or enforced.
+    pub fn of<T: JsonSchema>() -> Result<Self, Error> {
+        let wrapped = !is_plain_object::<T>();
+        let schema = match wrapped {
+            true => Schema::of::<Wrapped<T>>()?,
+            false => Schema::of::<T>()?,
+        };
+        let mut format = AnswerFormat::new(T::schema_name(), schema);
+        format.wrapped = wrapped;
+        Ok(format)
+    }
+
+    /// Sets how often the model may try again after an answer that does not match. Default: 2.
+    #[must_use]
+    pub fn retries(mut self, times: u32) -> Self {
+        self.retries = times;
+        self
+    }
+
+    /// The name of the schema; some providers require one.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The schema that is published and enforced. Of a wrapped type it is the schema of `{"value": …}`.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Whether the model answers with `{"value": …}`, because the type is not published as a plain object.
+    #[must_use]
+    pub fn is_wrapped(&self) -> bool {
+        self.wrapped
+    }
+
+    pub(crate) fn max_retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// Checks an answer like arguments, and returns the caller's value.
+    pub(crate) async fn check(&self, text: &str) -> Result<Value, Error> {
+        let error = match self.schema.check_all(unfenced(text)).await {
+            Ok(checked) => return Ok(self.unwrap(checked.into_value())),
+            Err(error) => error,
+        };
+        // A repair, like those of arguments: the wrapped value must match the schema all the same.
+        if let Some(bare) = self.bare_value(text)
+            && let Ok(checked) = self
+                .schema
+                .check_all(Value::from_iter([(VALUE, bare)]))
+                .await
+        {
+            return Ok(self.unwrap(checked.into_value()));
+        }
+        Err(self.mismatch(error))
+    }
+
+    /// Completes answers of this form as they arrive.
+    pub(crate) fn partial(&self) -> PartialJson {
+        PartialJson::new(self.schema.limits().bytes())
+    }
+
+    /// What a partial value shows of the caller's value, if anything.
+    pub(crate) fn unwrap_partial(&self, value: Value) -> Option<Value> {
+        match self.wrapped {
+            true => unwrap_partial(value),
+            false => Some(value),
+        }
+    }
+
+    /// Takes the caller's value out of what the model sent.
+    fn unwrap(&self, mut value: Value) -> Value {
+        match value.get_mut(VALUE).filter(|_| self.wrapped) {
+            Some(inner) => inner.take(),
+            None => value,
+        }
+    }
+
+    /// The value of an answer that should have been wrapped and is not.
+    fn bare_value(&self, text: &str) -> Option<Value> {
+        if !self.wrapped || text.len() > self.schema.limits().bytes() {
+            return None;
+        }
+        let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let value = read(text).or_else(|| read(unfenced(text)))?;
+        let is_wrapper = value
+            .as_object()
+            .is_some_and(|map| map.len() == 1 && map.contains_key(VALUE));
+        (!is_wrapper).then_some(value)
+    }
+
+    /// The error for an answer that does not match. The caller reads where it is wrong in the type; the model, where in its JSON.
+    fn mismatch(&self, error: InvalidArguments) -> Error {
+        let (mut operator, mut model) = (Vec::new(), String::new());
+        for fault in error.faults() {
+            let message = &fault.message;
+            let pointer = match self.wrapped {
+                true => user_pointer(&fault.pointer),
+                false => &fault.pointer,
+            };
+            operator.push(format!("{} {message}", place(pointer)));
+            model.push_str(&format!("\n- {}: {message}", place(&fault.pointer)));
+        }
+        if error.more_faults() > 0 {
+            model.push_str(&format!("\n- and {} more", error.more_faults()));
+        }
+        let message = format!(
+            "the answer does not match its schema: {}",
+            operator.join("; ")
+        );
+        let for_model = format!("Your answer does not match the schema:{model}");
+        Error::new(ErrorCode::INVALID_ANSWER, message)
+            .with_model_text(for_model)
+            .with_source(error)
+    }
+}
+
+fn place(pointer: &str) -> &str {
+    match pointer {
+        "" => "the answer",
+        pointer => pointer,
+    }
+}
+
+/// Models like to put JSON into a code block, with words around it. If there is exactly one block, it is the answer.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    if text.starts_with('{') {
+        return text;
+    }
+    let mut parts = text.split("```");
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(_), Some(block), Some(_), None) => {
+            let (language, inside) = block.split_once('\n').unwrap_or(("", block));
+            match language.trim().chars().all(char::is_alphanumeric) {
+                true => inside.trim(),
+                false => block.trim(),
+            }
+        }
+        _ => text,
+    }
+}
+
+debug_fields!(AnswerFormat { name, wrapped });
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Calls of one tool by the program itself, without a model.
+
+use std::sync::Arc;
+
+use super::batch::complete_one;
+use super::proposed::{ProposedCall, RefusedCall};
+use crate::error::Error;
+use crate::record::ToolCall;
+use crate::schema::RawArgs;
+use crate::tool::context::DispatchContext;
+use crate::tool::{Tool, ToolOutput};
+
+impl Tool {
+    /// Calls this tool and returns what its handler returned: the arguments are checked, policies and approvers decide, and the
+    /// handler runs, as for a call of a model. No record is made.
+    ///
+    /// `max_result_bytes` does not apply: reading and stopping a streamed output is up to the caller.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let ping = Tool::dynamic("ping", json!({ "type": "object" }))
+    ///     .description("Answers.")
+    ///     .handler(|_: Value, _: ToolContext| async { "pong" })
+    ///     .build()?;
+    /// let output = ping.call(&DispatchContext::standalone(), "{}").await?;
+    /// assert_eq!(output.as_text(), Some("pong"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The arguments are invalid (`E_INVALID_TOOL_ARGS`), the call was denied, or the handler failed, timed out or was cancelled.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the handler's future is dropped with it. A blocking handler is detached.
+    pub async fn call(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Result<ToolOutput, Error> {
+        let proposed = self.propose(ctx, args.into()).unrecorded();
+        let checked = proposed.check_alone(Some(self.clone()));
+        let checked = checked.map_err(RefusedCall::into_error)?;
+        let checked = checked.ask_external().await;
+        let checked = checked.map_err(RefusedCall::into_error)?;
+        let admitted = checked.admit().await.map_err(RefusedCall::into_error)?;
+        admitted.run().await.into_result().await
+    }
+
+    /// Calls this tool and returns the record of the call, which is added to the turn and stored. Whatever happens to the call
+    /// is in the record: invalid arguments, a denial, a failure.
+    ///
+    /// [`DispatchContext::call`] does the same for a tool of the turn, by its name.
+    pub async fn call_and_record(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Arc<ToolCall> {
+        complete_one(self.propose(ctx, args.into()), Some(self.clone())).await
+    }
+
+    fn propose(&self, ctx: &DispatchContext, args: RawArgs) -> ProposedCall {
+        ProposedCall::new(ctx.clone(), Arc::clone(self.shared_name()), args)
+    }
+}

@@ -1,0 +1,109 @@
+//! Bytes of results in the spool: stored, or shared with the record that has them already.
+
+use std::io;
+
+use crate::artifact::{ArtifactKind, Place, SpooledArtifact};
+use crate::error::{Error, ErrorCode};
+use crate::ids::new_id;
+use crate::spool::{Body, ByteStream, Spooled};
+use crate::tool::context::{ToolContext, TurnContext};
+
+impl ToolContext {
+    /// Stores content in the spool of this turn and returns the artifact, so that the handler can query it before it returns it.
+    /// Returning it copies nothing: see [`ToolOutput::artifact`](crate::ToolOutput::artifact).
+    ///
+    /// Content that the handler does not return belongs to no record. It stays in a persistent spool until a sweep of bytes
+    /// that no record refers to.
+    ///
+    /// ```
+    /// use turnwright_core::{ArtifactKind, DispatchContext, Tool};
+    /// use serde_json::json;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let export = Tool::dynamic("export", json!({ "type": "object" }))
+    ///     .description("Exports the log.")
+    ///     .handler(async |_, ctx| {
+    ///         let log = ctx.keep("one\ntwo\n", ArtifactKind::TEXT).await?;
+    ///         ctx.progress(format!("{} lines", log.line_count().await?));
+    ///         Ok(log)
+    ///     })
+    ///     .build()?;
+    /// let output = export.call(&DispatchContext::standalone(), "{}").await?;
+    /// assert_eq!(output.into_text().await?.as_deref(), Some("one\ntwo\n"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_SPOOL_ERROR`: the spool could not store it.
+    pub async fn keep(
+        &self,
+        content: impl Into<Body>,
+        kind: ArtifactKind,
+    ) -> Result<SpooledArtifact, Error> {
+        let turn = self.turn();
+        let spool_id = turn.spool_id(&format!("{}-{}", self.id(), new_id()));
+        let stored = turn.spool_artifact(&spool_id, content.into(), kind).await;
+        stored.map_err(|error| {
+            Error::new(
+                ErrorCode::SPOOL_ERROR,
+                "the spool could not store an artifact",
+            )
+            .with_source(error)
+        })
+    }
+}
+
+impl TurnContext {
+    /// Stores content in the spool of this turn.
+    pub(super) async fn spool_artifact(
+        &self,
+        spool_id: &str,
+        content: Body,
+        kind: ArtifactKind,
+    ) -> io::Result<SpooledArtifact> {
+        let (spooled, reader) = Spooled::put(&**self.spool(), spool_id, content).await?;
+        let place = match self.spool().reopens() {
+            true => Place::Spool(spooled),
+            false => Place::Reader,
+        };
+        Ok(SpooledArtifact::placed(place, reader, kind))
+    }
+
+    /// Whether a record of this turn may refer to the bytes of an artifact as they are. Bytes of another conversation may be
+    /// deleted with it before the record is stored, and bytes of another spool are not found when the record is loaded.
+    pub(super) fn may_share(&self, artifact: &SpooledArtifact) -> bool {
+        if !self.spool().reopens() {
+            // Records hold the reader itself.
+            return true;
+        }
+        match artifact.spool_id() {
+            None => false,
+            Some(id) => self.made(id) || self.refers_to(id),
+        }
+    }
+
+    /// Whether this turn made these bytes.
+    fn made(&self, spool_id: &str) -> bool {
+        // The digest of the conversation and the turn, and a hyphen.
+        let own = self.spool_id("");
+        own.get(..33)
+            .is_some_and(|prefix| spool_id.starts_with(prefix))
+    }
+
+    /// Whether a record of this conversation refers to these bytes.
+    fn refers_to(&self, spool_id: &str) -> bool {
+        let records = self.inner().records.read();
+        let mut all = records.all().into_iter();
+        all.any(|record| record.spool_ids().any(|id| id == spool_id))
+    }
+}
+
+/// The content of an artifact, to be copied.
+pub(super) fn content_of(artifact: &SpooledArtifact) -> Body {
+    match artifact.place() {
+        Place::Memory(bytes) => Body::Bytes(bytes.clone()),
+        Place::Spool(_) | Place::Reader => {
+            Body::Stream(ByteStream::of_reader(artifact.reader().clone()))
+        }
+    }
+}

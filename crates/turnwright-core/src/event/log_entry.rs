@@ -1,0 +1,65 @@
+//! A log entry for operators.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::Value;
+
+/// A log entry for operators: a text, and optionally a kind and data for programs. A text alone converts into it.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::event::{Level, LogEntry};
+///
+/// let ctx = DispatchContext::standalone();
+/// ctx.log(Level::Info, "the cache was empty");
+/// let entry = LogEntry::new("the cache was empty")
+///     .kind("cache.miss")
+///     .payload(json!({ "key": "weather/Paris" }));
+/// ctx.log(Level::Info, entry);
+/// ```
+#[must_use = "an entry does nothing until it is logged"]
+pub struct LogEntry {
+    pub(crate) message: String,
+    pub(crate) kind: Option<Cow<'static, str>>,
+    pub(crate) payload: Option<Value>,
+}
+
+impl LogEntry {
+    /// Creates an entry with this text.
+    pub fn new(message: impl Into<String>) -> Self {
+        LogEntry {
+            message: message.into(),
+            kind: None,
+            payload: None,
+        }
+    }
+
+    /// Sets what sort of entry it is, for filters: `cache.miss`. Default: none.
+    pub fn kind(mut self, kind: impl Into<Cow<'static, str>>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// Sets data for programs. Default: none.
+    pub fn payload(mut self, payload: impl Into<Value>) -> Self {
+        self.payload = Some(payload.into());
+        self
+    }
+}
+
+impl<T: Into<String>> From<T> for LogEntry {
+    fn from(message: T) -> Self {
+        LogEntry::new(message)
+    }
+}
+
+impl fmt::Debug for LogEntry {
+    /// The text and the data may be secret: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogEntry")
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}

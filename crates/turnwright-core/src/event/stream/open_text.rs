@@ -1,0 +1,102 @@
+//! A text that is being written.
+
+use std::sync::Arc;
+
+use crate::event::{Delta, TurnEventKind};
+
+/// What a text becomes.
+pub(crate) enum TextKind {
+    Message,
+    Thought,
+    /// The arguments of a call of this tool, as far as its name is known.
+    ToolCall {
+        tool: Arc<str>,
+    },
+}
+
+/// A text that is being written.
+pub(super) struct OpenText {
+    kind: TextKind,
+    id: Arc<str>,
+    /// Empty where the text is not kept.
+    text: String,
+    keeps: bool,
+    length: usize,
+}
+
+/// The longest name of a tool.
+const MAX_NAME: usize = 64;
+
+impl OpenText {
+    pub(super) fn new(kind: TextKind, id: Arc<str>, keeps: bool) -> Self {
+        OpenText {
+            kind,
+            id,
+            text: String::new(),
+            keeps,
+            length: 0,
+        }
+    }
+
+    pub(super) fn is(&self, id: &str) -> bool {
+        *self.id == *id
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Adds a piece. Returns its offset.
+    pub(super) fn push(&mut self, piece: &str) -> usize {
+        let offset = self.length;
+        self.length += piece.len();
+        if self.keeps {
+            self.text.push_str(piece);
+        }
+        offset
+    }
+
+    pub(super) fn name_tool(&mut self, name: &str) {
+        if let TextKind::ToolCall { tool } = &mut self.kind
+            && tool.len() < MAX_NAME
+        {
+            *tool = match tool.is_empty() {
+                true => name.into(),
+                false => format!("{tool}{name}").into(),
+            };
+        }
+    }
+
+    /// Begins from the beginning. Returns the id if there is something to void.
+    pub(super) fn discard(&mut self) -> Option<Arc<str>> {
+        let named = match &mut self.kind {
+            TextKind::ToolCall { tool } => !std::mem::take(tool).is_empty(),
+            TextKind::Message | TextKind::Thought => false,
+        };
+        let written = std::mem::take(&mut self.length) > 0;
+        self.text.clear();
+        (named || written).then(|| Arc::clone(&self.id))
+    }
+
+    pub(super) fn delta(&self, offset: usize, piece: &str) -> TurnEventKind {
+        let delta = Delta::new(Arc::clone(&self.id), offset, piece);
+        match &self.kind {
+            TextKind::Message => TurnEventKind::MessageDelta(delta),
+            TextKind::Thought => TurnEventKind::ThoughtDelta(delta),
+            TextKind::ToolCall { tool } => TurnEventKind::ToolCallDelta {
+                tool: Arc::clone(tool),
+                delta,
+            },
+        }
+    }
+
+    /// All that was written so far as one delta, if there is anything.
+    pub(super) fn so_far(&self) -> Option<TurnEventKind> {
+        let named = matches!(&self.kind, TextKind::ToolCall { tool } if !tool.is_empty());
+        (self.keeps && (named || self.length > 0)).then(|| self.delta(0, &self.text))
+    }
+}

@@ -1,0 +1,293 @@
+//! The events on the stream of a turn.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::time::{as_millis, rfc3339};
+use crate::gate::OpenGate;
+use crate::outcome::TurnOutcome;
+use crate::record::{Message, Record, Thought, ToolCall, TurnState};
+use crate::schema::Repair;
+use crate::usage::{ModelUsage, Usage};
+
+/// An event on the stream of a turn.
+///
+/// Serialised, it is an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow. A
+/// record is in it as [`Record::to_value`] writes it, but of a result behind a handle only the kind, the length and the
+/// spool id are shown: it may have any size.
+#[derive(Clone, Serialize)]
+#[non_exhaustive]
+pub struct TurnEvent {
+    /// When it happened.
+    #[serde(serialize_with = "rfc3339")]
+    pub time: SystemTime,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: TurnEventKind,
+}
+
+/// What happened: the pieces of texts, the records that they become, and the course of the turn.
+///
+/// [`Started`](Self::Started) comes first and [`Ended`](Self::Ended) last, also for a turn that could not begin. The deltas of
+/// an id, concatenated, are the text of the record of that id.
+#[derive(Clone, Serialize)]
+#[serde(
+    tag = "event",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[non_exhaustive]
+pub enum TurnEventKind {
+    /// The turn has started. Always the first event.
+    #[non_exhaustive]
+    Started {
+        /// The turn.
+        turn_id: Arc<str>,
+        /// Its conversation. A generated id if the input named none.
+        conversation_id: Arc<str>,
+        /// Whether the turn existed before and is resumed.
+        resumed: bool,
+    },
+    /// A piece of what the model says.
+    MessageDelta(Delta),
+    /// A message of the model was stored, by whatever part of the program. One that is stored again comes again.
+    #[serde(serialize_with = "record")]
+    Message(Arc<Message>),
+    /// A piece of what the model thinks.
+    ThoughtDelta(Delta),
+    /// A thought was stored.
+    #[serde(serialize_with = "record")]
+    Thought(Arc<Thought>),
+    /// A piece of the arguments of a call that the model proposes.
+    ToolCallDelta {
+        /// The tool's name, as far as it is known.
+        tool: Arc<str>,
+        /// The piece. Its id is the [`ToolCall::id`] of the call.
+        #[serde(flatten)]
+        delta: Delta,
+    },
+    /// A call is about to run.
+    #[non_exhaustive]
+    ToolCallStarted {
+        /// Which call.
+        id: Arc<str>,
+        /// The tool's name.
+        tool: Arc<str>,
+        /// The checked arguments.
+        args: Arc<Value>,
+        /// What checking changed to make them so.
+        repairs: Arc<[Repair]>,
+    },
+    /// A call reports its progress. A reader that lags gets only the latest report.
+    #[non_exhaustive]
+    ToolCallProgress {
+        /// Which call.
+        id: Arc<str>,
+        /// In its words.
+        message: String,
+    },
+    /// A gate was opened, and the turn waits: answer by the turn's [`Gates`](crate::gate::Gates).
+    #[serde(rename = "turnGateOpen")]
+    GateOpened(Arc<OpenGate>),
+    /// A gate was closed.
+    #[serde(rename = "turnGateClosed")]
+    #[non_exhaustive]
+    GateClosed {
+        /// Which gate.
+        id: Arc<str>,
+        /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
+        how: &'static str,
+    },
+    /// A settled call was stored: by the call path, or by hand with
+    /// [`store`](crate::context::TurnRecords::store). Calls that run together come in the order in which they end;
+    /// their records are in the proposed order.
+    #[serde(serialize_with = "record")]
+    ToolCall(Arc<ToolCall>),
+    /// A call of a response that was cut off is stored. It was not executed and never will be: its record has no result,
+    /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
+    #[serde(serialize_with = "record")]
+    ToolCallIncomplete(Arc<ToolCall>),
+    /// An answer was rejected, because it does not match its type or because middleware rejected it. If the model may try again,
+    /// another message follows.
+    #[non_exhaustive]
+    AnswerRejected {
+        /// The message that was the answer, if there was one.
+        id: Option<Arc<str>>,
+        /// The reason, as the model reads it.
+        reason: String,
+    },
+    /// The pieces under this id so far are void: what follows starts from the beginning.
+    Discarded {
+        /// The id of the pieces.
+        id: Arc<str>,
+    },
+    /// A response of the model is complete, with its tokens, finish reason and durations. One for each response.
+    Usage(Arc<ModelUsage>),
+    /// The turn has ended. Always the last event.
+    #[non_exhaustive]
+    Ended {
+        /// How it ended.
+        status: TurnState,
+        /// The code of the error if there is no answer.
+        code: Option<Cow<'static, str>>,
+        /// The usage of the whole turn.
+        usage: Usage,
+        /// How long it ran.
+        #[serde(rename = "durationMs", serialize_with = "as_millis")]
+        duration: Duration,
+    },
+}
+
+/// A piece of a text.
+#[derive(Clone, Serialize)]
+#[non_exhaustive]
+pub struct Delta {
+    /// What the pieces of one text have in common: the id of the record that they become.
+    pub id: Arc<str>,
+    /// How many bytes came before it.
+    pub offset: usize,
+    /// The piece.
+    pub text: String,
+}
+
+impl Delta {
+    pub(crate) fn new(id: Arc<str>, offset: usize, text: impl Into<String>) -> Self {
+        Delta {
+            id,
+            offset,
+            text: text.into(),
+        }
+    }
+}
+
+impl TurnEvent {
+    /// An event that happens now.
+    pub(crate) fn now(kind: TurnEventKind) -> Self {
+        TurnEvent {
+            time: SystemTime::now(),
+            kind,
+        }
+    }
+
+    /// The event of a stored record, at the time of the record. `None` if its kind has none.
+    pub(crate) fn of_record(record: &Record) -> Option<Self> {
+        let kind = TurnEventKind::of_record(record)?;
+        let time = match record {
+            Record::Message(message) => message.created_at(),
+            Record::Thought(thought) => thought.created_at(),
+            Record::ToolCall(call) => call.completed_at().unwrap_or(call.updated_at()),
+            _ => SystemTime::now(),
+        };
+        Some(TurnEvent { time, kind })
+    }
+
+    /// Returns the name of the event.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+}
+
+impl TurnEventKind {
+    /// The last event of a turn.
+    pub(crate) fn ended(outcome: &TurnOutcome, duration: Duration) -> Self {
+        TurnEventKind::Ended {
+            status: outcome.ended.state(),
+            code: outcome.error().map(|error| error.code().as_str().into()),
+            usage: outcome.usage,
+            duration,
+        }
+    }
+
+    /// The event of a record that was stored, if its kind has one: messages of the model, thoughts, and calls that are
+    /// settled or were cut off.
+    pub(crate) fn of_record(record: &Record) -> Option<Self> {
+        match record {
+            Record::Message(message) if message.is_answer() => {
+                Some(TurnEventKind::Message(Arc::clone(message)))
+            }
+            Record::Thought(thought) => Some(TurnEventKind::Thought(Arc::clone(thought))),
+            Record::ToolCall(call) if call.is_open() => None,
+            Record::ToolCall(call) if call.is_complete() => {
+                Some(TurnEventKind::ToolCall(Arc::clone(call)))
+            }
+            Record::ToolCall(call) => Some(TurnEventKind::ToolCallIncomplete(Arc::clone(call))),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the event.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            TurnEventKind::Started { .. } => "started",
+            TurnEventKind::MessageDelta(_) => "messageDelta",
+            TurnEventKind::Message(_) => "message",
+            TurnEventKind::ThoughtDelta(_) => "thoughtDelta",
+            TurnEventKind::Thought(_) => "thought",
+            TurnEventKind::ToolCallDelta { .. } => "toolCallDelta",
+            TurnEventKind::ToolCallStarted { .. } => "toolCallStarted",
+            TurnEventKind::ToolCallProgress { .. } => "toolCallProgress",
+            TurnEventKind::GateOpened(_) => "turnGateOpen",
+            TurnEventKind::GateClosed { .. } => "turnGateClosed",
+            TurnEventKind::ToolCall(_) => "toolCall",
+            TurnEventKind::ToolCallIncomplete(_) => "toolCallIncomplete",
+            TurnEventKind::AnswerRejected { .. } => "answerRejected",
+            TurnEventKind::Discarded { .. } => "discarded",
+            TurnEventKind::Usage(_) => "usage",
+            TurnEventKind::Ended { .. } => "ended",
+        }
+    }
+}
+
+fn record<S: Serializer>(of: &(impl Clone + Into<Record>), to: S) -> Result<S::Ok, S::Error> {
+    let record = of.clone().into().to_event_value();
+    HashMap::from([("record", record.map_err(S::Error::custom)?)]).serialize(to)
+}
+
+impl fmt::Debug for TurnEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl fmt::Debug for TurnEventKind {
+    /// The output of a model may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct(self.name());
+        match self {
+            TurnEventKind::MessageDelta(delta)
+            | TurnEventKind::ThoughtDelta(delta)
+            | TurnEventKind::ToolCallDelta { delta, .. } => debug.field("id", &delta.id),
+            TurnEventKind::ToolCallStarted { id, .. }
+            | TurnEventKind::ToolCallProgress { id, .. }
+            | TurnEventKind::GateClosed { id, .. }
+            | TurnEventKind::Discarded { id } => debug.field("id", id),
+            TurnEventKind::AnswerRejected { id, .. } => debug.field("id", id),
+            TurnEventKind::GateOpened(gate) => debug.field("id", &gate.id),
+            TurnEventKind::Message(message) => debug.field("id", &message.id()),
+            TurnEventKind::Thought(thought) => debug.field("id", &thought.id()),
+            TurnEventKind::ToolCall(call) | TurnEventKind::ToolCallIncomplete(call) => {
+                debug.field("id", &call.id())
+            }
+            TurnEventKind::Started { turn_id, .. } => debug.field("turn_id", turn_id),
+            TurnEventKind::Usage(usage) => debug.field("tokens", &usage.tokens),
+            TurnEventKind::Ended { status, code, .. } => {
+                debug.field("status", status).field("code", code)
+            }
+        };
+        debug.finish_non_exhaustive()
+    }
+}
+
+debug_fields!(Delta { id, offset });
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Whether a gate takes an answer.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::TurnGate;
+use crate::error::{Error, ErrorCode};
+use crate::record::{GateAnswer, GateKind};
+use crate::schema::{Schema, admit};
+
+impl TurnGate {
+    /// Checks an answer: its decision must fit the kind of the gate, its value the schema.
+    ///
+    /// # Errors
+    /// `E_INVALID_TURN_GATE_RESOLUTION`.
+    pub(crate) fn check(&self, answer: GateAnswer) -> Result<GateAnswer, Error> {
+        let accepts = self.accepts.as_deref();
+        let accepts = |answer: &GateAnswer| accepts.map_or(Ok(()), |accepts| accepts(answer));
+        check(&self.kind, self.schema.as_ref(), answer, accepts)
+    }
+}
+
+/// Checks an answer of any depth before anything else is done with it.
+///
+/// # Errors
+/// `E_INVALID_TURN_GATE_RESOLUTION`.
+pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
+    if let GateAnswer::Edit { args: value, .. } | GateAnswer::Value { value } = &mut answer {
+        *value = admit(value.take()).map_err(|why| not_taken(&format_args!("it {why}")))?;
+    }
+    Ok(answer)
+}
+
+/// Checks an admitted answer against what a gate of this kind and schema takes, and then `accepts`.
+pub(crate) fn check(
+    kind: &GateKind,
+    schema: Option<&Schema>,
+    answer: GateAnswer,
+    accepts: impl FnOnce(&GateAnswer) -> Result<(), Error>,
+) -> Result<GateAnswer, Error> {
+    let decides = matches!(
+        answer,
+        GateAnswer::Approve { .. } | GateAnswer::Edit { .. } | GateAnswer::Deny { .. }
+    );
+    if decides && *kind != GateKind::Approval {
+        let why = format!("`{kind}` is not an approval: answer with `GateAnswer::value`");
+        return Err(not_taken(&why));
+    }
+    let resolution = match answer.into_resolution() {
+        Ok(resolution) => resolution,
+        Err(reason) => return Ok(GateAnswer::Reject { reason }),
+    };
+    let resolution = match schema {
+        Some(schema) => schema
+            .check(resolution)
+            .map_err(Error::from)
+            .map_err(refused)?
+            .into_value(),
+        None => resolution,
+    };
+    if *kind == GateKind::Approval {
+        fits_decision(&resolution)?;
+    }
+    let answer = GateAnswer::of_resolution(kind, resolution);
+    accepts(&answer).map_err(refused)?;
+    Ok(answer)
+}
+
+/// What the schema of an approval cannot say: which decision has arguments.
+fn fits_decision(resolution: &Value) -> Result<(), Error> {
+    let decision = resolution.get("decision").and_then(Value::as_str);
+    let has_args = resolution.get("args").is_some();
+    match (decision, has_args) {
+        (Some("edit"), false) => Err(not_taken(
+            &"an edit needs `args`: the arguments to run with",
+        )),
+        (Some("approve"), true) => {
+            let why = "an approval has no `args`: to run with other arguments, answer with an edit";
+            Err(not_taken(&why))
+        }
+        (Some("approve" | "edit" | "deny"), _) => Ok(()),
+        _ => Err(not_taken(
+            &"an approval takes the decisions approve, edit and deny",
+        )),
+    }
+}
+
+fn refused(error: Error) -> Error {
+    not_taken(&error.message()).with_source(error)
+}
+
+fn not_taken(why: &dyn fmt::Display) -> Error {
+    let message = format!("the gate does not take this answer: {why}");
+    Error::new(ErrorCode::INVALID_TURN_GATE_RESOLUTION, message)
+}

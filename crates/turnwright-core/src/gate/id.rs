@@ -1,0 +1,104 @@
+//! The ids of gates: the same whenever the same turn comes to the same gate again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::checksum::digest_of;
+use crate::record::GateKind;
+
+/// A step of a turn. Gates outside of calls are counted anew in each, so that a step which runs again after a resume finds its
+/// own gates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Step(pub(crate) u32);
+
+/// What an iteration consists of.
+const PARTS: u32 = 3;
+
+impl Step {
+    /// The layers of the turn's input.
+    pub(crate) const TURN_INPUT: Step = Step(0);
+    /// The layers of the turn's output.
+    pub(crate) const TURN_OUTPUT: Step = Step(u32::MAX);
+
+    /// The input layers of an iteration, which is counted from 1 over all runs of the turn.
+    pub(crate) fn input(iteration: u32) -> Self {
+        Step(iteration.saturating_mul(PARTS).saturating_sub(2))
+    }
+
+    /// The executor of an iteration.
+    pub(crate) fn execute(iteration: u32) -> Self {
+        Step(iteration.saturating_mul(PARTS).saturating_sub(1))
+    }
+
+    /// The output layers of an iteration.
+    pub(crate) fn output(iteration: u32) -> Self {
+        Step(iteration.saturating_mul(PARTS))
+    }
+
+    /// The iteration that it belongs to; 0 for the turn's input.
+    pub(crate) fn iteration(self) -> u32 {
+        self.0.div_ceil(PARTS)
+    }
+
+    /// Whether it is the output of an iteration.
+    pub(crate) fn is_output(self) -> bool {
+        self != Step::TURN_INPUT && self != Step::TURN_OUTPUT && self.0.is_multiple_of(PARTS)
+    }
+}
+
+/// Where a gate stands in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GatePlace {
+    /// The step, for a gate outside of calls.
+    pub(crate) step: Option<Step>,
+    /// The number among those of its kind in its step or call, from 1.
+    pub(crate) number: u64,
+}
+
+/// Counts the gates of a turn.
+#[derive(Default)]
+pub(crate) struct GateNumbers(Mutex<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    step: Step,
+    passed: HashMap<Counted, u64>,
+}
+
+/// Gates are counted by kind, call and step.
+type Counted = (GateKind, Option<Arc<str>>, Option<Step>);
+
+impl GateNumbers {
+    /// The step that the turn is in.
+    pub(crate) fn step(&self) -> Step {
+        self.0.lock().step
+    }
+
+    /// The turn enters a step.
+    pub(crate) fn enter(&self, step: Step) {
+        self.0.lock().step = step;
+    }
+
+    /// The place of the next gate of this kind.
+    pub(crate) fn next(&self, kind: &GateKind, tool_call: Option<&Arc<str>>) -> GatePlace {
+        let mut counts = self.0.lock();
+        let step = tool_call.is_none().then_some(counts.step);
+        let key = (kind.clone(), tool_call.cloned(), step);
+        let count = counts.passed.entry(key).or_default();
+        *count += 1;
+        GatePlace {
+            step,
+            number: *count,
+        }
+    }
+}
+
+/// The id of a gate, unique in its conversation: its kind, and 128 bits of a digest of the turn and of `key`.
+pub(crate) fn gate_id(turn_id: &str, kind: &GateKind, key: &Value) -> Arc<str> {
+    let digest = digest_of(&json!([turn_id, kind.as_str(), key]));
+    let short = digest.get(..32).unwrap_or(&digest);
+    format!("{kind}-{short}").into()
+}

@@ -1,0 +1,172 @@
+//! The answer at a gate.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::GateKind;
+
+/// An answer at a gate: live through [`Gates::answer`](crate::gate::Gates::answer), or recorded for a turn that is suspended.
+///
+/// As JSON it is an object with the field `decision`, so that a service can read it from a request:
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::gate::GateAnswer;
+///
+/// let read = |json| serde_json::from_value::<GateAnswer>(json);
+/// assert_eq!(read(json!({ "decision": "approve" }))?, GateAnswer::approve());
+/// assert_eq!(read(json!({ "decision": "deny", "reason": "too dear" }))?, GateAnswer::deny("too dear"));
+/// assert_eq!(read(json!({ "decision": "edit", "args": { "n": 1 } }))?, GateAnswer::edit(json!({ "n": 1 })));
+/// assert_eq!(read(json!({ "decision": "value", "value": "Elm Street" }))?, GateAnswer::value("Elm Street"));
+/// assert_eq!(read(json!({ "decision": "reject", "reason": "no" }))?, GateAnswer::reject("no"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum GateAnswer {
+    /// The call may run as it was proposed. For [`GateKind::Approval`].
+    #[non_exhaustive]
+    Approve {
+        /// Why, or by whom, for the record.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The call may run with other arguments, which are checked in full. For [`GateKind::Approval`].
+    #[non_exhaustive]
+    Edit {
+        /// The arguments to run with.
+        args: Value,
+        /// Why, or by whom, for the record.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The call may not run. For [`GateKind::Approval`].
+    #[non_exhaustive]
+    Deny {
+        /// Why, for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The value that a gate of another kind asked for. It is checked against the gate's schema.
+    #[non_exhaustive]
+    Value {
+        /// The value.
+        value: Value,
+    },
+    /// No answer is given. What waits at the gate fails with `E_TURN_GATE_REJECTED`; a call that waits for approval is denied.
+    #[non_exhaustive]
+    Reject {
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+impl GateAnswer {
+    /// Approves a call as it was proposed.
+    #[must_use]
+    pub fn approve() -> Self {
+        GateAnswer::Approve { reason: None }
+    }
+
+    /// Approves a call with other arguments.
+    pub fn edit(args: impl Into<Value>) -> Self {
+        let args = args.into();
+        GateAnswer::Edit { args, reason: None }
+    }
+
+    /// Denies a call. The model reads the reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        let reason = Some(reason.into());
+        GateAnswer::Deny { reason }
+    }
+
+    /// Answers with a value, at a gate that is not an approval.
+    pub fn value(value: impl Into<Value>) -> Self {
+        let value = value.into();
+        GateAnswer::Value { value }
+    }
+
+    /// Gives no answer, at a gate of any kind. The model reads the reason.
+    pub fn reject(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        GateAnswer::Reject { reason }
+    }
+
+    /// Sets the reason that is stored with the answer. Nothing is changed for [`GateAnswer::Value`].
+    #[must_use]
+    pub fn with_reason(mut self, text: impl Into<String>) -> Self {
+        match &mut self {
+            GateAnswer::Approve { reason }
+            | GateAnswer::Edit { reason, .. }
+            | GateAnswer::Deny { reason } => *reason = Some(text.into()),
+            GateAnswer::Reject { reason } => *reason = text.into(),
+            GateAnswer::Value { .. } => {}
+        }
+        self
+    }
+
+    /// The name of the decision, as in its JSON.
+    #[must_use]
+    pub const fn decision(&self) -> &'static str {
+        match self {
+            GateAnswer::Approve { .. } => "approve",
+            GateAnswer::Edit { .. } => "edit",
+            GateAnswer::Deny { .. } => "deny",
+            GateAnswer::Value { .. } => "value",
+            GateAnswer::Reject { .. } => "reject",
+        }
+    }
+
+    /// The JSON that the schema of the gate checks, or the reason of a rejection. Values are moved: arguments that a person
+    /// edited were not admitted yet, and copying them is recursive.
+    pub(crate) fn into_resolution(self) -> Result<Value, String> {
+        let decision = self.decision();
+        let (args, reason) = match self {
+            GateAnswer::Value { value } => return Ok(value),
+            GateAnswer::Reject { reason } => return Err(reason),
+            GateAnswer::Edit { args, reason } => (Some(args), reason),
+            GateAnswer::Approve { reason } | GateAnswer::Deny { reason } => (None, reason),
+        };
+        let mut object = Map::new();
+        object.insert("decision".to_owned(), decision.into());
+        object.extend(args.map(|args| ("args".to_owned(), args)));
+        object.extend(reason.map(|reason| ("reason".to_owned(), reason.into())));
+        Ok(Value::Object(object))
+    }
+
+    /// The answer that a resolution of a gate of this kind says. A resolution of an approval that names no decision stays a value.
+    pub(crate) fn of_resolution(kind: &GateKind, mut resolution: Value) -> Self {
+        if *kind != GateKind::Approval {
+            return GateAnswer::Value { value: resolution };
+        }
+        let text = |name: &str| resolution.get(name).and_then(Value::as_str);
+        let reason = text("reason").map(str::to_owned);
+        match text("decision") {
+            Some("approve") => GateAnswer::Approve { reason },
+            Some("edit") if resolution.get("args").is_some() => {
+                let args = resolution.get_mut("args").map(Value::take);
+                let args = args.unwrap_or_default();
+                GateAnswer::Edit { args, reason }
+            }
+            // Earlier releases wrote `refuse`.
+            Some("deny" | "refuse") => GateAnswer::Deny { reason },
+            _ => GateAnswer::Value { value: resolution },
+        }
+    }
+}
+
+impl From<Value> for GateAnswer {
+    fn from(value: Value) -> Self {
+        GateAnswer::Value { value }
+    }
+}
+
+impl fmt::Debug for GateAnswer {
+    /// Arguments and values may be secret: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GateAnswer({})", self.decision())
+    }
+}

@@ -1,0 +1,77 @@
+//! The kind of a gate.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// What a gate asks for. Stored and serialised as its name.
+///
+/// ```
+/// use turnwright_core::gate::GateKind;
+///
+/// assert_eq!(GateKind::from("approval"), GateKind::Approval);
+/// assert_eq!(GateKind::from("delivery_address").as_str(), "delivery_address");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GateKind {
+    /// Whether a call may run: opened where a policy asks. Named [`GateKind::APPROVAL`].
+    Approval,
+    /// What became of a call that a dead process left open: opened by
+    /// [`ask_operator`](crate::tool::reconcile::ask_operator). Named [`GateKind::UNKNOWN_CALL`].
+    UnknownCall,
+    /// A question of a handler or of middleware, with the name that it chose.
+    Custom(Arc<str>),
+}
+
+impl GateKind {
+    /// The name of [`GateKind::Approval`].
+    pub const APPROVAL: &str = "approval";
+    /// The name of [`GateKind::UnknownCall`].
+    pub const UNKNOWN_CALL: &str = "unknown_call";
+
+    /// The name under which it is stored and shown.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            GateKind::Approval => GateKind::APPROVAL,
+            GateKind::UnknownCall => GateKind::UNKNOWN_CALL,
+            GateKind::Custom(name) => name,
+        }
+    }
+}
+
+impl From<&str> for GateKind {
+    fn from(name: &str) -> Self {
+        GateKind::from(Arc::<str>::from(name))
+    }
+}
+
+impl From<String> for GateKind {
+    fn from(name: String) -> Self {
+        GateKind::from(Arc::<str>::from(name))
+    }
+}
+
+impl From<Arc<str>> for GateKind {
+    fn from(name: Arc<str>) -> Self {
+        match &*name {
+            GateKind::APPROVAL => GateKind::Approval,
+            GateKind::UNKNOWN_CALL => GateKind::UnknownCall,
+            _ => GateKind::Custom(name),
+        }
+    }
+}
+
+impl fmt::Display for GateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for GateKind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}

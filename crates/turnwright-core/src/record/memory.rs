@@ -1,0 +1,75 @@
+//! Memories.
+
+use std::time::SystemTime;
+
+use super::builder::{Build, RecordBuilder};
+
+use super::stamp::Stamp;
+use crate::error::ErrorCode;
+use crate::validate::Violations;
+
+/// Something to remember from one turn to the next. Immutable.
+///
+/// ```
+/// use turnwright_core::record::Memory;
+///
+/// let record = Memory::new("The user lives in Oslo.").build()?;
+/// assert_eq!(record.text(), "The user lives in Oslo.");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Memory {
+    pub(super) stamp: Stamp,
+    text: String,
+}
+
+impl Memory {
+    /// Starts a memory with this text.
+    pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
+        Memory::stamped(text.into(), Stamp::new())
+    }
+
+    /// Starts a record that has its id and times.
+    pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
+        RecordBuilder(Memory { stamp, text })
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.stamp.id
+    }
+
+    /// When it was created.
+    #[must_use]
+    pub fn created_at(&self) -> SystemTime {
+        self.stamp.created_at
+    }
+
+    /// When it was last changed.
+    #[must_use]
+    pub fn updated_at(&self) -> SystemTime {
+        self.stamp.updated_at
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Build for Memory {
+    const NAME: &'static str = "memory";
+    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_MEMORY_VALUE;
+
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
+    fn check(&self, wrong: &mut Violations) {
+        wrong.check("text", !self.text.trim().is_empty(), "is empty");
+    }
+}
+
+debug_fields!(Memory { stamp.id });

@@ -1,0 +1,96 @@
+//! Thoughts of the model.
+
+use std::time::SystemTime;
+
+use super::builder::{Build, RecordBuilder};
+use super::provider_state::ProviderState;
+use super::stamp::Stamp;
+use crate::error::ErrorCode;
+use crate::validate::Violations;
+
+/// What the model thought before it answered or called a tool. Its text may be empty if the provider returns nothing but opaque
+/// state. Immutable.
+///
+/// ```
+/// use turnwright_core::record::Thought;
+///
+/// let record = Thought::new("The user wants to know the weather.").build()?;
+/// assert_eq!(record.text(), "The user wants to know the weather.");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Thought {
+    pub(super) stamp: Stamp,
+    text: String,
+    provider_state: Option<ProviderState>,
+}
+
+impl Thought {
+    /// Starts a thought with this text.
+    pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
+        Thought::stamped(text.into(), Stamp::new())
+    }
+
+    /// Starts a record that has its id and times.
+    pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
+        RecordBuilder(Thought {
+            stamp,
+            text,
+            provider_state: None,
+        })
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.stamp.id
+    }
+
+    /// When it was created.
+    #[must_use]
+    pub fn created_at(&self) -> SystemTime {
+        self.stamp.created_at
+    }
+
+    /// When it was last changed.
+    #[must_use]
+    pub fn updated_at(&self) -> SystemTime {
+        self.stamp.updated_at
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// State that the provider expects back.
+    #[must_use]
+    pub fn provider_state(&self) -> Option<&ProviderState> {
+        self.provider_state.as_ref()
+    }
+}
+
+impl RecordBuilder<Thought> {
+    /// State that the provider expects back.
+    pub fn provider_state(mut self, state: ProviderState) -> Self {
+        self.0.provider_state = Some(state);
+        self
+    }
+}
+
+impl Build for Thought {
+    const NAME: &'static str = "thought";
+    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_THOUGHT_VALUE;
+
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
+    fn check(&self, wrong: &mut Violations) {
+        let says = !self.text.trim().is_empty() || self.provider_state.is_some();
+        wrong.check("text", says, "is empty");
+    }
+}
+
+debug_fields!(Thought { stamp.id });

@@ -1,0 +1,148 @@
+//! How the answer of a turn is decided on: by its type, then by dispatch output middleware.
+
+use std::sync::Arc;
+
+use super::run_loop::{End, Play, part, through};
+use crate::answer::AnswerFormat;
+use crate::error::{Error, ErrorCode};
+use crate::event::{EventKind, TurnEventKind};
+use crate::outcome::TurnStatus;
+use crate::record::{Message, Record};
+use crate::schema::escape;
+use crate::tool::context::{Decision, DispatchContext, Signal, TurnContext};
+
+/// The most bytes of a reason in the error of a turn.
+const MAX_REASON: usize = 500;
+
+/// How often the model may answer again.
+pub(super) struct Retries {
+    /// After an answer that does not match its type.
+    invalid: u32,
+    /// After an answer that a layer rejected.
+    rejected: u32,
+}
+
+impl Retries {
+    pub(super) fn of(turn: &TurnContext) -> Self {
+        Retries {
+            invalid: turn.answer_format().map_or(0, AnswerFormat::max_retries),
+            rejected: turn.setup().answer_retries,
+        }
+    }
+}
+
+/// An answer that does not count, and why.
+struct Rejection {
+    answer: Option<Arc<Message>>,
+    /// What the model reads.
+    text: String,
+    /// The error of the turn if the model may not try again.
+    error: Error,
+}
+
+impl Play<'_> {
+    /// Accepts the answer of this iteration, or rejects it and lets the model try again.
+    pub(super) async fn decide(
+        &self,
+        ctx: &DispatchContext,
+        retries: &mut Retries,
+    ) -> Result<(), End> {
+        let answer = self.turn.last_answer();
+        if let Some(rejection) = self.mismatch(&answer).await? {
+            return self.reject(rejection, &mut retries.invalid).await;
+        }
+        if self.turn.setup().auto_ack {
+            return self.accept(ctx).await;
+        }
+        ctx.propose_answer(answer.clone());
+        let passed = through(&self.plan.dispatch_output, ctx).await;
+        let decision = ctx.take_decision();
+        passed?;
+        match (ctx.signal(), decision) {
+            (Some(Signal::Nack), _) => {
+                // The record of the turn is written when it ends.
+                self.turn.note_rejected(id_of(&answer).as_ref());
+                Ok(())
+            }
+            (None, Some(Decision::Rejected { reason })) => {
+                let rejection = rejected_by_layer(answer, &reason);
+                self.reject(rejection, &mut retries.rejected).await
+            }
+            _ => self.accept(ctx).await,
+        }
+    }
+
+    /// Checks the answer against the type that the turn asks for.
+    async fn mismatch(&self, answer: &Option<Arc<Message>>) -> Result<Option<Rejection>, End> {
+        let Some(format) = self.turn.answer_format() else {
+            return Ok(None);
+        };
+        let text = answer.as_ref().map_or("", |answer| answer.text());
+        let checked = part(self.turn, format.check(text)).await?;
+        Ok(checked.err().map(|error| Rejection {
+            answer: answer.clone(),
+            text: format!(
+                "{}\nFix this, and answer again with only the JSON object.",
+                error.model_text()
+            ),
+            error,
+        }))
+    }
+
+    async fn accept(&self, ctx: &DispatchContext) -> Result<(), End> {
+        if let Some(record) = self.turn.accept_answer() {
+            let stored = Box::pin(self.turn.write(vec![record])).await;
+            stored.map_err(TurnStatus::Failed)?;
+        }
+        // A layer, or a task that the executor left behind, may have ended it meanwhile: the first signal counts.
+        let _ = ctx.ack();
+        Ok(())
+    }
+
+    /// Stores why an answer does not count. Fails the turn if the model may not try again.
+    async fn reject(&self, rejection: Rejection, left: &mut u32) -> Result<(), End> {
+        let Rejection {
+            answer,
+            text,
+            error,
+        } = rejection;
+        let id = id_of(&answer);
+        let message = Message::framework(text.as_str()).build();
+        let mut records = vec![Record::from(message.map_err(TurnStatus::Failed)?)];
+        // In one batch: a turn that is resumed after it does not take the answer for its own.
+        records.extend(self.turn.with_rejected(id.as_ref()));
+        let stored = Box::pin(self.turn.write(records)).await;
+        stored.map_err(TurnStatus::Failed)?;
+        self.turn.note_rejected(id.as_ref());
+        self.turn.tell(|| EventKind::AnswerRejected {
+            id: id.clone(),
+            reason: text.clone(),
+            retries_left: *left,
+        });
+        let event = || TurnEventKind::AnswerRejected { id, reason: text };
+        self.turn.emit(event);
+        match left.checked_sub(1) {
+            Some(fewer) => {
+                *left = fewer;
+                Ok(())
+            }
+            None => Err(TurnStatus::Failed(error).into()),
+        }
+    }
+}
+
+fn rejected_by_layer(answer: Option<Arc<Message>>, reason: &str) -> Rejection {
+    let shown = escape(reason, MAX_REASON);
+    let message = format!(
+        "the answer was rejected, and the model may not try again: {shown} (see `answer_retries`)"
+    );
+    Rejection {
+        answer,
+        text: format!("Your answer was rejected: {reason}\nAnswer again."),
+        error: Error::new(ErrorCode::ANSWER_REJECTED, message),
+    }
+}
+
+fn id_of(answer: &Option<Arc<Message>>) -> Option<Arc<str>> {
+    answer.as_ref().map(|answer| answer.id().into())
+}

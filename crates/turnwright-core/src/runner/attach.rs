@@ -1,0 +1,135 @@
+//! Reattaching to a turn: what it has done so far, and then what it does.
+
+use std::sync::Arc;
+
+use super::follow::Follower;
+use super::handle::{Running, Turn, TurnHandle};
+use super::resume::unknown;
+use super::stored_turn::StoredTurn;
+use super::turn_runner::TurnRunner;
+use crate::cancel::Cancellation;
+use crate::error::{Error, ErrorCode};
+use crate::gate::{Gates, TurnGates};
+use crate::record::TurnState;
+use crate::schema::escape;
+use crate::store::ConversationId;
+use crate::tool::context::TurnContext;
+
+impl TurnRunner {
+    /// Attaches another reader to a turn of a conversation: after a client has reconnected, or for a second screen.
+    ///
+    /// The stream first replays what the turn has done so far: [`Started`](crate::TurnEventKind::Started), its stored
+    /// messages, thoughts and calls, and, for a turn of this runner, open gates and the text that is being written, as one
+    /// delta. Then the live events follow, without a gap and without duplicates. Any number of readers can attach.
+    ///
+    /// - A turn that runs in this runner: as above. The returned [`Turn`] can also cancel it and answer at its gates.
+    /// - A turn that has ended or is suspended: its records, its open gates and [`Ended`](crate::TurnEventKind::Ended) are
+    ///   read from the store.
+    /// - A turn that runs elsewhere, in another process or another runner: its records and gates appear as they are stored,
+    ///   without deltas. The returned [`Turn`] cannot cancel it.
+    /// - A turn whose process is gone fails with `E_TURN_INTERRUPTED`: continue it with [`TurnRunner::resume`], with
+    ///   [`TurnInput::replay`](super::TurnInput::replay) if its reader needs the earlier records. The response that was
+    ///   interrupted is generated again. If that is found out only later, because the lease of the process had not expired,
+    ///   the stream ends with that code.
+    ///
+    /// Only turns whose input named a conversation can be found.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnEventKind, TurnInput};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer("Hello.").await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// // The client disconnects at once; the turn goes on.
+    /// drop(runner.start(TurnInput::new("Hello!").conversation("chat-1").turn_id("turn-1")));
+    ///
+    /// let mut turn = runner.attach("chat-1", "turn-1").await?;
+    /// while let Some(event) = turn.next().await {
+    ///     if let TurnEventKind::Message(message) = &event.kind {
+    ///         assert_eq!(message.text(), "Hello.");
+    ///     }
+    /// }
+    /// assert_eq!(turn.await.text, "Hello.");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_UNKNOWN_TURN` if the conversation has no such turn; `E_TURN_INTERRUPTED` as above; `E_STORE_ERROR`.
+    pub async fn attach(
+        &self,
+        conversation: impl Into<Arc<str>>,
+        turn_id: &str,
+    ) -> Result<Turn, Error> {
+        let conversation = conversation.into();
+        if let Some(turn) = self.live_turns().find(&conversation, turn_id)
+            && let Some(attached) = attached(&turn)
+        {
+            return Ok(attached);
+        }
+        let store = self.storage().store();
+        let conversation_id = ConversationId::new(conversation);
+        let stored = StoredTurn::load(&**store, &conversation_id, turn_id).await?;
+        let stored = stored.ok_or_else(|| unknown(turn_id, &conversation_id))?;
+        if stored.turn.state != TurnState::Running {
+            return Ok(ended(&stored));
+        }
+        if !stored.may_be_running(&**store).await? {
+            return Err(interrupted(turn_id));
+        }
+        Ok(Follower::start(Arc::clone(store), stored))
+    }
+}
+
+/// A live turn with one more reader. `None` if it has just ended.
+fn attached(turn: &TurnContext) -> Option<Turn> {
+    let outcome = turn.watch_outcome()?;
+    let handle = TurnHandle {
+        turn_id: Arc::clone(turn.shared_id()),
+        conversation: turn.conversation_id().shared(),
+        cancellation: turn.cancellation().clone(),
+        turn_gates: turn.inner().gates.clone(),
+        gates: Some(Gates::new(turn.inner().gates.clone())),
+        running: Some(Running::Attached(outcome)),
+        cancels: false,
+    };
+    let stream = turn.hub().subscribe(true);
+    Some(Turn { handle, stream })
+}
+
+/// A turn that has ended, from its records.
+fn ended(stored: &StoredTurn) -> Turn {
+    let hub = stored.hub();
+    hub.end_at(stored.ended());
+    Turn {
+        handle: TurnHandle::ready(stored.outcome()),
+        stream: hub.subscribe(true),
+    }
+}
+
+/// The handle of a turn that runs elsewhere: it can be awaited, and nothing else.
+pub(super) fn elsewhere(
+    stored: &StoredTurn,
+    outcome: tokio::sync::oneshot::Receiver<crate::outcome::TurnOutcome>,
+) -> TurnHandle {
+    TurnHandle {
+        turn_id: stored.turn.shared_id(),
+        conversation: stored.conversation_id.shared(),
+        cancellation: Cancellation::new(),
+        turn_gates: TurnGates::ended(),
+        gates: None,
+        running: Some(Running::Attached(outcome)),
+        cancels: false,
+    }
+}
+
+/// The error of a turn that runs nowhere and has not ended.
+pub(super) fn interrupted(turn_id: &str) -> Error {
+    let id = escape(turn_id, 80);
+    let message = format!(
+        "the turn `{id}` was interrupted: its process is gone. Continue it with `runner.resume(…)`"
+    );
+    Error::new(ErrorCode::TURN_INTERRUPTED, message)
+}

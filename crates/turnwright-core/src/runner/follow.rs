@@ -1,0 +1,177 @@
+//! Following a turn that runs elsewhere, by its records.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::attach::{elsewhere, interrupted};
+use super::handle::Turn;
+use super::stored_turn::{StoredTurn, gate_event};
+use crate::deadline::{Cut, TimeLimit, within};
+use crate::error::Error;
+use crate::event::{EventHub, TurnEvent, TurnEventKind};
+use crate::outcome::{TurnOutcome, TurnStatus};
+use crate::record::{GateRecord, GateState, Record, RecordKind, TurnState};
+use crate::store::{Changes, Store, Stored};
+
+/// How often the store is asked what is new.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often in a row the store may fail before the reader is told.
+const MOST_FAILURES: u32 = 10;
+
+/// Polls the store for the records of a turn that runs elsewhere.
+pub(super) struct Follower {
+    store: Arc<dyn Store>,
+    stored: StoredTurn,
+    hub: Arc<EventHub>,
+    outcome: oneshot::Sender<TurnOutcome>,
+}
+
+impl Follower {
+    /// The turn so far, followed for as long as the result has a reader or is awaited.
+    pub(super) fn start(store: Arc<dyn Store>, stored: StoredTurn) -> Turn {
+        let hub = stored.hub();
+        let (sender, outcome) = oneshot::channel();
+        let turn = Turn {
+            handle: elsewhere(&stored, outcome),
+            stream: hub.subscribe(true),
+        };
+        let follower = Follower {
+            store,
+            stored,
+            hub,
+            outcome: sender,
+        };
+        // `attach` is async: it runs in a runtime.
+        tokio::spawn(follower.follow());
+        turn
+    }
+
+    async fn follow(mut self) {
+        let mut failures = 0;
+        let error = loop {
+            if self.outcome.is_closed() && !self.hub.has_readers() {
+                return;
+            }
+            pause().await;
+            match self.look().await {
+                Ok(true) => failures = 0,
+                Ok(false) if self.stored.turn.state != TurnState::Running => {
+                    self.hub.end_at(self.stored.ended());
+                    let _ = self.outcome.send(self.stored.outcome());
+                    return;
+                }
+                Ok(false) => break interrupted(self.stored.turn.id()),
+                Err(error) if failures >= MOST_FAILURES => break error,
+                Err(_) => failures += 1,
+            }
+        };
+        let code = error.code().as_str();
+        self.hub.end(|| TurnEventKind::Ended {
+            status: TurnState::Running,
+            code: Some(code.into()),
+            usage: self.stored.turn.usage,
+            duration: Duration::ZERO,
+        });
+        let outcome = self.stored.outcome_as(TurnStatus::Failed(error));
+        let _ = self.outcome.send(outcome);
+    }
+
+    /// Takes in what is new. Returns whether the turn still runs.
+    async fn look(&mut self) -> Result<bool, Error> {
+        // Asked first: a turn that ended meanwhile has released its lease, and its record says so.
+        let alive = self.stored.may_be_running(&*self.store).await?;
+        let conversation_id = &self.stored.conversation_id;
+        let changes = self
+            .store
+            .changed(conversation_id, self.stored.revision)
+            .await?;
+        let changed = match changes {
+            Changes::Since { put, .. } => {
+                let new = put.revision > self.stored.revision;
+                self.stored.revision = put.revision;
+                self.take(put.records);
+                new
+            }
+            Changes::Unknown => self.reload().await?,
+        };
+        let running = self.stored.turn.state == TurnState::Running;
+        // One that was resumed meanwhile has changed something.
+        Ok(running && (alive || changed))
+    }
+
+    /// Takes in records, and emits their events.
+    fn take(&mut self, put: Vec<Stored>) {
+        let place = self.stored.place;
+        // What comes after the next turn is not this one's.
+        let later = put.iter().filter_map(|one| match &one.record {
+            Record::Turn(_) if one.position > place => Some(one.position),
+            _ => None,
+        });
+        let next = later.min();
+        for one in put {
+            let own = one.position > place && next.is_none_or(|next| one.position < next);
+            match one.record {
+                Record::Turn(turn) if one.position == place => self.stored.turn = turn,
+                Record::Gate(gate) if *gate.turn_id == *self.stored.turn.id() => {
+                    self.take_gate(gate);
+                }
+                record if own && !record.kind().is_bookkeeping() => self.take_own(record),
+                _ => {}
+            }
+        }
+    }
+
+    fn take_gate(&mut self, gate: Arc<GateRecord>) {
+        self.hub.replay(gate_event(&gate));
+        self.stored.gates.retain(|known| known.id() != gate.id());
+        if gate.state == GateState::Open {
+            self.stored.gates.push(gate);
+        }
+    }
+
+    fn take_own(&mut self, record: Record) {
+        if let Some(event) = TurnEvent::of_record(&record) {
+            self.hub.replay(event);
+        }
+        let mut known = self.stored.records.iter_mut();
+        match known.find(|known| known.kind() == record.kind() && known.id() == record.id()) {
+            Some(known) => *known = record,
+            None => self.stored.records.push(record),
+        }
+    }
+
+    /// Reads everything again, where the store does not know what is new. Returns whether anything is.
+    async fn reload(&mut self) -> Result<bool, Error> {
+        let id = self.stored.turn.id();
+        let found = StoredTurn::load(&*self.store, &self.stored.conversation_id, id).await?;
+        let Some(found) = found else {
+            // It was deleted.
+            return Ok(false);
+        };
+        let known: HashSet<(RecordKind, String)> = (self.stored.records.iter())
+            .filter(|record| TurnEvent::of_record(record).is_some())
+            .map(|record| (record.kind(), record.id().to_owned()))
+            .collect();
+        for record in &found.records {
+            let is_known = known.contains(&(record.kind(), record.id().to_owned()));
+            if !is_known && let Some(event) = TurnEvent::of_record(record) {
+                self.hub.replay(event);
+            }
+        }
+        let new = found.revision > self.stored.revision;
+        self.stored = found;
+        Ok(new)
+    }
+}
+
+async fn pause() {
+    let never = std::future::pending::<()>();
+    let limit = TimeLimit::from_now(Some(PAUSE));
+    if let Err(Cut::NoTimer) = within(limit, None, never).await {
+        // A runtime without a timer.
+        let _ = tokio::task::spawn_blocking(|| std::thread::sleep(PAUSE)).await;
+    }
+}

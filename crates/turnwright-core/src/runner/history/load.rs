@@ -1,0 +1,180 @@
+//! Reading the history of a conversation from its store.
+
+use std::collections::HashSet;
+
+use super::History;
+use super::pages::Pages;
+use super::unfinished::close_unfinished;
+use crate::error::Error;
+use crate::record::{Author, Record, RecordKind};
+use crate::store::{ConversationId, Position, Store, Stored};
+use crate::tool::context::TurnContext;
+
+/// What always applies: all of it is loaded.
+const STANDING: [RecordKind; 2] = [RecordKind::Instruction, RecordKind::Memory];
+/// What happened, in order: the newest part of it is loaded.
+const TIMELINE: [RecordKind; 4] = [
+    RecordKind::Retrievable,
+    RecordKind::Message,
+    RecordKind::Thought,
+    RecordKind::ToolCall,
+];
+
+impl History {
+    /// Loads the history into the turn. If the store fails, nothing is loaded.
+    pub(crate) async fn hydrate(&self, ctx: &TurnContext) -> Result<(), Error> {
+        let records = self.load(ctx, &**ctx.storage().store()).await?;
+        ctx.records().hydrate(records);
+        Ok(())
+    }
+
+    async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
+        let pages = Pages::new(store, self.page_size);
+        // The conversation of a turn that names none is new: the store has nothing of it.
+        let mut found = match ctx.record_store() {
+            Some(_) => self.conversation(ctx, &pages).await?,
+            None => Vec::new(),
+        };
+        for conversation_id in self.memories_from.iter().filter_map(|from| from(ctx)) {
+            found.extend(pages.all(&conversation_id, &[RecordKind::Memory]).await?);
+        }
+        ctx.warn_of(&pages.damaged.lock());
+        Ok(found.into_iter().map(|one| one.record).collect())
+    }
+
+    /// What the turn's own conversation has.
+    async fn conversation(
+        &self,
+        ctx: &TurnContext,
+        pages: &Pages<'_>,
+    ) -> Result<Vec<Stored>, Error> {
+        let standing: Vec<_> = STANDING
+            .into_iter()
+            .filter(|kind| self.wants(*kind))
+            .collect();
+        let mut found = pages.all(ctx.conversation_id(), &standing).await?;
+        found.extend(self.timeline(ctx, pages).await?);
+        found.sort_by_key(|one| one.position);
+        close_unfinished(&mut found, pages, ctx.conversation_id()).await?;
+        Ok(found)
+    }
+
+    /// The newest part of the timeline.
+    async fn timeline(&self, ctx: &TurnContext, pages: &Pages<'_>) -> Result<Vec<Stored>, Error> {
+        let wanted = |kind: &RecordKind| self.wants(*kind);
+        if self.last == 0 || self.max_records == 0 || !TIMELINE.iter().any(wanted) {
+            return Ok(Vec::new());
+        }
+        // Messages are read in any case: they say where a cut may be.
+        let kinds: Vec<RecordKind> = TIMELINE
+            .into_iter()
+            .filter(|kind| *kind == RecordKind::Message || self.wants(*kind))
+            .collect();
+        let mut window = Window::new(ctx, self.last, self.max_records);
+        pages
+            .read_back(ctx.conversation_id(), &kinds, None, |page, _| {
+                window.take_in(page);
+                window.cut.is_none()
+            })
+            .await?;
+        let mut records = window.records;
+        match window.cut {
+            Some(Cut::At(count)) => records.truncate(count),
+            Some(Cut::Inside(place)) => {
+                records.extend(opening(ctx.conversation_id(), pages, place).await?);
+            }
+            None => {}
+        }
+        records.retain(|one| self.wants(one.record.kind()));
+        Ok(records)
+    }
+}
+
+/// The part of the timeline that is loaded, while it is read backwards.
+struct Window {
+    /// The newest first.
+    records: Vec<Stored>,
+    cut: Option<Cut>,
+    /// What the turn already has.
+    here: HashSet<(RecordKind, String)>,
+    exchanges_left: usize,
+    most: usize,
+    /// How many records there were at the last message that starts an exchange.
+    complete: usize,
+}
+
+/// Where older records were left out.
+enum Cut {
+    /// After this many records.
+    At(usize),
+    /// Within an exchange, before this position.
+    Inside(Position),
+}
+
+impl Window {
+    fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
+        let here = ctx.records().timeline();
+        let here = here
+            .iter()
+            .map(|record| (record.kind(), record.id().to_owned()));
+        Window {
+            records: Vec::new(),
+            cut: None,
+            here: here.collect(),
+            exchanges_left: exchanges,
+            most,
+            complete: 0,
+        }
+    }
+
+    fn take_in(&mut self, page: Vec<Stored>) {
+        for one in page.into_iter().rev() {
+            let key = (one.record.kind(), one.record.id().to_owned());
+            if self.cut.is_some() || self.here.contains(&key) {
+                continue;
+            }
+            let place = one.position;
+            let opens = opens(&one.record);
+            self.records.push(one);
+            if opens {
+                self.complete = self.records.len();
+                self.exchanges_left -= 1;
+            }
+            if self.exchanges_left == 0 || self.records.len() == self.most {
+                self.cut = Some(match self.complete {
+                    0 => Cut::Inside(place),
+                    complete => Cut::At(complete),
+                });
+            }
+        }
+    }
+}
+
+/// Whether an exchange starts with this record.
+pub(super) fn opens(record: &Record) -> bool {
+    let Record::Message(message) = record else {
+        return false;
+    };
+    matches!(message.author(), Author::User | Author::Agent { .. })
+}
+
+/// The last message before a position that starts an exchange.
+async fn opening(
+    conversation_id: &ConversationId,
+    pages: &Pages<'_>,
+    before: Position,
+) -> Result<Option<Stored>, Error> {
+    let mut found = None;
+    pages
+        .read_back(
+            conversation_id,
+            &[RecordKind::Message],
+            Some(before),
+            |page, _| {
+                found = page.into_iter().rev().find(|one| opens(&one.record));
+                found.is_none()
+            },
+        )
+        .await?;
+    Ok(found)
+}

@@ -1,0 +1,56 @@
+//! The turns of a runner that run now.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::tool::context::{TurnContext, WeakTurnContext};
+
+/// The live turns of a runner, by conversation and turn. Holds none of them alive.
+#[derive(Default)]
+pub(crate) struct LiveTurns(Mutex<HashMap<Key, Vec<WeakTurnContext>>>);
+
+/// Conversation and turn.
+type Key = (Arc<str>, Arc<str>);
+
+impl LiveTurns {
+    /// Adds a turn, unless its input named no conversation: such a turn cannot be asked for.
+    pub(crate) fn add(&self, turn: &TurnContext) {
+        if !turn.inner().parts.stored {
+            return;
+        }
+        let mut turns = self.0.lock();
+        turns.entry(key(turn)).or_default().push(turn.downgrade());
+    }
+
+    pub(crate) fn remove(&self, turn: &TurnContext) {
+        let mut turns = self.0.lock();
+        if let Some(same) = turns.get_mut(&key(turn)) {
+            same.retain(|other| !other.is(turn));
+            if same.is_empty() {
+                turns.remove(&key(turn));
+            }
+        }
+    }
+
+    /// The turn of this id. If there are several, all but the holder of the lease are about to fail.
+    pub(crate) fn find(&self, conversation: &Arc<str>, turn_id: &str) -> Option<TurnContext> {
+        let turns = self.0.lock();
+        let same = turns.get(&(Arc::clone(conversation), turn_id.into()))?;
+        let mut found: Vec<TurnContext> = same.iter().filter_map(|turn| turn.upgrade()).collect();
+        drop(turns);
+        let holder = found.iter().position(|turn| turn.hold().is_some());
+        match holder {
+            Some(holder) => Some(found.swap_remove(holder)),
+            None => found.pop(),
+        }
+    }
+}
+
+fn key(turn: &TurnContext) -> Key {
+    (
+        turn.conversation_id().shared(),
+        Arc::clone(turn.shared_id()),
+    )
+}

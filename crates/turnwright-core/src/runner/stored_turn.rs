@@ -1,0 +1,193 @@
+//! A turn as the store has it, with its records.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::error::{Error, ErrorCode};
+use crate::event::{EventHub, TurnEvent, TurnEventKind};
+use crate::gate::{GateAnswer, OpenGate};
+use crate::outcome::{Limit, TurnOutcome, TurnStatus};
+use crate::record::{
+    GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState,
+};
+use crate::store::{
+    ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
+};
+
+/// A turn as the store has it.
+pub(super) struct StoredTurn {
+    pub(super) conversation_id: ConversationId,
+    pub(super) turn: Arc<TurnRecord>,
+    pub(super) place: Position,
+    /// Its records, in order, without those that the runner keeps for itself.
+    pub(super) records: Vec<Record>,
+    /// The gates where it waits.
+    pub(super) gates: Vec<Arc<GateRecord>>,
+    /// The revision that they are of.
+    pub(super) revision: Revision,
+}
+
+impl StoredTurn {
+    /// Loads a turn. `None` if the conversation does not have it.
+    pub(super) async fn load(
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        turn_id: &str,
+    ) -> Result<Option<Self>, Error> {
+        let query = Query::all().kind(RecordKind::Turn).ids([turn_id]);
+        let found = store.load(conversation_id, &query).await?.records.pop();
+        let Some(place) = found.map(|found| found.position) else {
+            return Ok(None);
+        };
+        let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
+        let next = store.load(conversation_id, &query).await?.bounds();
+        // The turn and its records in one read, so that they are of one revision.
+        let mut query = Query::all();
+        (query.after, query.before) = (
+            place.0.checked_sub(1).map(Position),
+            next.map(|next| next.0),
+        );
+        let loaded = store.load(conversation_id, &query).await?;
+        let revision = loaded.revision;
+        let (mut turn, mut records, mut gates) = (None, Vec::new(), Vec::new());
+        for one in loaded.records {
+            match one.record {
+                Record::Turn(found) if one.position == place => turn = Some(found),
+                Record::Gate(gate) if *gate.turn_id == *turn_id => gates.push(gate),
+                record if one.position > place && !record.kind().is_bookkeeping() => {
+                    records.push(record);
+                }
+                _ => {}
+            }
+        }
+        Ok(turn.map(|turn| StoredTurn {
+            conversation_id: conversation_id.clone(),
+            turn,
+            place,
+            records,
+            gates: (gates.into_iter())
+                .filter(|gate| gate.state == GateState::Open)
+                .collect(),
+            revision,
+        }))
+    }
+
+    /// Whether a process may be running the turn: its lease has not expired.
+    pub(super) async fn may_be_running(&self, store: &dyn Store) -> Result<bool, Error> {
+        let lease = store
+            .get(&self.conversation_id, RecordKind::Lease, Lease::ID)
+            .await?;
+        Ok(lease.as_ref().and_then(Lease::of).is_some_and(|lease| {
+            lease.turn_id.as_deref() == Some(self.turn.id())
+                && observe_lease(&self.conversation_id, lease).is_some()
+        }))
+    }
+
+    /// A stream of what the turn has done so far.
+    pub(super) fn hub(&self) -> Arc<EventHub> {
+        let hub = EventHub::new(usize::MAX, true);
+        hub.replay(TurnEvent {
+            time: self.turn.began_at,
+            kind: TurnEventKind::Started {
+                turn_id: self.turn.shared_id(),
+                conversation_id: self.conversation_id.shared(),
+                resumed: self.turn.runs > 1,
+            },
+        });
+        let events = self.records.iter().filter_map(TurnEvent::of_record);
+        events.for_each(|event| hub.replay(event));
+        let gates = self.gates.iter().map(|gate| gate_event(gate));
+        gates.for_each(|event| hub.replay(event));
+        hub
+    }
+
+    /// The last event of a turn that has ended.
+    pub(super) fn ended(&self) -> TurnEvent {
+        let time = self.turn.ended_at.unwrap_or_else(SystemTime::now);
+        let code = self.turn.error.as_ref().map(|error| error.code.clone());
+        TurnEvent {
+            time,
+            kind: TurnEventKind::Ended {
+                status: self.turn.state,
+                code: code.map(Into::into),
+                usage: self.turn.usage,
+                duration: time.duration_since(self.turn.began_at).unwrap_or_default(),
+            },
+        }
+    }
+
+    /// The outcome of a turn that has ended.
+    pub(super) fn outcome(&self) -> TurnOutcome {
+        self.outcome_as(status(&self.turn, &self.gates))
+    }
+
+    pub(super) fn outcome_as(&self, ended: TurnStatus) -> TurnOutcome {
+        let answers = self.records.iter().rev().filter_map(|record| match record {
+            Record::Message(message) if message.is_answer() => Some(message.text().to_owned()),
+            _ => None,
+        });
+        TurnOutcome {
+            turn_id: self.turn.shared_id(),
+            conversation: self.conversation_id.shared(),
+            ended,
+            text: answers.take(1).collect(),
+            records: self.records.clone(),
+            usage: self.turn.usage,
+            iterations: self.turn.iterations,
+        }
+    }
+}
+
+/// The event of a gate, as its record says.
+pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
+    let how = match gate.state {
+        GateState::Open => {
+            return TurnEvent {
+                time: gate.opened_at,
+                kind: TurnEventKind::GateOpened(Arc::new(OpenGate::from(gate))),
+            };
+        }
+        GateState::Answered(GateAnswer::Reject { .. }) => "rejected",
+        GateState::Answered(_) => "resolved",
+        GateState::Unanswered => "aborted",
+    };
+    TurnEvent {
+        time: gate.closed_at.unwrap_or(gate.opened_at),
+        kind: TurnEventKind::GateClosed {
+            id: gate.id().into(),
+            how,
+        },
+    }
+}
+
+/// How a turn ended, as far as its record says.
+fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
+    let (code, message) = match &turn.error {
+        Some(error) => (error.code.as_str(), error.message.as_str()),
+        None => (ErrorCode::TURN_ABORTED.as_str(), "the turn has no answer"),
+    };
+    let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
+    let error = || {
+        // A code of another crate is not known here: the message names it.
+        match known {
+            Some(code) => Error::new(*code, message),
+            None => Error::new(
+                ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR,
+                format!("{message} ({code})"),
+            ),
+        }
+    };
+    let after = |prefix: &str| message.strip_prefix(prefix).unwrap_or(message).to_owned();
+    match turn.state {
+        TurnState::Answered => TurnStatus::Answered,
+        TurnState::Nacked => TurnStatus::Nacked(error()),
+        TurnState::Aborted | TurnState::Abandoned => TurnStatus::Aborted {
+            reason: after("the turn was aborted: "),
+        },
+        TurnState::Limit => TurnStatus::Limit(Limit::Other(after("the turn came to "))),
+        TurnState::Suspended => TurnStatus::Suspended {
+            gates: gates.iter().map(|gate| OpenGate::from(&**gate)).collect(),
+        },
+        TurnState::Failed | TurnState::Running => TurnStatus::Failed(error()),
+    }
+}

@@ -1,0 +1,92 @@
+//! Settings that are one of several words.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Which tools the model may call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// The model decides.
+    Auto,
+    /// The model calls no tool.
+    None,
+    /// The model must call a tool before it answers. From the turn's first tool call on, [`ToolChoice::Auto`] applies:
+    /// otherwise the model could never answer.
+    Required,
+    /// The model must call this tool before it answers. From the turn's first tool call on, [`ToolChoice::Auto`] applies.
+    Tool(String),
+}
+
+impl ToolChoice {
+    /// Whether the model must call a tool.
+    pub(crate) fn is_forced(&self) -> bool {
+        matches!(self, ToolChoice::Required | ToolChoice::Tool(_))
+    }
+}
+
+/// How much a model reasons before it answers.
+///
+/// Models map it to what they have: an effort, a level or a number of tokens for thinking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+#[non_exhaustive]
+pub enum ReasoningEffort {
+    /// No reasoning, where the model can turn it off.
+    None,
+    /// As little as possible.
+    Minimal,
+    /// Little.
+    Low,
+    /// The usual amount.
+    Medium,
+    /// Much.
+    High,
+    /// A value that only some servers know.
+    Other(String),
+}
+
+impl ReasoningEffort {
+    /// The usual name: `none`, `minimal`, `low`, `medium`, `high`, or the other value.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            ReasoningEffort::None => "none",
+            ReasoningEffort::Minimal => "minimal",
+            ReasoningEffort::Low => "low",
+            ReasoningEffort::Medium => "medium",
+            ReasoningEffort::High => "high",
+            ReasoningEffort::Other(name) => name,
+        }
+    }
+}
+
+impl From<String> for ReasoningEffort {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "none" => ReasoningEffort::None,
+            "minimal" => ReasoningEffort::Minimal,
+            "low" => ReasoningEffort::Low,
+            "medium" => ReasoningEffort::Medium,
+            "high" => ReasoningEffort::High,
+            _ => ReasoningEffort::Other(name),
+        }
+    }
+}
+
+impl From<ReasoningEffort> for String {
+    fn from(effort: ReasoningEffort) -> Self {
+        match effort {
+            ReasoningEffort::Other(name) => name,
+            known => known.as_str().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for ReasoningEffort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

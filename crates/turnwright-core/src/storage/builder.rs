@@ -1,0 +1,85 @@
+//! Putting a storage together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Storage;
+use crate::error::{Error, ErrorCode};
+use crate::spool::Spool;
+use crate::store::Store;
+use crate::trust::ConversationSecret;
+
+/// Checks that a store, a spool and a secret fit together: see [`Storage::builder`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct StorageBuilder {
+    store: Arc<dyn Store>,
+    spool: Arc<dyn Spool>,
+    secret: ConversationSecret,
+}
+
+impl StorageBuilder {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        spool: Arc<dyn Spool>,
+        secret: ConversationSecret,
+    ) -> Self {
+        StorageBuilder {
+            store,
+            spool,
+            secret,
+        }
+    }
+
+    /// Makes the storage.
+    ///
+    /// # Errors
+    /// `E_INVALID_STORAGE` if the store reads results from another spool ([`Store::spool`]), or is persistent while the
+    /// spool is not.
+    pub fn build(self) -> Result<Storage, Error> {
+        let own = self.store.spool();
+        if let Some(own) = &own
+            && !is_same(own, &self.spool)
+        {
+            return Err(invalid(
+                "the store reads results from a spool of its own, and this is another one: pass the `Arc` that the store \
+                 was made with, which `store.spool()` returns",
+            ));
+        }
+        if self.store.is_persistent() && !self.spool.is_persistent() {
+            return Err(invalid(match own {
+                Some(_) => {
+                    "the store is persistent but its spool is not, so results would be lost on restart: open the store with \
+                     a persistent spool, such as `DiskSpool::open(\"results\").await?`"
+                }
+                None => {
+                    "the store is persistent but the spool is not, so results would be lost on restart: pass a persistent \
+                     spool, such as `DiskSpool::open(\"results\").await?`, and make the store with the same one"
+                }
+            }));
+        }
+        Ok(Storage {
+            store: self.store,
+            spool: self.spool,
+            secret: Some(self.secret),
+        })
+    }
+}
+
+/// Whether both are one value. The vtable may differ between crates, so that only the address counts.
+fn is_same(own: &Arc<dyn Spool>, given: &Arc<dyn Spool>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(given))
+}
+
+fn invalid(why: &str) -> Error {
+    Error::new(
+        ErrorCode::INVALID_STORAGE,
+        format!("the storage cannot be used: {why}"),
+    )
+}
+
+impl fmt::Debug for StorageBuilder {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StorageBuilder").finish_non_exhaustive()
+    }
+}

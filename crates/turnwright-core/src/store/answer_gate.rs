@@ -1,0 +1,137 @@
+//! Recording an answer at a gate of a stored turn.
+
+use std::time::SystemTime;
+
+use super::{Batch, ConversationId, Loaded, Query, Store, StoreError};
+use crate::error::{Error, ErrorCode};
+use crate::gate::{admitted, check};
+use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnRecord, TurnState};
+use crate::schema::{Schema, escape};
+
+/// How often it is tried against others that write the same conversation.
+const MOST_TRIES: usize = 100;
+
+/// Records an answer at a gate, in the store alone: a turn that waits there in any process learns of it, and a suspended turn
+/// finds it when it is resumed.
+///
+/// `accepts` judges what the gate's record cannot: arguments that a person edited.
+pub(crate) async fn answer_gate(
+    store: &dyn Store,
+    conversation: &ConversationId,
+    gate_id: &str,
+    answer: GateAnswer,
+    accepts: impl Fn(&GateRecord, &GateAnswer) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let answer = admitted(answer)?;
+    let query = Query::all().kind(RecordKind::Gate).ids([gate_id]);
+    for _ in 0..MOST_TRIES {
+        let loaded = store.load(conversation, &query).await?;
+        let revision = loaded.revision;
+        let gate = found(loaded, conversation, gate_id)?;
+        check_turn(store, conversation, &gate).await?;
+        check_time(&gate)?;
+        let schema = gate.schema.as_deref().cloned();
+        let schema = schema.map(Schema::from_document).transpose()?;
+        let checked = check(&gate.kind, schema.as_ref(), answer.clone(), |answer| {
+            accepts(&gate, answer)
+        })?;
+        let closed = gate.closed(GateState::Answered(checked));
+        // Only if nothing was written meanwhile: of two answers one counts.
+        let batch = Batch::new().put(Record::Gate(closed)).expect(revision);
+        match apply(store, conversation, batch).await {
+            Ok(()) => return Ok(()),
+            Err(error) if error.found_revision().is_some() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let message = "the answer was not recorded, because others write this conversation: try again";
+    Err(Error::new(ErrorCode::STORE_ERROR, message))
+}
+
+/// Applies a batch; asks once more with the same batch if the store does not know whether it did.
+async fn apply(
+    store: &dyn Store,
+    conversation: &ConversationId,
+    batch: Batch,
+) -> Result<(), StoreError> {
+    match store.apply(conversation, batch.clone()).await {
+        Err(error) if error.is_outcome_unknown() => {
+            store.apply(conversation, batch).await.map(drop)
+        }
+        applied => applied.map(drop),
+    }
+}
+
+/// The gate, if it can still be answered.
+fn found(
+    mut loaded: Loaded,
+    conversation: &ConversationId,
+    gate_id: &str,
+) -> Result<std::sync::Arc<GateRecord>, Error> {
+    let shown = escape(gate_id, 120);
+    if let Some(damaged) = loaded.damaged.pop() {
+        return Err(StoreError::damaged(damaged).into());
+    }
+    let Some(gate) = loaded
+        .into_records()
+        .find_map(Record::downcast::<GateRecord>)
+    else {
+        let conversation = escape(conversation.as_str(), 80);
+        let message = format!("the conversation `{conversation}` has no gate `{shown}`");
+        return Err(Error::new(ErrorCode::UNKNOWN_TURN_GATE, message));
+    };
+    match &gate.state {
+        GateState::Open => Ok(gate),
+        GateState::Answered(_) => {
+            let message =
+                format!("the gate `{shown}` was answered before: the first answer counts");
+            Err(Error::new(ErrorCode::TURN_GATE_ANSWERED, message))
+        }
+        GateState::Unanswered => Err(closed(&shown, "it was closed without an answer")),
+    }
+}
+
+/// Refuses an answer for a turn that will not come to the gate again.
+async fn check_turn(
+    store: &dyn Store,
+    conversation: &ConversationId,
+    gate: &GateRecord,
+) -> Result<(), Error> {
+    let query = Query::all().kind(RecordKind::Turn).ids([&*gate.turn_id]);
+    let loaded = store.load(conversation, &query).await?;
+    let turn = loaded
+        .into_records()
+        .find_map(Record::downcast::<TurnRecord>);
+    let over = turn.map(|turn| turn.state).filter(|state| {
+        matches!(
+            state,
+            TurnState::Answered | TurnState::Nacked | TurnState::Abandoned
+        )
+    });
+    match over {
+        None => Ok(()),
+        Some(state) => {
+            let why = format!("its turn is {state}");
+            Err(closed(&escape(gate.id(), 120), &why))
+        }
+    }
+}
+
+/// Refuses an answer that comes after the gate's time: its turn asks again when it is resumed.
+fn check_time(gate: &GateRecord) -> Result<(), Error> {
+    let waited = SystemTime::now().duration_since(gate.opened_at);
+    let limit = match (gate.timeout, waited) {
+        (Some(limit), Ok(waited)) if waited > limit => limit,
+        _ => return Ok(()),
+    };
+    let id = escape(gate.id(), 120);
+    let message = format!(
+        "the gate `{id}` waited for {limit:?}, and that time is over: resume the turn, which asks again"
+    );
+    Err(Error::new(ErrorCode::TURN_GATE_TIMEOUT, message))
+}
+
+fn closed(gate_id: &str, why: &str) -> Error {
+    let message = format!("the gate `{gate_id}` takes no answer: {why}");
+    Error::new(ErrorCode::TURN_GATE_CLOSED, message)
+}

@@ -1,0 +1,160 @@
+//! The records of a turn: one set of operations for all kinds.
+
+use std::sync::Arc;
+
+use super::turn::TurnContext;
+use crate::record::{
+    Memory, Message, Record, Retrievable, StandingInstruction, Thought, TimelineRecord, ToolCall,
+};
+use crate::record_log::Origin;
+
+/// A handle to the records of a turn: what [`ctx.records()`](crate::DispatchContext::records) returns.
+///
+/// A turn starts with the records that were loaded from earlier turns, and adds its own. The operations take the type of the
+/// record: `all::<Memory>()`, `get::<ToolCall>(id)`, `remove::<Message>(id)`. For each kind there is also a method that lists it.
+///
+/// [`add`](Self::add) and [`remove`](Self::remove) change the turn only. [`store`](Self::store) and [`delete`](Self::delete)
+/// change the turn and its conversation in the store.
+///
+/// ```
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::record::{Memory, Message};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let ctx = DispatchContext::standalone();
+/// let records = ctx.records();
+/// records.store(Message::user("Hello!").build()?).await?;
+/// records.add(Memory::new("The user likes short answers.").id("style").build()?);
+///
+/// assert_eq!(records.messages().len(), 1);
+/// assert!(records.get::<Memory>("style").is_some());
+/// assert_eq!(records.timeline().len(), 2);
+///
+/// records.remove::<Memory>("style");
+/// assert!(records.all::<Memory>().is_empty());
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a handle to the records does nothing by itself"]
+pub struct TurnRecords<'t> {
+    turn: &'t TurnContext,
+}
+
+impl TurnContext {
+    /// Returns a handle to the records of this turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
+    pub fn records(&self) -> TurnRecords<'_> {
+        TurnRecords { turn: self }
+    }
+
+    /// Returns the message that the turn began with, if it began with one.
+    #[must_use]
+    pub fn input(&self) -> Option<Arc<Message>> {
+        let records = self.inner().records.read();
+        let first = records.of_this_turn::<Message>().next().cloned();
+        first.filter(|message| !message.is_answer())
+    }
+}
+
+impl<'t> TurnRecords<'t> {
+    pub(crate) fn turn(self) -> &'t TurnContext {
+        self.turn
+    }
+
+    /// Returns the records of one type in order, those of earlier turns first.
+    #[must_use]
+    pub fn all<T: TimelineRecord>(self) -> Vec<Arc<T>> {
+        let records = self.turn.inner().records.read();
+        records.of_type().cloned().collect()
+    }
+
+    /// Returns the record of this type and id, if the turn has it.
+    #[must_use]
+    pub fn get<T: TimelineRecord>(self, id: &str) -> Option<Arc<T>> {
+        self.turn.inner().records.read().get(id).cloned()
+    }
+
+    /// Adds a record to this turn, or replaces the one with the same id. The store is not changed.
+    pub fn add<T: TimelineRecord>(self, record: Arc<T>) {
+        let record = record.into_record();
+        // The replaced record is dropped after the lock is released: its destructor may be foreign code.
+        let _replaced = self.turn.inner().records.write().put(&record, Origin::Now);
+    }
+
+    /// Removes a record from this turn and returns it. The store is not changed.
+    pub fn remove<T: TimelineRecord>(self, id: &str) -> Option<Arc<T>> {
+        let removed = self.turn.inner().records.write().remove(T::KIND, id);
+        removed.as_ref().and_then(T::of).cloned()
+    }
+
+    /// Adds records of earlier turns in their order, before everything that came in this turn. A record that the turn already
+    /// has is left as it is.
+    pub fn hydrate(self, records: impl IntoIterator<Item = Record>) {
+        // Collected first: the iterator is foreign code and may read this turn.
+        let found: Vec<Record> = records.into_iter().collect();
+        let mut records = self.turn.inner().records.write();
+        for record in &found {
+            // Nothing is replaced by a record of an earlier turn.
+            let _nothing = records.put(record, Origin::Before);
+        }
+    }
+
+    /// Returns the records of all kinds in the order in which they came, those of earlier turns first. A standing instruction or
+    /// a memory that was replaced in this turn is listed where it was last replaced.
+    #[must_use]
+    pub fn timeline(self) -> Vec<Record> {
+        self.turn.inner().records.read().all()
+    }
+
+    /// Returns the calls of this turn in order, without those of earlier turns.
+    #[must_use]
+    pub fn own_tool_calls(self) -> Vec<Arc<ToolCall>> {
+        let records = self.turn.inner().records.read();
+        records.of_this_turn().cloned().collect()
+    }
+
+    /// Returns the messages in order, those of earlier turns first.
+    #[must_use]
+    pub fn messages(self) -> Vec<Arc<Message>> {
+        self.all()
+    }
+
+    /// Returns the tool calls in order, those of earlier turns first.
+    #[must_use]
+    pub fn tool_calls(self) -> Vec<Arc<ToolCall>> {
+        self.all()
+    }
+
+    /// Returns the memories in order, those of earlier turns first.
+    #[must_use]
+    pub fn memories(self) -> Vec<Arc<Memory>> {
+        self.all()
+    }
+
+    /// Returns the thoughts of the model in order, those of earlier turns first.
+    #[must_use]
+    pub fn thoughts(self) -> Vec<Arc<Thought>> {
+        self.all()
+    }
+
+    /// Returns the retrievables in order, those of earlier turns first.
+    #[must_use]
+    pub fn retrievables(self) -> Vec<Arc<Retrievable>> {
+        self.all()
+    }
+
+    /// Returns the standing instructions in order, those of earlier turns first.
+    #[must_use]
+    pub fn standing_instructions(self) -> Vec<Arc<StandingInstruction>> {
+        self.all()
+    }
+}

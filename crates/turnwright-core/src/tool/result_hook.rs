@@ -1,0 +1,97 @@
+//! Hooks between a handler and the record of its call.
+
+use async_trait::async_trait;
+
+use super::output::{Content, ToolOutput};
+use crate::error::BoxError;
+use crate::spool::Body;
+use crate::tool::context::ToolContext;
+
+/// Changes results before anything of them is stored, shown in events or sent to the model: for redaction. Async closures over
+/// [`ToolContext`] and [`ToolOutput`] are hooks.
+///
+/// Add hooks with [`TurnRunnerBuilder::on_result`](crate::runner::TurnRunnerBuilder::on_result) and
+/// [`ToolBuilder::on_result`](crate::ToolBuilder::on_result). The hooks of the tool run first, then those of the runner, in the
+/// order in which they were added. Results that were found out about on a resume, results that are settled by hand
+/// ([`ProposedCall::settle_with`](crate::call::ProposedCall::settle_with)) and results of artifact tools pass through them too. A
+/// record that the program stores itself does not.
+///
+/// If a hook fails, panics or takes longer than the tool's timeout, the call fails with `E_TOOL_RESULT_WITHHELD`, and nothing of the
+/// result is kept. The hook's own error is not shown either, because it may quote the result: log it in the hook.
+///
+/// Hooks see what handlers return. They do not see arguments, progress messages, logs, or the texts of refused calls.
+///
+/// ```
+/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolOutput, ToolRegistry};
+/// use serde_json::{Value, json};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let whoami = Tool::dynamic("whoami", json!({ "type": "object" }))
+///     .description("Shows the login.")
+///     .handler(|_: Value, _: ToolContext| async { "user=ada token=s3cret" })
+///     .build()?;
+/// let ctx = DispatchContext::builder()
+///     .tools(ToolRegistry::new([whoami])?)
+///     .on_result(|_: ToolContext, output: ToolOutput| async move {
+///         Ok(output.map_text(|text| text.replace("s3cret", "***")))
+///     })
+///     .build();
+/// let call = ctx.call("whoami", "{}").await;
+/// assert_eq!(call.text().await.as_deref(), Some("user=ada token=***"));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+#[async_trait]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a result hook",
+    note = "use a closure `|ctx: ToolContext, output: ToolOutput| async move {{ Ok(output) }}` whose error is `BoxError`, or implement `ResultHook`"
+)]
+pub trait ResultHook: Send + Sync {
+    /// Returns the output that is kept in place of `output`.
+    ///
+    /// A stream has not been read: return one that wraps it, so that the result is not held in memory. A hook cannot raise the
+    /// trust of an output.
+    ///
+    /// # Errors
+    /// Any error withholds the result.
+    async fn on_output(&self, ctx: ToolContext, output: ToolOutput)
+    -> Result<ToolOutput, BoxError>;
+
+    /// Returns the text that is shown in place of a text of a failed handler. It is called for the text that the model reads, and for
+    /// the message that operators read, with its causes. Default: passes the text through [`on_output`](Self::on_output).
+    ///
+    /// # Errors
+    /// Any error withholds both texts.
+    async fn on_error_text(&self, ctx: ToolContext, text: String) -> Result<String, BoxError> {
+        match self.on_output(ctx, ToolOutput::text(text)).await?.content {
+            Content::Body(Body::Text(text)) => Ok(text),
+            _ => Err("the text of a failed call must stay text".into()),
+        }
+    }
+}
+
+impl ToolOutput {
+    /// Replaces the text, if the content is text. Kind and trust stay. Bytes, streams and media are returned unchanged.
+    #[must_use]
+    pub fn map_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.content = match self.content {
+            Content::Body(Body::Text(text)) => Content::Body(Body::Text(change(text))),
+            content => content,
+        };
+        self
+    }
+}
+
+#[async_trait]
+impl<F, Fut> ResultHook for F
+where
+    F: Fn(ToolContext, ToolOutput) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<ToolOutput, BoxError>> + Send,
+{
+    async fn on_output(
+        &self,
+        ctx: ToolContext,
+        output: ToolOutput,
+    ) -> Result<ToolOutput, BoxError> {
+        self(ctx, output).await
+    }
+}

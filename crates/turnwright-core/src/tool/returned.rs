@@ -1,0 +1,153 @@
+//! How `#[tool]` makes a result of what a function returns. Not for use by hand: it changes without notice.
+//!
+//! A trait cannot be implemented for `T: Serialize` and for `Result<T, ToolError>`: they may overlap. The code of the attribute knows
+//! the type, though, and asks `(&&&&&&Returned::of(&value)).how()`. The compiler looks for the method on that type first, and then with
+//! one reference less each time, so the first trait below that applies is the one that is used.
+
+#![allow(missing_docs, missing_debug_implementations)]
+
+use std::marker::PhantomData;
+
+use serde::Serialize;
+
+use super::{IntoToolResult, Json, ToolOutput};
+use crate::artifact::SpooledArtifact;
+use crate::error::{IntoToolError, ToolError};
+use crate::spool::ByteStream;
+
+/// The type of a returned value.
+pub struct Returned<T>(PhantomData<fn(T)>);
+
+impl<T> Returned<T> {
+    pub fn of(_: &T) -> Self {
+        Returned(PhantomData)
+    }
+}
+
+/// A value that any handler can return.
+pub struct Direct;
+
+pub trait HowDirect {
+    fn how(&self) -> Direct {
+        Direct
+    }
+}
+
+impl<T: IntoToolResult> HowDirect for &&&&&Returned<T> {}
+
+impl Direct {
+    pub fn convert<T: IntoToolResult>(self, value: T) -> Result<ToolOutput, ToolError> {
+        value.into_tool_result()
+    }
+}
+
+/// Such a value, or any error.
+pub struct Fallible;
+
+pub trait HowFallible {
+    fn how(&self) -> Fallible {
+        Fallible
+    }
+}
+
+impl<T: IntoToolResult, E: IntoToolError> HowFallible for &&&&Returned<Result<T, E>> {}
+
+impl Fallible {
+    pub fn convert<T: IntoToolResult, E: IntoToolError>(
+        self,
+        result: Result<T, E>,
+    ) -> Result<ToolOutput, ToolError> {
+        let result = result.map_err(IntoToolError::into_tool_error);
+        result.and_then(IntoToolResult::into_tool_result)
+    }
+}
+
+/// A type of the author's, or any error.
+pub struct FallibleJson;
+
+pub trait HowFallibleJson {
+    fn how(&self) -> FallibleJson {
+        FallibleJson
+    }
+}
+
+impl<T: Serialize + 'static, E: IntoToolError> HowFallibleJson for &&&Returned<Result<T, E>> {}
+
+impl FallibleJson {
+    pub fn convert<T: Serialize + 'static, E: IntoToolError>(
+        self,
+        result: Result<T, E>,
+    ) -> Result<ToolOutput, ToolError> {
+        Fallible.convert(result.map(Json))
+    }
+}
+
+/// Any other `Result`. It may be `Serialize`, but a model must not read an error that was not written for it.
+pub struct BadResult;
+
+pub trait HowBadResult {
+    fn how(&self) -> BadResult {
+        BadResult
+    }
+}
+
+impl<T, E> HowBadResult for &&Returned<Result<T, E>> {}
+
+impl BadResult {
+    /// Explains what is wrong, at compile time.
+    pub fn convert<T: ToolValue, E: IntoToolError>(
+        self,
+        result: Result<T, E>,
+    ) -> Result<ToolOutput, ToolError> {
+        Fallible.convert(result.map(|_| ()))
+    }
+}
+
+/// A type of the author's.
+pub struct AsJson;
+
+pub trait HowJson {
+    fn how(&self) -> AsJson {
+        AsJson
+    }
+}
+
+impl<T: Serialize + 'static> HowJson for &Returned<T> {}
+
+impl AsJson {
+    pub fn convert<T: Serialize + 'static>(self, value: T) -> Result<ToolOutput, ToolError> {
+        Json(value).into_tool_result()
+    }
+}
+
+/// A type that no tool returns.
+pub struct Unknown;
+
+pub trait HowUnknown {
+    fn how(&self) -> Unknown {
+        Unknown
+    }
+}
+
+impl<T> HowUnknown for Returned<T> {}
+
+impl Unknown {
+    /// Explains what is wrong, at compile time.
+    pub fn convert<T: ToolValue>(self, _: T) -> Result<ToolOutput, ToolError> {
+        ().into_tool_result()
+    }
+}
+
+/// What a `#[tool]` function can return when it succeeds. For the message alone.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "the tool returns this",
+    note = "derive `serde::Serialize` for a type of your own, or return text, a number, `bool`, `Option`, `Vec`, `()`, bytes, media or a `ToolOutput`"
+)]
+pub trait ToolValue {}
+
+impl<T: Serialize> ToolValue for T {}
+impl ToolValue for ToolOutput {}
+impl ToolValue for ByteStream {}
+impl ToolValue for SpooledArtifact {}
+impl<T> ToolValue for Json<T> {}

@@ -1,0 +1,139 @@
+//! The budgets of a turn and of those around it.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::error::{Error, ErrorCode};
+use crate::lease::HeldLease;
+use crate::outcome::Limit;
+use crate::record::{Record, TurnRecord};
+use crate::settings::Budget;
+use crate::tool::context::{CallPermit, TurnContext};
+
+impl TurnContext {
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.turn_settings().budget
+    }
+
+    /// The limit that ends this turn before its next step: of its own budget, or of a turn around it.
+    pub(crate) fn limit_reached(&self) -> Option<Limit> {
+        let mut turns = self.and_outer();
+        turns.find_map(|turn| {
+            turn.inner()
+                .meter
+                .reached()
+                .or_else(|| turn.tokens_used_up())
+        })
+    }
+
+    /// The token limit of this turn's own budget, if it is used up.
+    fn tokens_used_up(&self) -> Option<Limit> {
+        let tokens = self.budget().tokens?;
+        (self.usage().total_tokens() >= tokens).then_some(Limit::Tokens(tokens))
+    }
+
+    /// The limit for which a call that is proposed now could not run, if there is one. It takes nothing.
+    pub(crate) fn no_call_left(&self) -> Option<Limit> {
+        let own = |turn: &TurnContext| {
+            let most = turn.budget().tool_calls?;
+            let none = turn.inner().meter.has_no_call(most);
+            none.then_some(Limit::ToolCalls(most))
+        };
+        self.limit_reached()
+            .or_else(|| self.and_outer().find_map(own))
+    }
+
+    /// Takes a call out of the budgets of this turn and of those around it.
+    ///
+    /// # Errors
+    /// `E_TURN_LIMIT`: one of them is used up. This turn, and those up to the one with that budget, end after what runs.
+    pub(crate) fn take_call(&self, tool: &str) -> Result<CallPermit, Error> {
+        let mut permit = CallPermit::new(self.clone());
+        for turn in self.and_outer() {
+            let meter = &turn.inner().meter;
+            let limit = match turn.tokens_used_up().or_else(|| meter.reached()) {
+                Some(limit) => limit,
+                None => {
+                    let most = turn.budget().tool_calls;
+                    if meter.take_call(most) {
+                        permit.depth += 1;
+                        continue;
+                    }
+                    Limit::ToolCalls(most.unwrap_or_default())
+                }
+            };
+            for ending in self.and_outer().take(permit.depth + 1) {
+                ending.inner().meter.reach(limit.clone());
+            }
+            return Err(not_run(tool, &limit));
+        }
+        Ok(permit)
+    }
+
+    /// Takes no call, because none is left: ends the turns as [`take_call`](Self::take_call) does.
+    pub(crate) fn refuse_call(&self, tool: &str, limit: &Limit) -> Error {
+        match self.take_call(tool) {
+            Err(error) => error,
+            // Another call has ended without having run meanwhile.
+            Ok(_unused) => not_run(tool, limit),
+        }
+    }
+
+    /// When the time of this turn is up, and after how long.
+    pub(crate) fn time_is_up_at(&self) -> Option<(Instant, std::time::Duration)> {
+        // A turn that waits for its lease has no settings of its record yet: those of its input apply.
+        let settings = self.inner().settings.get();
+        let time = match settings {
+            Some(settings) => settings.budget.time,
+            None => {
+                let (own, runner) = (&self.inner().parts.settings, &self.setup().settings);
+                own.budget.time.or(runner.budget.time)
+            }
+        }?;
+        Some((self.inner().meter.ends_at(time)?, time))
+    }
+
+    /// Writes what was used into the record of the turn.
+    pub(crate) fn note_use(&self, record: &mut TurnRecord) {
+        let meter = &self.inner().meter;
+        record.usage = self.usage();
+        record.tool_calls = meter.ended_calls();
+        record.elapsed = meter.elapsed();
+    }
+
+    /// The record of a turn with a budget, if something was used since it was last written: what a resumed turn counts on
+    /// from. `along` says that something else is written anyway.
+    pub(crate) fn unnoted_use(&self, hold: &HeldLease, along: bool) -> Option<Record> {
+        if self.budget().is_unlimited() {
+            return None;
+        }
+        let mut shared = hold.record.lock();
+        let used = (self.usage(), self.inner().meter.ended_calls());
+        let mut noted = self.inner().meter.noted.lock();
+        let timed = along && self.budget().time.is_some();
+        if *noted == used && !timed {
+            return None;
+        }
+        *noted = used;
+        self.note_use(Arc::make_mut(&mut shared));
+        Some(Record::from(Arc::clone(&shared)))
+    }
+
+    /// Has the turns around this one note what it used of their budgets.
+    pub(crate) async fn note_use_outside(&self) {
+        for outer in self.and_outer().skip(1) {
+            if !outer.budget().is_unlimited() && outer.hold().is_some() {
+                // One that cannot be written ends that turn, and this one with it.
+                drop(Box::pin(outer.write(Vec::new())).await);
+            }
+        }
+    }
+}
+
+/// A call that is beyond the budget.
+fn not_run(tool: &str, limit: &Limit) -> Error {
+    let message = format!("`{tool}` was not run: the turn has used up {limit}");
+    let text = format!("The tool was not run: this turn has used up {limit}. Nothing was changed.");
+    Error::new(ErrorCode::TURN_LIMIT, message).with_model_text(text)
+}

@@ -1,0 +1,73 @@
+//! Answers that other processes record while a turn waits at its gates.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::future::{Either, select};
+
+use crate::record::{GateRecord, Record, RecordKind};
+use crate::store::{Query, Revision, Store};
+use crate::tool::context::TurnContext;
+
+impl TurnContext {
+    /// Does the work, and meanwhile looks for answers at the gates where the turn waits. A turn that does not wait asks
+    /// nothing of the store.
+    pub(crate) async fn hear_answers_while<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let Some(store) = self.record_store() else {
+            return work.await;
+        };
+        let mut heard = pin!(self.hear_answers(&**store));
+        poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(done),
+            Poll::Pending => heard.as_mut().poll(cx).map(|never| match never {}),
+        })
+        .await
+    }
+
+    async fn hear_answers(&self, store: &dyn Store) -> std::convert::Infallible {
+        let activity = self.inner().gates.activity();
+        let mut since = Revision::default();
+        loop {
+            activity.until_waiting(true).await;
+            let changed = async { store.wait_for_change(self.conversation_id(), since).await };
+            match select(pin!(changed), pin!(activity.until_waiting(false))).await {
+                Either::Left((Ok(()), _)) => {}
+                // A store that cannot be watched can still be asked, now and then.
+                Either::Left((Err(_), _)) => crate::store::poll_interval().await,
+                Either::Right(_) => continue,
+            }
+            let query = Query::all().kind(RecordKind::Gate);
+            let query = query.ids(activity.gates().iter().map(|id| &**id));
+            // A store that fails is no reason to end the turn: it is not the turn that writes.
+            let Ok(loaded) = store.load(self.conversation_id(), &query).await else {
+                crate::store::poll_interval().await;
+                continue;
+            };
+            since = loaded.revision;
+            for gate in loaded
+                .into_records()
+                .filter_map(Record::downcast::<GateRecord>)
+            {
+                self.hear(gate).await;
+            }
+        }
+    }
+
+    /// Takes a recorded answer to the gate. One that the gate does not take is withdrawn, so that another can be given.
+    async fn hear(&self, gate: Arc<GateRecord>) {
+        if gate.answer().is_none() {
+            return;
+        }
+        if let Err(error) = self.gates().answer_recorded(&gate) {
+            let why = error.message();
+            self.warn(format!("a recorded answer is withdrawn: {why}"));
+            let known = gate.closed_at;
+            let open = Arc::new(gate.reopened());
+            // A write that fails ends the turn.
+            drop(self.write_gate(open, known).await);
+        }
+    }
+}

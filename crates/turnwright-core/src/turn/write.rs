@@ -1,0 +1,284 @@
+//! Writing the records of a turn to its store.
+
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::SystemTime;
+
+use futures_util::FutureExt as _;
+use parking_lot::Mutex;
+
+use crate::deadline::{Cut, TimeLimit, within};
+use crate::error::{Error, ErrorCode};
+use crate::event::TurnEventKind;
+use crate::panic::text_of;
+use crate::record::{GateRecord, Record, RecordKind, TimelineRecord};
+use crate::record_log::Origin;
+use crate::store::{Batch, Change, Query, Revision, Store, StoreError};
+use crate::telemetry::here;
+use crate::tool::context::{TurnContext, TurnRecords};
+
+impl TurnRecords<'_> {
+    /// Stores a record in the turn's conversation and adds it to this turn, or replaces the one with the same id.
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: the turn does not have the record either. A store that fails ends the turn.
+    ///
+    /// # Cancel safety
+    /// Once begun, the write is completed also if the future is dropped.
+    pub async fn store<T: TimelineRecord>(self, record: Arc<T>) -> Result<(), Error> {
+        self.turn().write(vec![record.into_record()]).await
+    }
+
+    /// Deletes a record from this turn and from the store. Returns whether the turn had it.
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: the record is still there. A store that fails ends the turn.
+    ///
+    /// # Cancel safety
+    /// Once begun, the write is completed also if the future is dropped.
+    pub async fn delete<T: TimelineRecord>(self, id: &str) -> Result<bool, Error> {
+        let known = self.turn().inner().records.read().has(T::KIND, id);
+        let change = Change::Delete(T::KIND, id.to_owned());
+        self.turn().apply(vec![change]).await?;
+        Ok(known)
+    }
+}
+
+impl TurnContext {
+    /// Stores records, all or none, adds them to this turn, and then emits the events that they have on its stream.
+    pub(crate) async fn write(&self, records: Vec<Record>) -> Result<(), Error> {
+        self.apply(records.into_iter().map(Change::Put).collect())
+            .await
+    }
+
+    /// Stores a gate, unless the store has an answer at it that `known` does not date: then returns the record with that
+    /// answer, and stores nothing. Answers come from other processes, too, and the first one counts.
+    pub(crate) async fn write_gate(
+        &self,
+        gate: Arc<GateRecord>,
+        known: Option<SystemTime>,
+    ) -> Result<Option<Arc<GateRecord>>, Error> {
+        let found = Arc::new(Mutex::new(None));
+        let unless = Unless {
+            gate_id: Arc::clone(&gate.id),
+            known,
+            found: Arc::clone(&found),
+        };
+        let changes = vec![Change::Put(Record::Gate(gate))];
+        self.apply_unless(changes, Some(unless)).await?;
+        let found = found.lock().take();
+        Ok(found)
+    }
+
+    /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
+    /// more: what the store holds is what the turn has. A turn that cannot keep its records cannot go on, whoever wanted to
+    /// write: a store that fails ends it.
+    async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.apply_unless(changes, None).await
+    }
+
+    async fn apply_unless(
+        &self,
+        mut changes: Vec<Change>,
+        unless: Option<Unless>,
+    ) -> Result<(), Error> {
+        let is_over = self.inner().ended.is_set()
+            // Only its end is stored now: what it left behind stays as it is for the next run.
+            || (self.inner().gates.activity().is_suspended() && !changes.iter().any(lets_go));
+        if is_over {
+            let message = "the turn has ended: what comes after it is another turn's";
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
+        }
+        let Some(store) = self.record_store() else {
+            self.keep_changes(&changes);
+            self.say(&changes);
+            return Ok(());
+        };
+        if self.inner().store_hangs.is_set() {
+            let message = "the store did not answer before, and is not asked again";
+            return Err(Error::new(ErrorCode::STORE_ERROR, message));
+        }
+        let (turn, store) = (self.clone(), Arc::clone(store));
+        let mut work = Box::pin(async move {
+            turn.keep_media_in(&mut changes).await?;
+            // One after the other, in the order in which they were begun.
+            let writing = turn.inner().writes.lock().await;
+            let mut renewed = None;
+            let applied = loop {
+                let mut batch = Batch::from(changes.clone());
+                if let Some(unless) = &unless {
+                    match unless.look(&turn, &*store).await {
+                        Ok(Some(revision)) => batch = batch.expect(revision),
+                        Ok(None) => return Ok(()),
+                        Err(error) => break Err(error),
+                    }
+                }
+                if let Some(hold) = turn.hold() {
+                    // Not over a lease that is in it: that one lets go.
+                    if !batch.changes.iter().any(lets_go)
+                        && let Some((since, renewal)) = hold.renewal_if_due()
+                    {
+                        batch.changes.push(renewal);
+                        renewed = Some((hold, since));
+                    }
+                    let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
+                    // Not along with a batch that may have to be made again: it is noted once.
+                    if unless.is_none() && !batch.changes.iter().any(has_turn) {
+                        let along = !batch.changes.is_empty();
+                        let used = turn.unnoted_use(hold, along);
+                        batch.changes.extend(used.map(Change::Put));
+                    }
+                    if batch.changes.is_empty() {
+                        // Another task has renewed it meanwhile.
+                        return Ok(());
+                    }
+                    batch = batch.fencing_token(hold.fencing_token());
+                }
+                match apply_once(&turn, &*store, batch).await {
+                    // Another process wrote meanwhile, possibly an answer.
+                    Ok(Err(error)) if unless.is_some() && error.found_revision().is_some() => {}
+                    Ok(Err(error)) if error.fenced_by().is_some() => {
+                        break Err(turn.taken_over().with_source(error));
+                    }
+                    applied => break applied.and_then(|applied| Ok(applied?)),
+                }
+            };
+            if let Err(error) = applied {
+                turn.inner().unwritten.set();
+                turn.fail(error.clone());
+                return Err(error);
+            }
+            if let Some((hold, since)) = renewed {
+                hold.renewed(since);
+            }
+            turn.keep_changes(&changes);
+            drop(writing);
+            turn.say(&changes);
+            Ok(())
+        });
+        // Most stores answer at once, and then no task is needed.
+        match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+            Poll::Ready(written) => written,
+            Poll::Pending => match self.runtime() {
+                Some(runtime) => {
+                    let written = self
+                        .inner()
+                        .tasks
+                        .spawn_on(here().instrument(work), &runtime)
+                        .await;
+                    written.unwrap_or_else(|lost| {
+                        let message = "the runtime was shut down while the store wrote";
+                        Err(Error::new(ErrorCode::STORE_ERROR, message).with_source(lost))
+                    })
+                }
+                None => work.await,
+            },
+        }
+    }
+
+    /// Emits the events of what was stored. Every write comes through here, so a record is on the stream however it was
+    /// stored.
+    fn say(&self, changes: &[Change]) {
+        for change in changes {
+            if let Change::Put(record) = change
+                && let Some(event) = TurnEventKind::of_record(record)
+            {
+                self.emit(|| event);
+            }
+        }
+    }
+
+    pub(crate) fn keep_changes(&self, changes: &[Change]) {
+        let mut records = self.inner().records.write();
+        let mut gone: Vec<[Option<Record>; 2]> = Vec::new();
+        for change in changes {
+            gone.push(match change {
+                Change::Put(record) => records.put(record, Origin::Stored),
+                Change::Delete(kind, id) => records.forget(*kind, id),
+            });
+        }
+        drop(records);
+        // Ends after the lock: that may be foreign code.
+        drop(gone);
+    }
+}
+
+/// Whether a change releases or renews the lease.
+fn lets_go(change: &Change) -> bool {
+    matches!(change, Change::Put(Record::Lease(_)))
+}
+
+/// What must not be the case in the store for a gate to be written.
+struct Unless {
+    gate_id: Arc<str>,
+    /// When the answer was given that the turn has judged already.
+    known: Option<SystemTime>,
+    /// The record of the gate, if it has another answer.
+    found: Arc<Mutex<Option<Arc<GateRecord>>>>,
+}
+
+impl Unless {
+    /// The revision at which the gate has no such answer, or `None`.
+    async fn look(&self, turn: &TurnContext, store: &dyn Store) -> Result<Option<Revision>, Error> {
+        let query = Query::all().kind(RecordKind::Gate).ids([&*self.gate_id]);
+        let loaded = turn.read(store, &query).await?;
+        let revision = loaded.revision;
+        let gate = loaded
+            .into_records()
+            .find_map(Record::downcast::<GateRecord>);
+        let answered = gate.filter(|gate| gate.answer().is_some() && gate.closed_at != self.known);
+        match answered {
+            None => Ok(Some(revision)),
+            Some(gate) => {
+                *self.found.lock() = Some(gate);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Applies a batch within the runner's time limit for the store. If the store does not know whether the batch was applied, asks
+/// once more with the same batch: it is applied at most once.
+pub(crate) async fn apply_once(
+    turn: &TurnContext,
+    store: &dyn Store,
+    batch: Batch,
+) -> Result<Result<Revision, StoreError>, Error> {
+    let applied = async {
+        match store.apply(turn.conversation_id(), batch.clone()).await {
+            Err(error) if error.is_outcome_unknown() => {
+                store.apply(turn.conversation_id(), batch).await
+            }
+            applied => applied,
+        }
+    };
+    in_time(turn, applied).await
+}
+
+/// Waits for the store, no longer than the runner allows; a panic in it is its failure.
+pub(crate) async fn in_time<T>(
+    turn: &TurnContext,
+    work: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let limit = turn.setup().store_timeout;
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let time = TimeLimit::from_now(Some(limit));
+    let done = match within(time, None, work.as_mut()).await {
+        Err(Cut::Timeout(_)) => {
+            // What comes after would wait as long, and in vain.
+            turn.inner().store_hangs.set();
+            let message = format!("the store did not answer within {limit:?}");
+            return Err(Error::new(ErrorCode::STORE_ERROR, message));
+        }
+        // Nothing to measure by: it takes as long as it takes.
+        Err(Cut::NoTimer | Cut::Cancelled) => work.await,
+        Ok(done) => done,
+    };
+    done.map_err(|panic| {
+        let message = format!("the store panicked: {}", text_of(panic));
+        Error::new(ErrorCode::STORE_ERROR, message)
+    })
+}

@@ -1,0 +1,350 @@
+//! Reattaching to a turn.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::*;
+
+const TALK: &str = "c";
+const TURN: &str = "t";
+
+fn input() -> TurnInput {
+    TurnInput::new("go").conversation(TALK).turn_id(TURN)
+}
+
+/// What a user interface shows after some events: texts by id, and what happened, in order.
+#[derive(Debug, Default, PartialEq)]
+struct Screen {
+    texts: BTreeMap<String, String>,
+    happened: Vec<String>,
+}
+
+impl Screen {
+    fn show(&mut self, event: &TurnEvent) {
+        match &event.kind {
+            TurnEventKind::MessageDelta(delta)
+            | TurnEventKind::ThoughtDelta(delta)
+            | TurnEventKind::ToolCallDelta { delta, .. } => {
+                let text = self.texts.entry(delta.id.to_string()).or_default();
+                assert_eq!(text.len(), delta.offset, "a gap or a duplicate: {delta:?}");
+                text.push_str(&delta.text);
+            }
+            TurnEventKind::Discarded { id } => drop(self.texts.remove(&**id)),
+            TurnEventKind::ToolCallProgress { .. } => {}
+            kind => {
+                // Random ids of records are those of the same turn.
+                self.happened.push(format!("{kind:?}"));
+                let settled = match kind {
+                    TurnEventKind::Message(message) => {
+                        Some((message.id(), message.text().to_owned()))
+                    }
+                    TurnEventKind::Thought(thought) => {
+                        Some((thought.id(), thought.text().to_owned()))
+                    }
+                    _ => None,
+                };
+                if let Some((id, text)) = settled {
+                    let shown = self.texts.insert(id.to_owned(), text.clone());
+                    assert!(shown.is_none_or(|shown| shown == text), "{id}");
+                }
+            }
+        }
+    }
+
+    /// What the store keeps of it.
+    fn stored(mut self) -> Self {
+        const STORED: [&str; 5] = ["started", "thought", "message", "toolCall {", "ended"];
+        self.happened
+            .retain(|event| STORED.iter().any(|name| event.starts_with(name)));
+        self
+    }
+
+    /// Without the arguments of calls that have begun: their deltas are not replayed.
+    fn without_calls(mut self, calls: &[String]) -> Self {
+        self.texts.retain(|id, _| !calls.contains(id));
+        self
+    }
+}
+
+/// Something of everything: thoughts, messages, a retry, streamed calls, a gate, usage.
+fn model() -> ScriptedModel {
+    ScriptedModel::new([
+        Step::run(|ctx| async move {
+            let mut thought = ctx.reporter().thought();
+            thought.push("Hm").await;
+            thought.push("...").await;
+            thought.finish().await?;
+            let mut message = ctx.reporter().message();
+            message.push("vo").await;
+            message.push("id").await;
+            message.restart();
+            message.push("I ").await;
+            tokio::task::yield_now().await;
+            message.push("look.").await;
+            let mut calls = [ctx.reporter().tool_call(), ctx.reporter().tool_call()];
+            for call in &mut calls {
+                call.name("act");
+                call.push("{").await;
+                tokio::task::yield_now().await;
+            }
+            message.finish().await?;
+            ctx.reporter().usage(Usage::tokens(10, 5));
+            let calls = calls.map(|call| call.propose("act", "{}"));
+            ctx.call_tools(calls).await;
+            Ok(())
+        })
+        .go_on(),
+        Step::stream(["All ", "is ", "done."]),
+    ])
+}
+
+fn acting() -> TurnRunner {
+    let act = tool("act").handler(|_: Value, ctx: ToolContext| async move {
+        ctx.progress("half");
+        tokio::task::yield_now().await;
+        "acted"
+    });
+    runner(model())
+        .tool(act.build())
+        .policy(turnwright_core::approval::always("careful"))
+        .build()
+        .unwrap()
+}
+
+/// Plays the turn with a first reader that approves everything, and attaches a second one after so many events of the first.
+async fn attach_after(count: usize) -> Option<(Screen, Screen, Vec<String>)> {
+    let runner = acting();
+    let mut first = runner.start(input());
+    let (mut all, mut events) = (Screen::default(), 0);
+    let mut second = None;
+    loop {
+        if events == count {
+            second = Some(runner.attach(TALK, TURN).await.unwrap());
+            events += 1;
+        }
+        let Some(event) = first.next().await else {
+            break;
+        };
+        events += 1;
+        all.show(&event);
+        if let TurnEventKind::GateOpened(gate) = &event.kind {
+            let _ = first.gates().approve(&gate.id);
+        }
+    }
+    let mut second = second?;
+    let mut attached = Screen::default();
+    while let Some(event) = second.next().await {
+        attached.show(&event);
+    }
+    let (first, second) = (first.await, second.await);
+    assert_eq!(first.text, "All is done.");
+    assert_eq!(
+        (second.text, second.usage),
+        (first.text.clone(), first.usage)
+    );
+    let calls = first.tool_calls().map(|call| call.id().to_owned());
+    Some((all, attached, calls.collect()))
+}
+
+#[tokio::test]
+async fn a_reader_that_attaches_after_any_event_sees_what_the_first_one_sees() {
+    let (mut points, mut live) = (0, 0);
+    while let Some((all, attached, calls)) = attach_after(points).await {
+        let names: Vec<&str> = attached.happened.iter().map(String::as_str).collect();
+        assert!(names[0].starts_with("started"), "{names:?}");
+        assert!(names[names.len() - 1].starts_with("ended"), "{names:?}");
+        // The first reader reads the last events when the turn has ended already.
+        let from_store = !names.iter().any(|name| name.starts_with("usage"));
+        let (all, attached) = (all.without_calls(&calls), attached.without_calls(&calls));
+        let (all, attached) = match from_store {
+            true => (all.stored(), attached.stored()),
+            false => (all, attached),
+        };
+        assert_eq!(attached, all, "attached after {points} events");
+        points += 1;
+        live += usize::from(!from_store);
+    }
+    assert!(live >= 14 && points > live, "{live} of {points}");
+}
+
+#[tokio::test]
+async fn a_turn_that_has_ended_is_replayed_from_its_records() {
+    let runner = acting();
+    let mut turn = runner.start(input());
+    let mut all = Vec::new();
+    while let Some(event) = turn.next().await {
+        if let TurnEventKind::GateOpened(gate) = &event.kind {
+            turn.gates().approve(&gate.id).unwrap();
+        }
+        all.push(event.name());
+    }
+    let outcome = turn.await;
+    let mut again = runner.attach(TALK, TURN).await.unwrap();
+    let mut replayed = Vec::new();
+    while let Some(event) = again.next().await {
+        replayed.push(event.name());
+    }
+    let stored = ["started", "thought", "message", "toolCall", "ended"];
+    all.retain(|name| stored.contains(name));
+    assert_eq!(replayed, all);
+    let stored = again.await;
+    assert_eq!((stored.text, stored.usage), (outcome.text, outcome.usage));
+    assert_eq!(stored.records.len(), outcome.records.len());
+}
+
+#[tokio::test]
+async fn how_a_turn_ended_is_in_its_replay() {
+    let model = ScriptedModel::new([Step::run(|_| async { Err("no".into()) })]);
+    let runner = runner(model).build().unwrap();
+    let failed = runner.run(input()).await.error().unwrap();
+    let mut again = runner.attach(TALK, TURN).await.unwrap();
+    let mut last = None;
+    while let Some(event) = again.next().await {
+        last = Some(serde_json::to_value(&event).unwrap());
+    }
+    let last = last.unwrap();
+    assert_eq!(
+        (&last["event"], &last["status"], &last["code"]),
+        (
+            &json!("ended"),
+            &json!("failed"),
+            &json!(failed.code().as_str())
+        )
+    );
+    let error = again.await.error().unwrap();
+    assert_eq!(
+        (error.code(), error.message()),
+        (failed.code(), failed.message())
+    );
+}
+
+#[tokio::test]
+async fn an_attached_turn_can_be_cancelled_and_its_gates_answered() {
+    let runner = acting();
+    let started = runner.start(input());
+    let mut attached = runner.attach(TALK, TURN).await.unwrap();
+    drop(started);
+    while let Some(event) = attached.next().await {
+        if let TurnEventKind::GateOpened(gate) = &event.kind {
+            assert!(attached.gates().approve(&gate.id).unwrap());
+            attached.cancel();
+        }
+    }
+    assert!(matches!(attached.await.ended, TurnStatus::Aborted { .. }));
+}
+
+#[tokio::test]
+async fn a_turn_that_was_never_there_cannot_be_attached_to() {
+    let runner = acting();
+    let error = runner.attach(TALK, "other").await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::UNKNOWN_TURN);
+}
+
+/// Two runners on one store stand for two processes.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_runs_elsewhere_is_followed_by_its_records() {
+    let storage = Storage::memory();
+    let slow = ScriptedModel::new([
+        Step::call_tool("act", "{}"),
+        Step::run(|ctx| async move {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            ctx.answer("done").await?;
+            Ok(())
+        }),
+    ]);
+    let act = saying("act", "acted");
+    let elsewhere = runner(slow).tool(act).storage(storage.clone());
+    let elsewhere = elsewhere.build().unwrap();
+    let here = runner(ScriptedModel::new([]))
+        .storage(storage)
+        .build()
+        .unwrap();
+    let turn = elsewhere.start(input());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut followed = here.attach(TALK, TURN).await.unwrap();
+    let mut names = Vec::new();
+    while let Some(event) = followed.next().await {
+        names.push(event.name());
+    }
+    assert_eq!(names, ["started", "toolCall", "message", "ended"]);
+    assert_eq!(followed.await.text, "done");
+    assert_eq!(turn.await.text, "done");
+}
+
+#[test]
+fn a_turn_whose_process_is_gone_must_be_resumed_and_can_replay_its_records() {
+    let process = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let storage = Storage::memory();
+    let steps = || {
+        ScriptedModel::new([
+            Step::think("Hm.").then_stream(["one"]).call("act", "{}"),
+            Step::say("two"),
+        ])
+    };
+    let reached = Arc::new(tokio::sync::Notify::new());
+    let waiting = Arc::clone(&reached);
+    let endless = tool("act")
+        .effects(Effects::ReadOnly)
+        .handler(move |_: Value, _| {
+            let waiting = Arc::clone(&waiting);
+            async move {
+                waiting.notify_one();
+                std::future::pending::<()>().await;
+                ""
+            }
+        });
+    let first = runner(steps())
+        .tool(endless.build())
+        .storage(storage.clone());
+    let first = first.build().unwrap();
+    let dies = process();
+    dies.block_on(async {
+        drop(first.start(input()));
+        reached.notified().await;
+    });
+    drop((dies, first));
+    process().block_on(async {
+        let acts = tool("act").effects(Effects::ReadOnly);
+        let acts = acts.handler(|_: Value, _| async { "acted" }).build();
+        let model = ScriptedModel::new([Step::say("two")]);
+        let second = runner(model).tool(acts).storage(storage).build().unwrap();
+        let error = second.attach(TALK, TURN).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TURN_INTERRUPTED);
+        assert!(error.message().contains("resume"), "{}", error.message());
+        let again = TurnInput::resume(TURN).conversation(TALK).replay();
+        let mut turn = second.resume(again).await.unwrap();
+        let mut names = Vec::new();
+        while let Some(event) = turn.next().await {
+            names.push(event.name());
+        }
+        #[rustfmt::skip]
+        assert_eq!(names, [
+            "started", "thought", "message", "toolCallStarted", "toolCall", "messageDelta", "message", "ended",
+        ]);
+    });
+}
+
+#[tokio::test]
+async fn a_suspended_turn_shows_its_records_and_where_it_waits() {
+    let act = tool("act").handler(|_: Value, _| async { "acted" });
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+    let runner = runner(model)
+        .tool(act.build())
+        .policy(turnwright_core::approval::always("careful"))
+        .suspend_at_gates()
+        .build()
+        .unwrap();
+    assert!(runner.run(input()).await.is_suspended());
+    let mut turn = runner.attach(TALK, TURN).await.unwrap();
+    let mut names = Vec::new();
+    while let Some(event) = turn.next().await {
+        names.push(event.name());
+    }
+    assert_eq!(names, ["started", "turnGateOpen", "ended"]);
+    assert!(turn.await.is_suspended());
+}

@@ -1,0 +1,140 @@
+//! Instructions and model settings, of the runner and of a turn.
+
+use turnwright_core::record::StandingInstruction;
+
+use super::*;
+
+fn temperature(value: f64) -> ModelSettings {
+    ModelSettings::new().temperature(value)
+}
+
+#[tokio::test]
+async fn an_executor_reads_the_instructions_and_settings_of_runner_and_turn() {
+    let model = ScriptedModel::new([Step::say("One."), Step::say("Two.")]);
+    let runner = runner(model.clone())
+        .instructions("Be brief.")
+        .settings(temperature(0.2).seed(7))
+        .build()
+        .unwrap();
+    runner.run("go").await;
+    let input = TurnInput::new("go")
+        .instructions("The user is Ada.")
+        .settings(temperature(0.9));
+    runner.run(input).await;
+    let (first, second) = (model.shown(0), model.shown(1));
+    assert_eq!(first.instructions(), Some("Be brief."));
+    assert_eq!(second.instructions(), Some("Be brief.\n\nThe user is Ada."));
+    assert_eq!(*first.settings(), temperature(0.2).seed(7));
+    assert_eq!(*second.settings(), temperature(0.9).seed(7));
+}
+
+#[tokio::test]
+async fn instructions_are_no_record_and_standing_instructions_are_no_instructions() {
+    let model = ScriptedModel::new([Step::say("Yes.")]);
+    let adds = |ctx: TurnContext, next: Next<TurnContext>| async move {
+        ctx.records()
+            .add(StandingInstruction::new("Answer in verse.").build()?);
+        next.run().await
+    };
+    let runner = runner(model.clone())
+        .instructions("Be brief.")
+        .turn_input(adds);
+    let outcome = runner.build().unwrap().run(stored("go")).await;
+    assert_eq!(outcome.records.len(), 2, "the message and the answer");
+    assert_eq!(model.shown(0).instructions(), Some("Be brief."));
+    assert_eq!(model.shown(0).standing_instructions(), ["Answer in verse."]);
+    let system = model.shown(0).prompt()[0].to_string();
+    assert!(system.starts_with("system: Be brief.\n\n"), "{system}");
+}
+
+#[tokio::test]
+async fn a_resumed_turn_has_its_own_settings_and_those_of_the_runner_that_resumes_it() {
+    let model = ScriptedModel::new([
+        Step::fail("out of reach"),
+        Step::fail("out of reach"),
+        Step::say("Yes."),
+    ]);
+    let before = runner(model.clone())
+        .instructions("Be brief.")
+        .build()
+        .unwrap();
+    let input = stored("go")
+        .turn_id("t")
+        .instructions("The user is Ada.")
+        .settings(temperature(0.9).provider("p", json!({ "key": 1.5 })));
+    before.run(input).await;
+    before.resume("t").await.unwrap().await;
+    // What is given with the resume replaces what was stored, field by field, and is stored in turn.
+    let input = TurnInput::resume("t").settings(ModelSettings::new().seed(3));
+    before
+        .resume(input)
+        .await
+        .unwrap()
+        .await
+        .into_answer()
+        .unwrap();
+    let expected = temperature(0.9).provider("p", json!({ "key": 1.5 }));
+    for n in [0, 1] {
+        assert_eq!(
+            model.shown(n).instructions(),
+            Some("Be brief.\n\nThe user is Ada.")
+        );
+        assert_eq!(*model.shown(n).settings(), expected);
+    }
+    assert_eq!(*model.shown(2).settings(), expected.seed(3));
+}
+
+#[tokio::test]
+async fn middleware_sets_the_settings_of_one_iteration() {
+    let model = ScriptedModel::new([Step::silent().go_on(), Step::say("Yes.")]);
+    let first = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        if ctx.iteration() == 1 {
+            ctx.override_settings(temperature(1.0))?;
+            assert!(ctx.override_settings(temperature(-1.0)).is_err());
+        }
+        next.run().await
+    };
+    let runner = runner(model.clone()).settings(temperature(0.2).seed(7));
+    let runner = runner.dispatch_input(first).build().unwrap();
+    runner.run("go").await.into_answer().unwrap();
+    assert_eq!(*model.shown(0).settings(), temperature(1.0).seed(7));
+    assert_eq!(*model.shown(1).settings(), temperature(0.2).seed(7));
+}
+
+#[tokio::test]
+async fn a_forced_call_is_forced_until_the_first_call() {
+    let model = ScriptedModel::new([Step::call_tool("look", "{}"), Step::say("Yes.")]);
+    let runner = runner(model.clone())
+        .tool(saying("look", "seen"))
+        .settings(ModelSettings::new().tool_choice(ToolChoice::Required))
+        .build()
+        .unwrap();
+    runner.run("go").await.into_answer().unwrap();
+    let choices = [0, 1].map(|n| model.shown(n).settings().tool_choice.clone());
+    assert_eq!(
+        choices,
+        [Some(ToolChoice::Required), Some(ToolChoice::Auto)]
+    );
+}
+
+#[tokio::test]
+async fn impossible_settings_are_errors_before_anything_runs() {
+    let model = ScriptedModel::new([]);
+    let error = runner(model.clone())
+        .settings(temperature(3.0))
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_RUNNER_CONFIG);
+    assert!(
+        error
+            .message()
+            .contains("settings.temperature: must be from 0 to 2 (got 3)"),
+        "{error}"
+    );
+    let runner = runner(model.clone()).build().unwrap();
+    let outcome = runner
+        .run(TurnInput::new("go").settings(temperature(3.0)))
+        .await;
+    assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
+    assert_eq!(model.times_asked(), 0);
+}

@@ -1,0 +1,90 @@
+//! `approval`, `check` and `reconcile` as keys of the attribute.
+
+use serde_json::{Value, json};
+use turnwright::approval::always;
+use turnwright::reconcile::{Finding, UnknownCall};
+use turnwright::{
+    Approval, ApprovalRequest, BoxError, DispatchContext, ErrorCode, PendingCall, Rejection,
+    Review, tool,
+};
+
+async fn known_account(args: Value) -> Result<(), Rejection> {
+    match args.get("account").and_then(Value::as_str) {
+        Some("a-1") => Ok(()),
+        _ => Err(Rejection::at("/account", "is not an account that we know")),
+    }
+}
+
+mod checks {
+    use super::{Rejection, Value};
+
+    pub(super) async fn small(args: Value) -> Result<(), Rejection> {
+        match args.get("cents").and_then(Value::as_u64) {
+            Some(0..=1000) => Ok(()),
+            _ => Err(Rejection::at("/cents", "is more than is allowed")),
+        }
+    }
+}
+
+async fn find_payment(call: UnknownCall) -> Result<Finding, BoxError> {
+    Ok(Finding::done(call.idempotency_key()))
+}
+
+fn above_ten(call: &PendingCall<'_>) -> Review {
+    match call.args().get("cents").and_then(Value::as_u64) {
+        Some(0..=10) => Review::Allow,
+        _ => Review::ask("it is more than ten cents"),
+    }
+}
+
+/// Pays.
+#[tool(
+    approval = above_ten,
+    check = known_account,
+    check = checks::small,
+    reconcile = find_payment
+)]
+async fn pay(account: &str, cents: u64) -> String {
+    format!("paid {cents} to {account}")
+}
+
+/// Sends a mail.
+#[tool(approval = always("it sends mail"))]
+async fn send() -> &'static str {
+    "sent"
+}
+
+fn asks_nobody() -> DispatchContext {
+    DispatchContext::builder()
+        .approver(|request: ApprovalRequest| async move {
+            assert_eq!(request.reason, "it is more than ten cents");
+            Approval::Granted
+        })
+        .build()
+}
+
+#[tokio::test]
+async fn checks_run_in_order_and_name_the_rule() {
+    let (tool, ctx) = (pay().unwrap(), asks_nobody());
+    let args = json!({"account": "a-2", "cents": 2000});
+    let error = tool.call(&ctx, args).await.unwrap_err();
+    let faults: Vec<_> = error
+        .faults()
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), &*fault.rule))
+        .collect();
+    assert_eq!(faults, [("/account", "known_account"), ("/cents", "small")]);
+}
+
+#[tokio::test]
+async fn an_approval_policy_is_a_function_or_an_expression() {
+    let ctx = asks_nobody();
+    for cents in [1, 100] {
+        let args = json!({"account": "a-1", "cents": cents});
+        let output = pay().unwrap().call(&ctx, args).await.unwrap();
+        assert_eq!(output.as_text(), Some(&*format!("paid {cents} to a-1")));
+    }
+    let ctx = DispatchContext::standalone();
+    let denied = send().unwrap().call(&ctx, "{}").await.unwrap_err();
+    assert_eq!(denied.code(), ErrorCode::TOOL_DENIED);
+}
