@@ -261,6 +261,8 @@ impl Default for Program {
 mod tests {
     use super::*;
     use crate::agent::{self, Agent};
+    use turnwright::approval::when;
+    use turnwright::{Effects, Error, PendingCall};
 
     #[test]
     fn a_program_of_yours_speaks_of_itself() {

@@ -19,8 +19,11 @@ use axum::response::{IntoResponse as _, Response, Sse, sse};
 use axum::{Json, Router, routing};
 use futures_util::StreamExt as _;
 use serde_json::json;
+use turnwright::approval::always;
 use turnwright::prelude::*;
-use turnwright::{GateAnswer, State, gate::OpenGate, store::TurnFilter};
+use turnwright::{
+    Error, ErrorKind, GateAnswer, State, Turn, TurnEvent, gate::OpenGate, store::TurnFilter,
+};
 
 /// The callers that the service knows. A real one looks tokens up in its sessions.
 const TOKENS: [(&str, &str); 2] = [("ada-token", "ada"), ("bob-token", "bob")];
