@@ -112,7 +112,7 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
 async fn json_get(artifact: SpooledArtifact, path: &str) -> Result<String, Box<dyn Error>> {
     let json = SpooledJsonArtifact::new(artifact);
     let nodes = json.json_get(&path.parse()?, 0).await?;
-    match nodes.contains("leads to nothing") {
+    match nodes.contains("matches nothing") {
         true => Err(nodes.into()),
         false => Ok(nodes),
     }

@@ -98,7 +98,7 @@ async fn select(table: SpooledArtifact, asked: Select) -> Result<String, ToolErr
         }
         page.note(&format!("rows {}..{next} of {found}", asked.skip));
         if next < found {
-            page.note(&format!("go on with skip={next}"));
+            page.note(&format!("continue with skip={next}"));
         }
         Ok(page.finish())
     };

@@ -1,16 +1,17 @@
-//! What stands in a prompt in the place of an artifact.
+//! The text that represents an artifact in a prompt.
 
 use super::{SpooledArtifact, text};
 use crate::error::Error;
 
-/// How much of its beginning a handle shows.
+/// How many bytes of the content a handle shows.
 const OPENING: u64 = 512;
 
 impl SpooledArtifact {
-    /// Its first lines within 512 bytes; of a first line that is longer, the beginning. What is no text is shown as `\xNN`.
+    /// Returns the first lines, up to 512 bytes in total. If the first line is longer, returns its beginning. Bytes that are not
+    /// valid UTF-8 are shown as `\xNN`.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn opening(&self) -> Result<String, Error> {
         let first = self.bytes_of(0..OPENING).await?;
         let is_all = self.byte_length() <= OPENING;
@@ -22,10 +23,10 @@ impl SpooledArtifact {
         Ok(text::shown_lines(lines, OPENING as usize))
     }
 
-    /// Its whole content as it stands in a prompt: text as it is, bytes that are no text as `\xNN`.
+    /// Returns the content as a prompt shows it. Bytes that are not valid UTF-8 are shown as `\xNN`.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub(crate) async fn inline_text(&self) -> Result<String, Error> {
         let bytes = self.as_bytes().await?;
         Ok(match String::from_utf8(bytes.into()) {
@@ -34,7 +35,7 @@ impl SpooledArtifact {
         })
     }
 
-    /// The names of the tools that read it.
+    /// Returns the names of the tools that read this artifact.
     pub fn tool_names(&self) -> impl Iterator<Item = &'static str> {
         let own = self.kind().queries();
         text::queries().iter().chain(own).map(|query| query.name())

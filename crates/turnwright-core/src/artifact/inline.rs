@@ -1,23 +1,25 @@
-//! Whether a result stands in the prompt itself.
+//! Whether a result is inlined into the prompt.
 
-/// Whether a tool's results stand in the prompt themselves or as handles, decided once, when a call is settled.
+/// Whether a tool's result is inlined into the prompt or replaced by a handle. Decided once, when the call is settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Inline {
-    /// As the dispatch says: text of at most 4 KiB, unless told.
+    /// Inline text up to the limit of the dispatch.
+    ///
+    /// Default limit: 4 KiB.
     #[default]
     ByLimit,
-    /// Always, however large.
+    /// Always inline, whatever the size.
     Always,
-    /// Never, however small.
+    /// Never inline; always use a handle.
     Never,
-    /// Text of at most so many bytes.
+    /// Inline text of at most this many bytes.
     UpTo(u64),
 }
 
 impl Inline {
-    /// Decides for content of this length. `None`: inline if it is text. Other bytes have no place in a prompt, unless the tool says
-    /// always.
+    /// Decides for content of this length. `None` means: inline it if it is text. Binary content is inlined only with
+    /// [`Inline::Always`].
     pub(crate) fn decide(self, limit: u64, length: u64) -> Option<bool> {
         let most = match self {
             Inline::Always => return Some(true),

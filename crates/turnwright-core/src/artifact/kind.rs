@@ -1,4 +1,4 @@
-//! What the bytes of a result are.
+//! The content types of artifacts.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -7,8 +7,9 @@ use serde::{Serialize, Serializer};
 
 use super::query::Query;
 
-/// What the bytes of a result are, and so what can be asked of them beyond what can be asked of any text. Kinds are open:
-/// a name and a list of queries make one. Two kinds of one name are the same.
+/// The content type of an artifact. It determines which queries are available in addition to the text queries.
+///
+/// The set of kinds is open: a name and a list of queries define one. Two kinds with the same name are equal.
 ///
 /// ```
 /// use std::sync::LazyLock;
@@ -33,30 +34,30 @@ pub struct ArtifactKind {
 }
 
 impl ArtifactKind {
-    /// Lines of text.
+    /// Plain text.
     pub const TEXT: ArtifactKind = ArtifactKind::new("text", || &[]);
-    /// JSON, JSON lines or JSON5, whichever the content turns out to be.
+    /// JSON, JSON Lines or JSON5. The format is detected from the content.
     pub const JSON: ArtifactKind = ArtifactKind::new("json", json_queries);
-    /// A JSON document on each line.
+    /// JSON Lines: one JSON document per line.
     pub const JSON_LINES: ArtifactKind = ArtifactKind::new("jsonl", json_queries);
-    /// JSON as people write it: comments, trailing commas, keys without quotes.
+    /// JSON5: JSON with comments, trailing commas and unquoted keys.
     pub const JSON5: ArtifactKind = ArtifactKind::new("json5", json_queries);
     /// Markdown.
     pub const MARKDOWN: ArtifactKind = ArtifactKind::new("markdown", markdown_queries);
 
-    /// A kind of your own, with the queries that it answers beyond those of text.
+    /// Creates a custom kind with the queries that it supports in addition to the text queries.
     #[must_use]
     pub const fn new(name: &'static str, queries: fn() -> &'static [Query]) -> Self {
         ArtifactKind { name, queries }
     }
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         self.name
     }
 
-    /// What it answers beyond what every kind does.
+    /// Returns the queries of this kind, without the text queries that every kind has.
     #[must_use]
     pub fn queries(&self) -> &'static [Query] {
         (self.queries)()

@@ -1,26 +1,30 @@
-//! How much is said at once, and how much is held.
+//! Size limits for artifact queries.
 
-/// The bounds under which an artifact answers.
+/// Size limits for artifact queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArtifactLimits {
-    /// The most bytes of an answer. 8 KiB unless told; never below 1 KiB.
+    /// Maximum size of an answer in bytes. Values below 1 KiB count as 1 KiB.
+    ///
+    /// Default: 8 KiB.
     pub answer: usize,
-    /// The most bytes that are parsed whole, where a format cannot be read piece by piece. 16 MiB unless told.
+    /// Maximum number of bytes to load and parse at once, for formats that cannot be streamed.
+    ///
+    /// Default: 16 MiB.
     pub parse: u64,
 }
 
 impl ArtifactLimits {
     pub(crate) const LEAST_ANSWER: usize = 1024;
 
-    /// With answers of at most so many bytes.
+    /// Sets the maximum size of an answer in bytes.
     #[must_use]
     pub fn answer(mut self, bytes: usize) -> Self {
         self.answer = bytes.max(ArtifactLimits::LEAST_ANSWER);
         self
     }
 
-    /// With at most so many bytes parsed whole.
+    /// Sets the maximum number of bytes to load and parse at once.
     #[must_use]
     pub fn parse(mut self, bytes: u64) -> Self {
         self.parse = bytes;

@@ -1,7 +1,15 @@
-//! Results too large for a prompt, kept whole and asked for what is needed.
+//! Tool results that are too large for a prompt.
 //!
-//! A [`SpooledArtifact`] is a lazy, read-only view over a reader. The model never sees all of it: it asks, with tools that
-//! are forged for the moment, and every answer is bounded.
+//! A [`SpooledArtifact`] is a lazy, read-only view of a stored result. The prompt contains a short handle. The model reads parts
+//! of the artifact with query tools, and every answer has a size limit.
+//!
+//! ```
+//! use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+//!
+//! let log = SpooledArtifact::in_memory("started\nfailed: timeout\n", ArtifactKind::TEXT);
+//! assert_eq!(log.byte_length(), 24);
+//! assert!(log.tool_names().any(|name| name == "artifact_grep"));
+//! ```
 
 mod error;
 mod handle;
@@ -33,7 +41,7 @@ pub use read::ArtifactRead;
 use crate::error::{Error, ErrorCode};
 use crate::spool::{ByteReader, MemoryReader, Spool, Spooled};
 
-/// A lazy, read-only view over bytes that are kept somewhere. Cheap to clone: clones share what was found out about it.
+/// A lazy, read-only view of stored bytes. Cheap to clone: clones share indexes and parsed content.
 #[derive(Clone)]
 pub struct SpooledArtifact {
     shared: Arc<Shared>,
@@ -47,24 +55,24 @@ struct Shared {
     place: Place,
 }
 
-/// Where the bytes are.
+/// Where the bytes are stored.
 #[derive(Clone)]
 pub(crate) enum Place {
     Spool(Spooled),
     Memory(Bytes),
-    /// Wherever the reader finds them.
+    /// In a custom reader.
     Reader,
 }
 
 impl SpooledArtifact {
-    /// A view over a reader. A record that holds it can be stored if its bytes are few and near: see
-    /// [`SpooledArtifact::keep`] for the others.
+    /// Creates an artifact from a reader. A record that contains it can be stored only if the bytes are small and in memory. To
+    /// store larger content, use [`SpooledArtifact::keep`].
     #[must_use]
     pub fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
         SpooledArtifact::placed(Place::Reader, reader, kind)
     }
 
-    /// A view over what a spool keeps under this id. A store writes the id and not the bytes.
+    /// Creates an artifact from the spool entry with this id. A store saves the id, not the bytes.
     pub fn spooled(
         spool_id: impl Into<String>,
         reader: Arc<dyn ByteReader>,
@@ -77,7 +85,7 @@ impl SpooledArtifact {
         SpooledArtifact::placed(Place::Spool(spooled), reader, kind)
     }
 
-    /// Puts content into a spool under an id, and gives the view over it.
+    /// Writes content to a spool under `id` and returns an artifact for it.
     ///
     /// ```
     /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
@@ -93,7 +101,7 @@ impl SpooledArtifact {
     /// ```
     ///
     /// # Errors
-    /// `E_SPOOL_ERROR`: the spool could not keep it.
+    /// Returns `E_SPOOL_ERROR` if the spool cannot store the content.
     pub async fn keep(
         spool: &dyn Spool,
         spool_id: impl Into<String>,
@@ -102,7 +110,11 @@ impl SpooledArtifact {
     ) -> Result<Self, Error> {
         let put = Spooled::put(spool, &spool_id.into(), content).await;
         let (spooled, reader) = put.map_err(|error| {
-            Error::new(ErrorCode::SPOOL_ERROR, "the content could not be kept").with_source(error)
+            Error::new(
+                ErrorCode::SPOOL_ERROR,
+                "could not write the content to the spool",
+            )
+            .with_source(error)
         })?;
         Ok(SpooledArtifact::placed(Place::Spool(spooled), reader, kind))
     }
@@ -119,14 +131,14 @@ impl SpooledArtifact {
         }
     }
 
-    /// A view over bytes in memory.
+    /// Creates an artifact from bytes in memory.
     pub fn in_memory(bytes: impl Into<Bytes>, kind: ArtifactKind) -> Self {
         let bytes = bytes.into();
         let reader = Arc::new(MemoryReader::new(bytes.clone()));
         SpooledArtifact::placed(Place::Memory(bytes), reader, kind)
     }
 
-    /// The same bytes as another kind of artifact.
+    /// Returns the same bytes as an artifact of another kind.
     #[must_use]
     pub fn of_kind(&self, kind: ArtifactKind) -> Self {
         if kind == self.kind() {
@@ -136,26 +148,26 @@ impl SpooledArtifact {
         SpooledArtifact::placed(self.shared.place.clone(), reader, kind).with_limits(self.limits)
     }
 
-    /// The same artifact under other limits.
+    /// Sets the size limits.
     #[must_use]
     pub fn with_limits(mut self, limits: ArtifactLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What its bytes are.
+    /// Returns the content type.
     #[must_use]
     pub fn kind(&self) -> ArtifactKind {
         self.shared.kind
     }
 
-    /// Its bytes.
+    /// Returns the reader of the bytes.
     #[must_use]
     pub fn reader(&self) -> &Arc<dyn ByteReader> {
         &self.shared.reader
     }
 
-    /// The id under which a spool keeps its bytes, if one does.
+    /// Returns the id of the spool entry, if the bytes are in a spool.
     #[must_use]
     pub fn spool_id(&self) -> Option<&str> {
         match &self.shared.place {
@@ -164,7 +176,7 @@ impl SpooledArtifact {
         }
     }
 
-    /// Whether its bytes are in memory: a record that holds it can then be encoded without blocking.
+    /// Returns whether the bytes are in memory. A record with such an artifact can be encoded without blocking.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         matches!(self.shared.place, Place::Memory(_))
@@ -174,33 +186,33 @@ impl SpooledArtifact {
         &self.shared.place
     }
 
-    /// How large answers may be, and what is parsed whole.
+    /// Returns the size limits.
     #[must_use]
     pub fn limits(&self) -> ArtifactLimits {
         self.limits
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn byte_length(&self) -> u64 {
         self.shared.reader.len()
     }
 
-    /// A page for an answer, as large as answers about this artifact may be.
+    /// Creates an empty [`Page`] with the answer limit of this artifact.
     #[must_use]
     pub fn page(&self) -> Page {
         Page::new(self.limits.answer)
     }
 
-    /// All of its bytes, as they are. Needs as much memory: meant for programs, not for answers.
+    /// Reads all bytes into memory. Intended for programs; answers to a model should use a [`Page`].
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn as_bytes(&self) -> Result<Bytes, Error> {
         self.bytes_of(0..self.byte_length()).await
     }
 
-    /// The bytes of a range, clamped: all of them, from readers too that give less at once than was asked for.
+    /// Reads a range, clamped to the content. Repeats short reads until the range is complete.
     pub(crate) async fn bytes_of(&self, range: Range<u64>) -> Result<Bytes, Error> {
         let (reader, len) = (self.reader(), self.byte_length());
         let unreadable = |at: u64| move |error| Error::unreadable_artifact(error, at, len);
@@ -230,7 +242,7 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The first line of a range, and the line before which it ends, if it does.
+/// Converts a range of lines to its first line and its exclusive end, if it has one.
 fn half_open(lines: &impl RangeBounds<u64>) -> (u64, Option<u64>) {
     let start = match lines.start_bound() {
         Bound::Included(start) => *start,

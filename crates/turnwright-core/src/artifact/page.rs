@@ -1,11 +1,11 @@
-//! Answers of bounded size.
+//! Answers of limited size.
 
 use std::fmt;
 
-/// Room at the end of every page for saying what was left out and how to go on.
+/// Bytes reserved at the end of every page for notes, such as how to continue.
 const NOTE_ROOM: usize = 512;
 
-/// An answer that is being written, line by line, within its budget.
+/// Builds an answer line by line within a size limit.
 ///
 /// ```
 /// use turnwright_core::artifact::Page;
@@ -16,10 +16,10 @@ const NOTE_ROOM: usize = 512;
 ///     if !page.line(&format!("row {n}")) { break }
 ///     shown += 1;
 /// }
-/// page.note(&format!("{shown} of 10000 rows: go on with start={shown}"));
+/// page.note(&format!("{shown} of 10000 rows: continue with start={shown}"));
 /// let answer = page.finish();
 /// assert!(answer.len() <= 1024);
-/// assert!(answer.ends_with("[74 of 10000 rows: go on with start=74]"), "{answer}");
+/// assert!(answer.ends_with("[74 of 10000 rows: continue with start=74]"), "{answer}");
 /// ```
 pub struct Page {
     text: String,
@@ -28,7 +28,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// An empty page of at most so many bytes, notes included.
+    /// Creates an empty page of at most `budget` bytes, including notes.
     #[must_use]
     pub fn new(budget: usize) -> Self {
         Page {
@@ -38,7 +38,7 @@ impl Page {
         }
     }
 
-    /// How many bytes of content still fit.
+    /// Returns how many bytes of content still fit.
     #[must_use]
     pub fn room(&self) -> usize {
         self.budget
@@ -46,13 +46,13 @@ impl Page {
             .saturating_sub(self.text.len())
     }
 
-    /// Whether nothing was written yet.
+    /// Returns whether the page is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Adds a line, or does not and says so if it does not fit: then stop, and leave a [`Page::note`].
+    /// Adds a line if it fits. Returns `false` if it does not; then stop and add a [`Page::note`].
     #[must_use = "a line that did not fit is not on the page"]
     pub fn line(&mut self, line: &str) -> bool {
         let fits = line.len() < self.room();
@@ -63,7 +63,7 @@ impl Page {
         fits
     }
 
-    /// Adds as much of a line as fits, cut at a character, and says how many bytes of it that was.
+    /// Adds as much of a line as fits, cut at a character boundary. Returns the number of bytes added.
     pub fn part_of_line(&mut self, line: &str) -> usize {
         let room = self.room().saturating_sub(1);
         let fitting = line.floor_char_boundary(room);
@@ -74,7 +74,7 @@ impl Page {
         fitting
     }
 
-    /// Says something about the answer itself, at its end, in brackets. Notes have room of their own: 512 bytes for all.
+    /// Adds a note about the answer itself. Notes appear in brackets at the end and share 512 reserved bytes.
     pub fn note(&mut self, note: &str) {
         let left = NOTE_ROOM.saturating_sub(self.notes.len()).saturating_sub(3);
         let note = note.get(..note.floor_char_boundary(left)).unwrap_or("");
@@ -85,7 +85,7 @@ impl Page {
         }
     }
 
-    /// The answer.
+    /// Returns the finished answer.
     #[must_use]
     pub fn finish(self) -> String {
         let mut text = self.text + &self.notes;
@@ -97,7 +97,7 @@ impl Page {
 }
 
 impl fmt::Debug for Page {
-    /// What stands on it may be secret.
+    /// Omits the content, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Page({} of {} bytes)", self.text.len(), self.budget)
     }

@@ -1,4 +1,4 @@
-//! What can be asked of an artifact, as the model will see it.
+//! Queries on artifacts, which become tools for the model.
 
 use std::any::Any;
 use std::fmt;
@@ -17,11 +17,11 @@ use crate::schema::{Schema, SchemaError, admit};
 type Answer = Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>>;
 type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
 
-/// One question that can be asked of the artifacts of a kind. A tool is forged from it, with `callId` and `index`, which
-/// say which artifact is meant, beside the arguments of the query's own.
+/// A query on artifacts of one kind. Each query becomes a tool. The tool takes the query's own arguments plus `callId` and
+/// `index`, which select the artifact.
 ///
-/// The arguments are a type, whose schema is the contract, as with every tool. An answer is text; what is longer than
-/// answers may be is cut at a line, so write it on a [`Page`](super::Page) to say how to go on.
+/// The arguments are a Rust type whose schema is enforced, as for every tool. The answer is text. An answer that exceeds the size
+/// limit is cut at a line, so build long answers with a [`Page`](super::Page) and add a note that says how to continue.
 ///
 /// ```
 /// use turnwright_core::artifact::{Query, SpooledArtifact};
@@ -32,8 +32,8 @@ type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
 ///     /// The column's name.
 ///     column: String,
 /// }
-/// let query = Query::new("artifact_csv_column", "All values of a column.", |csv: SpooledArtifact, asked: Column| async move {
-///     Ok::<_, Error>(format!("{} of {} bytes", asked.column, csv.byte_length()))
+/// let query = Query::new("artifact_csv_column", "All values of a column.", |csv: SpooledArtifact, args: Column| async move {
+///     Ok::<_, Error>(format!("{} of {} bytes", args.column, csv.byte_length()))
 /// });
 /// assert_eq!(query.name(), "artifact_csv_column");
 /// ```
@@ -41,14 +41,14 @@ pub struct Query {
     name: String,
     description: String,
     document: Result<Value, SchemaError>,
-    /// What the layer above derives from the query, once.
+    /// Derived data that a higher layer caches for this query.
     memo: OnceLock<Arc<dyn Any + Send + Sync>>,
     ask: Arc<Ask>,
 }
 
 impl Query {
-    /// A query under the name and with the description that the model will see. Its arguments may not be called `callId`
-    /// or `index`: those say which artifact is meant.
+    /// Creates a query with the tool name and description that the model sees. The argument names `callId` and `index` are
+    /// reserved: they select the artifact.
     pub fn new<A, F, Fut, E>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -77,40 +77,40 @@ impl Query {
         }
     }
 
-    /// The name of its tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The description of its tool.
+    /// Returns the description of the tool.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Asks an artifact, with arguments as the schema of the query's own type takes them.
+    /// Runs the query on an artifact.
     ///
     /// # Errors
-    /// The arguments do not fit, or there is no answer.
+    /// Returns an error if the arguments do not match the schema or the query fails.
     pub async fn ask(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
         (self.ask)(artifact, admit(args)?).await
     }
 }
 
 impl Query {
-    /// The document of the query's own arguments.
+    /// The schema of the query's own arguments.
     pub(crate) fn own_document(&self) -> Result<&Value, &SchemaError> {
         self.document.as_ref()
     }
 
-    /// Returns what `make` returned the first time, for as long as the query lives. One type of memo per query.
+    /// Returns the value that `make` returned on the first call. A query holds one memo, of one type.
     pub(crate) fn memo<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Option<&T> {
         let memo = self.memo.get_or_init(|| Arc::new(make()));
         memo.downcast_ref()
     }
 
-    /// Whether it can be asked of artifacts of this kind.
+    /// Returns whether the query applies to artifacts of this kind.
     pub(crate) fn fits(&self, kind: ArtifactKind) -> bool {
         let asked = |query: &Query| std::ptr::eq(query, self) || query.name == self.name;
         text::queries().iter().any(asked) || kind.queries().iter().any(asked)

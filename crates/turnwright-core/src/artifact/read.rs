@@ -1,4 +1,4 @@
-//! Reading on a thread of its own.
+//! Blocking reads on a dedicated thread.
 
 use std::fmt;
 use std::io;
@@ -11,20 +11,21 @@ use super::SpooledArtifact;
 use crate::error::{Error, ErrorCode};
 use crate::spool::ByteReader;
 
-/// The bytes of an artifact on a thread for blocking work: `Read` and `Seek` for parsers that want those, and
-/// [`ArtifactRead::read_at`].
+/// Blocking access to the bytes of an artifact: `Read` and `Seek` for parsers, and [`ArtifactRead::read_at`].
 #[derive(Clone)]
 pub struct ArtifactRead {
     reader: Arc<dyn ByteReader>,
     runtime: Handle,
-    /// Cancelled when the caller no longer waits.
+    /// Cancelled when the caller drops its future.
     cancelled: CancellationToken,
     at: u64,
 }
 
 impl SpooledArtifact {
-    /// Runs `work` over the bytes on a thread where it may block and take long. If the future is dropped, the next read
-    /// of the work fails, so that it ends soon.
+    /// Runs `work` on a thread for blocking work, with access to the bytes.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the next read in `work` fails, so that the thread ends soon.
     ///
     /// ```
     /// use std::io::BufRead as _;
@@ -47,7 +48,7 @@ impl SpooledArtifact {
     /// ```
     ///
     /// # Errors
-    /// What `work` returns. A panic in it is an error too.
+    /// Returns the error of `work`, or an error if `work` panics.
     pub async fn read_with<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -64,29 +65,29 @@ impl SpooledArtifact {
         };
         let done = tokio::task::spawn_blocking(move || work(read)).await;
         done.unwrap_or_else(|_| {
-            let message = "the artifact's query panicked or was cut off";
+            let message = "the artifact query panicked or was aborted";
             Err(Error::new(ErrorCode::ARTIFACT_UNREADABLE, message).into())
         })
     }
 }
 
 impl ArtifactRead {
-    /// How many bytes there are.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.reader.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the artifact is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.reader.is_empty()
     }
 
-    /// Fills `into` from a place on: fewer bytes than asked for come only at the end.
+    /// Fills `into` from the offset `at`. Reads fewer bytes only at the end of the content.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`, also when nobody waits for the answer any more.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read or the caller has dropped its future.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
         let unreadable = |error| Error::unreadable_artifact(error, at, self.len());
         self.fill(at, into).map_err(unreadable)
@@ -94,33 +95,33 @@ impl ArtifactRead {
 
     fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
         if self.cancelled.is_cancelled() {
-            return Err(io::Error::other("nobody waits for the answer any more"));
+            return Err(io::Error::other("the query was cancelled"));
         }
         let left = self.len().saturating_sub(at);
         let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
         let mut filled = 0;
-        // A reader may give less than a whole range; only nothing at all is a failure.
+        // A reader may return less than requested. Only an empty read is a failure.
         while let Some(rest) = into.get_mut(filled..wanted).filter(|rest| !rest.is_empty()) {
             let place = at + filled as u64;
-            let came = match self.reader.read_now(place, rest) {
-                Some(came) => came?,
+            let count = match self.reader.read_now(place, rest) {
+                Some(count) => count?,
                 None => {
                     let range = place..place + rest.len() as u64;
                     let bytes = self.runtime.block_on(self.reader.read(range))?;
-                    let came = bytes.len().min(rest.len());
-                    if let (Some(to), Some(from)) = (rest.get_mut(..came), bytes.get(..came)) {
+                    let count = bytes.len().min(rest.len());
+                    if let (Some(to), Some(from)) = (rest.get_mut(..count), bytes.get(..count)) {
                         to.copy_from_slice(from);
                     }
-                    came
+                    count
                 }
             };
-            if came == 0 {
+            if count == 0 {
                 return Err(io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "the reader has fewer bytes than it said",
+                    "the reader returned fewer bytes than its reported length",
                 ));
             }
-            filled += came;
+            filled += count;
         }
         Ok(filled)
     }
@@ -128,10 +129,10 @@ impl ArtifactRead {
 
 impl io::Read for ArtifactRead {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        // The whole story goes along, so that a parser that passes the failure on does not lose it.
-        let came = self.read_at(self.at, into).map_err(io::Error::other)?;
-        self.at += came as u64;
-        Ok(came)
+        // Wrap the complete error, so that a parser that propagates it does not lose its details.
+        let count = self.read_at(self.at, into).map_err(io::Error::other)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

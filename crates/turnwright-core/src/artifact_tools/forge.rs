@@ -1,4 +1,4 @@
-//! Tools for the artifacts of the moment.
+//! Builds the artifact tools of a dispatch.
 
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 use crate::tool::registry::ToolRegistry;
 
-/// The tools that read the artifacts of this dispatch as they are now, with their ids as an enum in each schema. No
-/// artifact, no tools.
+/// Builds tools that read the current artifacts of this dispatch. Each schema lists the readable ids as an enum. Without
+/// artifacts there are no tools.
 ///
 /// ```
 /// use turnwright_core::artifact_tools::forge_tools;
@@ -25,7 +25,7 @@ use crate::tool::registry::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let log = Tool::dynamic("read_log", json!({ "type": "object" }))
-///     .description("The log of the last night.")
+///     .description("Last night's log.")
 ///     .handler(|_: Value, _: ToolContext| async {
 ///         (0..10_000).map(|n| format!("{n} {}\n", if n == 4_711 { "ERROR disk full" } else { "ok" })).collect::<String>()
 ///     })
@@ -41,17 +41,17 @@ use crate::tool::registry::ToolRegistry;
 /// ```
 ///
 /// # Errors
-/// `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id; `E_INVALID_INITIAL_TOOL_VALUE` if a kind has a
-/// query that is not well defined.
+/// - `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
+/// - `E_INVALID_INITIAL_TOOL_VALUE` if a kind has an invalid query.
 pub fn forge_tools(ctx: &TurnContext) -> Result<ToolRegistry, Error> {
     ForgePolicy::Enumerated.forge(ctx)
 }
 
 impl ForgePolicy {
-    /// The tools that read the artifacts of this dispatch as they are now.
+    /// Builds tools that read the current artifacts of this dispatch.
     ///
     /// # Errors
-    /// As [`forge_tools`].
+    /// See [`forge_tools`].
     pub fn forge(self, ctx: &TurnContext) -> Result<ToolRegistry, Error> {
         let registry = ToolRegistry::default();
         Forge::new(self).refresh_in(&registry, ctx)?;
@@ -59,22 +59,23 @@ impl ForgePolicy {
     }
 }
 
-/// The artifact tools of one dispatch, brought up to date before each iteration.
+/// The artifact tools of one dispatch, updated before each iteration.
 ///
-/// They read the artifacts of the last refresh. A tool that other code has removed or replaced stays removed or replaced.
+/// They read the artifacts as of the last refresh. If other code removes or replaces one of these tools, a refresh does not
+/// restore it.
 pub(crate) struct Forge {
     policy: ForgePolicy,
     current: Arc<Current>,
-    /// The kinds whose tools stay: under [`ForgePolicy::Stable`] tools are never taken away.
+    /// The kinds whose tools are registered. Under [`ForgePolicy::Stable`], tools are never removed.
     kinds: Vec<ArtifactKind>,
     made: Vec<Made>,
 }
 
-/// A tool that was registered, and what it was made from.
+/// A registered tool and its origin.
 #[derive(Clone)]
 struct Made {
     query: &'static Query,
-    /// The ids that its schema names. Empty under [`ForgePolicy::Stable`].
+    /// The ids listed in its schema. Empty under [`ForgePolicy::Stable`].
     ids: Vec<String>,
     tool: Tool,
 }
@@ -89,10 +90,10 @@ impl Forge {
         }
     }
 
-    /// Brings the artifact tools of the dispatch up to date. If it fails, nothing has changed.
+    /// Updates the artifact tools of the dispatch. On error, nothing has changed.
     ///
     /// # Errors
-    /// As [`forge_tools`].
+    /// See [`forge_tools`].
     pub(crate) fn refresh(&mut self, ctx: &TurnContext) -> Result<(), Error> {
         self.refresh_in(ctx.tools(), ctx)
     }
@@ -107,7 +108,7 @@ impl Forge {
         };
         readable.kinds().for_each(&mut add);
         if self.policy == ForgePolicy::Stable {
-            // With the tool whose output is never inline, so that the list need not change when it is called.
+            // Also when a tool exists whose output is never inlined, so that the list of tools does not change when it is called.
             ctx.tools().for_each(|tool| {
                 if tool.inline() == Inline::Never {
                     add(tool.artifact_kind());
@@ -178,7 +179,7 @@ impl Made {
     }
 }
 
-/// The queries of these kinds, each name once: the first of a name counts. Those of text come first, with any kind.
+/// Returns the queries of these kinds, text queries first. If two queries have the same name, the first one is used.
 fn queries_of(kinds: &[ArtifactKind]) -> Vec<&'static Query> {
     let mut queries: Vec<&'static Query> = Vec::new();
     if kinds.is_empty() {

@@ -1,4 +1,25 @@
-//! Tools with which a model queries the artifacts of its turn.
+//! Query tools for the artifacts of a turn.
+//!
+//! A tool result that is too large for the prompt becomes an artifact. The model reads it with tools such as `artifact_grep` and
+//! `artifact_head`, which exist only while there are artifacts to read.
+//!
+//! ```
+//! use serde_json::{Value, json};
+//! use turnwright_core::artifact_tools::forge_tools;
+//! use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let report = Tool::dynamic("report", json!({ "type": "object" }))
+//!     .description("Returns a long report.")
+//!     .handler(|_: Value, _: ToolContext| async { "line\n".repeat(10_000) })
+//!     .build()?;
+//! let ctx = DispatchContext::builder().tools(ToolRegistry::new([report])?).build();
+//! assert!(forge_tools(ctx.turn())?.is_empty());
+//!
+//! ctx.call("report", "{}").await;
+//! assert!(forge_tools(ctx.turn())?.get("artifact_head").is_some());
+//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+//! ```
 
 mod forge;
 mod readable;

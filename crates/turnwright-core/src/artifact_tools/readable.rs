@@ -1,4 +1,4 @@
-//! The artifacts that can be asked at one moment.
+//! The artifacts that can be read at one moment.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::record::{Retrievable, ToolCall};
 use crate::schema::{escape, quote};
 use crate::tool::context::TurnContext;
 
-/// At most so many ids are told to a model that named a wrong one.
+/// Maximum number of ids listed in the error for an unknown id.
 const MOST_LISTED: usize = 30;
 
-/// A snapshot of the artifacts that can be asked, by the id that the model uses for them. Cheap to clone.
+/// A snapshot of the readable artifacts, by the id that the model uses for them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Readable(Arc<IndexMap<String, Vec<SpooledArtifact>, RandomState>>);
 
-/// What a set of tools can read now. It holds no dispatch.
+/// The artifacts that a set of tools can read now. Does not hold a reference to the dispatch.
 #[derive(Default)]
 pub(super) struct Current(RwLock<Readable>);
 
@@ -38,11 +38,11 @@ impl Current {
 }
 
 impl Readable {
-    /// What can be asked in this dispatch now: the handles of its calls, save those of artifact tools, and then of its
+    /// Takes a snapshot of a dispatch: the artifacts of its calls, except calls of artifact tools, then those of its
     /// retrievables.
     ///
     /// # Errors
-    /// `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
+    /// Returns `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
     pub fn of(ctx: &TurnContext) -> Result<Self, Error> {
         let limits = ctx.artifact_limits();
         let limited = |handles: &[SpooledArtifact]| {
@@ -68,45 +68,45 @@ impl Readable {
         Ok(Readable(Arc::new(all)))
     }
 
-    /// Whether there is nothing to ask.
+    /// Returns whether there are no readable artifacts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The ids, in the order in which the artifacts came: those of calls first.
+    /// Iterates over the ids in order of creation. Calls come first.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The artifacts of an id.
+    /// Returns the artifacts with an id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&[SpooledArtifact]> {
         self.0.get(id).map(Vec::as_slice)
     }
 
-    /// Whether there is something under this id of which a query can be asked.
+    /// Returns whether an artifact with this id supports the query.
     pub(super) fn answers(&self, query: &Query, id: &str) -> bool {
         let fits = |artifact: &SpooledArtifact| query.fits(artifact.kind());
         self.get(id).is_some_and(|all| all.iter().any(fits))
     }
 
-    /// The kinds that are there, in the order in which they came.
+    /// Iterates over the kinds, in order of first occurrence.
     pub(super) fn kinds(&self) -> impl Iterator<Item = ArtifactKind> {
         self.0.values().flatten().map(SpooledArtifact::kind)
     }
 
-    /// Those of which a query can be asked.
+    /// Returns only the artifacts that support the query.
     pub(super) fn for_query(&self, query: &Query) -> Self {
         let all = self.0.iter().filter(|(id, _)| self.answers(query, id));
         let all = all.map(|(id, artifacts)| (id.clone(), artifacts.clone()));
         Readable(Arc::new(all.collect()))
     }
 
-    /// The message for a model that named an id which cannot be read. It follows the pointer.
+    /// The error message for an unknown id. It follows the JSON pointer.
     pub(super) fn refusal(&self) -> String {
         if self.is_empty() {
-            return "names no result that this tool can read: there is none so far".to_owned();
+            return "is not a result that this tool can read: there are none yet".to_owned();
         }
         let ids = self.ids().take(MOST_LISTED).map(|id| quote(&id.into()));
         let ids = ids.collect::<Vec<_>>().join(", ");
@@ -114,13 +114,14 @@ impl Readable {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("names no result that this tool can read: it must be one of {ids}{more}")
+        format!("is not a result that this tool can read: it must be one of {ids}{more}")
     }
 }
 
 fn collision(id: &str) -> Error {
     let id = escape(id, 80);
-    let message =
-        format!("a call and a retrievable share the id \"{id}\": give the retrievable another");
+    let message = format!(
+        "a call and a retrievable both have the id \"{id}\": give the retrievable a different id"
+    );
     Error::new(ErrorCode::ARTIFACT_ID_COLLISION, message)
 }

@@ -84,7 +84,7 @@ async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String,
 }
 
 #[test]
-fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
+fn tools_exist_only_with_artifacts_and_each_kind_adds_its_own() {
     let ctx = DispatchContext::standalone();
     assert!(names(&forge_tools(ctx.turn()).unwrap()).is_empty());
     ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
@@ -111,7 +111,7 @@ fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
 }
 
 #[test]
-fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trusted() {
+fn artifact_tools_are_ephemeral_read_only_untrusted_and_replace_on_collision() {
     let ctx = DispatchContext::standalone();
     ctx.records().add(handle("a", "x", ROWS_KIND));
     for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
@@ -121,7 +121,7 @@ fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trust
             assert_eq!(tool.effects(), Effects::ReadOnly);
         }
     }
-    // Forging again and again and merging is silent.
+    // Building and merging them repeatedly causes no collision.
     let merged = ToolRegistry::merge(
         [
             &forge_tools(ctx.turn()).unwrap(),
@@ -133,7 +133,7 @@ fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trust
 }
 
 #[test]
-fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
+fn the_schema_lists_the_readable_ids_if_enumerated_and_is_constant_if_stable() {
     let ctx = DispatchContext::standalone();
     ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
     let fingerprints = |policy: ForgePolicy| -> Vec<String> {
@@ -166,7 +166,7 @@ fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
 }
 
 #[test]
-fn stable_tools_come_with_the_first_tool_that_promises_a_handle() {
+fn stable_tools_are_registered_with_the_first_tool_that_is_never_inline() {
     let tools = ToolRegistry::new([noop("small")
         .artifact_kind(ArtifactKind::JSON)
         .build()
@@ -179,7 +179,7 @@ fn stable_tools_come_with_the_first_tool_that_promises_a_handle() {
     assert_eq!(promised.len(), base().len() + 2);
     assert!(
         names(&forge_tools(ctx.turn()).unwrap()).is_empty(),
-        "enumerated: nothing to name"
+        "enumerated: no ids to list"
     );
     ctx.records().add(handle("a", "x", ROWS_KIND));
     assert_eq!(
@@ -189,7 +189,7 @@ fn stable_tools_come_with_the_first_tool_that_promises_a_handle() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
+async fn the_error_for_an_unreadable_id_lists_the_readable_ones() {
     let ctx = DispatchContext::standalone();
     ctx.records()
         .add(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
@@ -203,7 +203,7 @@ async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
         )
         .await;
         assert_eq!(got.unwrap(), "b");
-        for wrong in ["text-1", "nobody"] {
+        for wrong in ["text-1", "missing"] {
             let asked = json!({ "callId": wrong, "row": 0 });
             let error = ask(&forged, "artifact_rows_get", asked).await.unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
@@ -219,11 +219,11 @@ async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
     let error = ask(&forged, "artifact_head", json!({ "callId": "x" }))
         .await
         .unwrap_err();
-    assert!(error.model_text().contains("there is none so far"));
+    assert!(error.model_text().contains("there are none yet"));
 }
 
 #[tokio::test]
-async fn several_artifacts_of_one_call_are_told_apart_by_index() {
+async fn index_selects_one_of_several_artifacts_of_a_call() {
     let ctx = DispatchContext::standalone();
     let mixed = ToolResults::Artifacts(vec![
         SpooledArtifact::in_memory("zero", ROWS_KIND),
@@ -246,11 +246,11 @@ async fn several_artifacts_of_one_call_are_told_apart_by_index() {
     assert_eq!(plain.unwrap(), "zero");
     assert_eq!(
         rows(1).await.unwrap_err().model_text(),
-        "That artifact is of kind text, which this tool cannot read."
+        "This artifact has kind text, which this tool cannot read."
     );
     assert_eq!(
         rows(2).await.unwrap_err().model_text(),
-        "There is no artifact 2: that result has 2, counted from 0."
+        "Artifact 2 does not exist. The result has 2, numbered from 0."
     );
     let head = ask(
         &forged,
@@ -262,7 +262,7 @@ async fn several_artifacts_of_one_call_are_told_apart_by_index() {
 }
 
 #[tokio::test]
-async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
+async fn answers_of_artifact_tools_do_not_become_artifacts() {
     let ctx = DispatchContext::standalone();
     ctx.records()
         .add(handle("a", &"x\n".repeat(9000), ROWS_KIND));
@@ -278,7 +278,9 @@ async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
         "bounded, though the query did not bound it"
     );
     assert!(
-        answer.ends_with("more bytes left out: an answer has at most 8192. Ask for less at once.]"),
+        answer.ends_with(
+            "more bytes omitted: an answer can have at most 8192 bytes. Request less at once.]"
+        ),
         "{answer}"
     );
     assert_eq!(
@@ -288,7 +290,7 @@ async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
 }
 
 #[tokio::test]
-async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_no_context() {
+async fn a_tool_reads_the_snapshot_it_was_built_from_and_holds_no_context() {
     let ctx = DispatchContext::standalone();
     ctx.records().add(handle("a", "first", ROWS_KIND));
     let forged = ForgePolicy::Stable.forge(ctx.turn()).unwrap();
@@ -316,7 +318,7 @@ async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_n
 }
 
 #[tokio::test]
-async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_with_a_call() {
+async fn retrievables_that_are_not_inline_are_readable_and_must_not_share_an_id_with_a_call() {
     let ctx = DispatchContext::standalone();
     let document = |id: &str, inline: bool| {
         let artifact = SpooledArtifact::in_memory("page", ROWS_KIND);
@@ -348,7 +350,7 @@ async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_w
 }
 
 #[test]
-fn a_query_that_takes_our_names_or_cannot_be_described_is_refused_when_it_is_forged() {
+fn a_query_with_reserved_names_or_without_a_schema_is_rejected() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Taken {
         #[expect(dead_code, reason = "its name is what matters")]
@@ -366,7 +368,7 @@ fn a_query_that_takes_our_names_or_cannot_be_described_is_refused_when_it_is_for
             Query::new("vast", "x", move |_, _: Vast| answer()),
         ]
     });
-    for (query, why) in BAD.iter().zip(["`index` is no name", "n"]) {
+    for (query, why) in BAD.iter().zip(["name `index` is reserved", "n"]) {
         for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
             let error = ArtifactTool::forge(query, &Readable::default(), policy).unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
@@ -380,7 +382,7 @@ fn a_query_that_takes_our_names_or_cannot_be_described_is_refused_when_it_is_for
 }
 
 #[tokio::test]
-async fn what_stands_in_the_prompt_is_decided_by_size_and_by_the_tool() {
+async fn size_and_tool_decide_whether_a_result_is_inlined() {
     let output = |bytes: usize, inline: Inline| {
         noop("t")
             .inline(inline)
@@ -390,7 +392,7 @@ async fn what_stands_in_the_prompt_is_decided_by_size_and_by_the_tool() {
     };
     let standard = DispatchContext::standalone();
     let small = DispatchContext::builder().inline_limit(10).build();
-    for (ctx, bytes, inline, stands) in [
+    for (ctx, bytes, inline, expected) in [
         (&standard, 4096, Inline::ByLimit, true),
         (&standard, 4097, Inline::ByLimit, false),
         (&small, 10, Inline::ByLimit, true),
@@ -402,13 +404,13 @@ async fn what_stands_in_the_prompt_is_decided_by_size_and_by_the_tool() {
         (&standard, 21, Inline::UpTo(20), false),
     ] {
         let record = output(bytes, inline).call_and_record(ctx, "{}").await;
-        assert_eq!(record.is_inline(), stands, "{bytes} {inline:?}");
-        assert_eq!(record.handles().is_empty(), stands);
+        assert_eq!(record.is_inline(), expected, "{bytes} {inline:?}");
+        assert_eq!(record.handles().is_empty(), expected);
     }
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_handles_however_small() {
+async fn binary_results_become_handles_whatever_their_size() {
     let ctx = DispatchContext::standalone();
     let settled = |bytes: &'static [u8], stream: bool| {
         let tool = noop("t").handler(move |_: Value, _: ToolContext| async move {
@@ -429,7 +431,7 @@ async fn bytes_that_are_no_text_are_handles_however_small() {
 }
 
 #[tokio::test]
-async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
+async fn a_read_error_keeps_its_advice_through_a_parser() {
     let artifact = SpooledArtifact::new(Arc::new(Broken), ArtifactKind::TEXT);
     let error = artifact.as_bytes().await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
@@ -439,7 +441,7 @@ async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
     let error = parsed.unwrap_err();
     assert_eq!(
         error.model_text(),
-        "The artifact could not be read at byte 0 of 10; nothing of it was changed. Try again, or ask for another part."
+        "The artifact could not be read at byte 0 of 10. It was not changed. Try again, or request a different part."
     );
     assert!(!error.model_text().contains("secret-host"));
     let panicked: Result<(), Error> = artifact.read_with(|_| panic!("oh")).await;

@@ -1,4 +1,4 @@
-//! A tool made from a query.
+//! Builds a tool from a query.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::schema::{ExternalCheck, IntoSchema, Rejection, Schema};
 use crate::tool::context::ToolContext;
 use crate::tool::{Handler, Tool, ToolBuilder};
 
-/// Says which artifact is meant.
+/// The argument that selects the result.
 pub(super) const CALL_ID: &str = "callId";
-/// Says which of several artifacts of one call is meant.
+/// The argument that selects one of several artifacts of a result.
 pub(super) const INDEX: &str = "index";
 
-/// Makes tools that read artifacts. Such a tool lives for one dispatch, replaces another of its name, only reads, is never
-/// trusted, and answers with text that cannot itself be read by one.
+/// Builds tools that read artifacts. Such a tool exists for one dispatch, replaces another tool of the same name, is read-only
+/// and never trusted. Its answers are text and do not become artifacts.
 #[derive(Clone, Copy, Debug)]
 pub struct ArtifactTool;
 
 impl ArtifactTool {
-    /// Forges a tool from a query, over a snapshot of what can be read: [`forge_tools`](super::forge_tools) does this for
-    /// all of a dispatch.
+    /// Builds a tool from a query over a snapshot of artifacts. [`forge_tools`](super::forge_tools) does this for a whole
+    /// dispatch.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_TOOL_VALUE` if the query is not well defined.
+    /// Returns `E_INVALID_INITIAL_TOOL_VALUE` if the query is invalid.
     pub fn forge(
         query: &'static Query,
         all: &Readable,
@@ -46,7 +46,7 @@ impl ArtifactTool {
         }
     }
 
-    /// A tool whose schema names these ids.
+    /// Builds a tool whose schema lists these ids.
     pub(super) fn naming(
         query: &'static Query,
         ids: &[impl Serialize],
@@ -59,14 +59,14 @@ impl ArtifactTool {
             .build()
     }
 
-    /// A tool that looks up what can be read when it is called.
+    /// Builds a tool that looks up the readable artifacts when it is called.
     pub(super) fn stable(query: &'static Query, current: &Arc<Current>) -> Result<Tool, Error> {
-        // Made once for a query.
+        // Built once per query.
         let definition = match query.memo(|| stable_definition(query)) {
             Some(made) => made.as_ref().map_err(Error::clone)?,
-            None => return Err(query.ill_defined("it has a memo of another type")),
+            None => return Err(query.invalid("its memo has another type")),
         };
-        // The readable calls are checked from outside of the document.
+        // The schema does not list the readable ids, so they are checked separately.
         let readable = Arc::clone(current);
         let check = ExternalCheck::new("readable_call".into(), move |args| {
             let readable = readable.now();
@@ -96,10 +96,10 @@ fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
         .artifact_tool()
 }
 
-/// What all tools of a query have in common whose schema does not change.
+/// Builds the part that is the same for all tools of a query under [`ForgePolicy::Stable`](super::ForgePolicy::Stable).
 fn stable_definition(query: &Query) -> Result<Tool, Error> {
     let schema = query.document(&("minLength", json!(1)))?.into_schema();
-    let schema = schema.map_err(|error| query.ill_defined(&error.to_string()))?;
+    let schema = schema.map_err(|error| query.invalid(&error.to_string()))?;
     let nothing_yet =
         |_: Value, _: ToolContext| std::future::ready(Err::<String, _>(no_artifact(0, 0)));
     definition(query, schema).handler(nothing_yet).build()
@@ -114,7 +114,7 @@ async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<St
     let artifact = chosen(&readable, id.as_ref(), index.as_ref())?;
     if !query.fits(artifact.kind()) {
         let kind = artifact.kind();
-        let text = format!("That artifact is of kind {kind}, which this tool cannot read.");
+        let text = format!("This artifact has kind {kind}, which this tool cannot read.");
         return Err(ToolError::invalid_arguments(text.clone()).for_model(text));
     }
     let limit = artifact.limits().answer;
@@ -144,14 +144,14 @@ fn chosen(
 }
 
 fn no_artifact(index: u64, of: usize) -> ToolError {
-    let text = format!("There is no artifact {index}: that result has {of}, counted from 0.");
+    let text = format!("Artifact {index} does not exist. The result has {of}, numbered from 0.");
     ToolError::not_found(text.clone()).for_model(text)
 }
 
-/// Room for saying that an answer was cut.
+/// Bytes reserved for the note that an answer was truncated.
 const CUT_NOTE: usize = 128;
 
-/// Cuts what a query did not bound itself: at a line, or inside an overlong one at a character.
+/// Truncates an answer that the query did not limit itself: at a line, or at a character boundary within a very long line.
 fn bounded(mut text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;
@@ -161,45 +161,45 @@ fn bounded(mut text: String, limit: usize) -> String {
         Some(line_end) if line_end > 0 => line_end,
         _ => room,
     };
-    let left_out = text.len() - end;
+    let omitted = text.len() - end;
     text.truncate(end);
     text.push_str(&format!(
-        "\n[{left_out} more bytes left out: an answer has at most {limit}. Ask for less at once.]"
+        "\n[{omitted} more bytes omitted: an answer can have at most {limit} bytes. Request less at once.]"
     ));
     text
 }
 
 impl Query {
-    /// The query's own document with the arguments that say which artifact is meant; `limit` is what bounds `callId`.
+    /// The schema of the query's own arguments plus those that select the artifact. `limit` is the constraint on `callId`.
     fn document(&self, limit: &(&str, Value)) -> Result<Value, Error> {
         let own = self.own_document();
         let mut document = own
-            .map_err(|error| self.ill_defined(&error.to_string()))?
+            .map_err(|error| self.invalid(&error.to_string()))?
             .clone();
         let own = |keyword: &str| document.get(keyword).cloned().unwrap_or_default();
         let (own_properties, own_required) = (own("properties"), own("required"));
         let own_properties = own_properties.as_object();
         let is_own = |name: &&str| own_properties.is_some_and(|own| own.contains_key(*name));
         if let Some(taken) = [CALL_ID, INDEX].into_iter().find(is_own) {
-            let why = format!("`{taken}` is no name for an argument of its own");
-            return Err(self.ill_defined(&why));
+            let why = format!("the argument name `{taken}` is reserved");
+            return Err(self.invalid(&why));
         }
-        let says_which = json!({
+        let call_id_schema = json!({
             "type": "string", limit.0: limit.1,
-            "description": "Which result to read: the callId that its handle names.",
+            "description": "The callId of the result to read, as shown in its handle.",
         });
-        let says_which_of_several = json!({
+        let index_schema = json!({
             "type": "integer", "minimum": 0, "default": 0,
-            "description": "Which artifact, where the result has several.",
+            "description": "Which artifact to read, if the result has several.",
         });
-        let mut properties = Map::from_iter([(CALL_ID.to_owned(), says_which)]);
+        let mut properties = Map::from_iter([(CALL_ID.to_owned(), call_id_schema)]);
         properties.extend(
             own_properties
                 .into_iter()
                 .flatten()
                 .map(|(k, v)| (k.clone(), v.clone())),
         );
-        properties.insert(INDEX.to_owned(), says_which_of_several);
+        properties.insert(INDEX.to_owned(), index_schema);
         let mut required = vec![json!(CALL_ID)];
         required.extend(own_required.as_array().into_iter().flatten().cloned());
         if let Some(document) = document.as_object_mut() {
@@ -209,10 +209,10 @@ impl Query {
         Ok(document)
     }
 
-    pub(super) fn ill_defined(&self, why: &str) -> Error {
+    pub(super) fn invalid(&self, why: &str) -> Error {
         Error::new(
             ErrorCode::INVALID_INITIAL_TOOL_VALUE,
-            format!("the query `{}` is not well defined: {why}", self.name()),
+            format!("invalid query `{}`: {why}", self.name()),
         )
     }
 }

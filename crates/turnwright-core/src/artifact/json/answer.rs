@@ -1,4 +1,4 @@
-//! Answers for a model, on one page.
+//! Builds the answers of JSON queries on a single page.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::content::Content;
 use super::path::{JsonPath, shorten};
 use crate::artifact::{ArtifactLimits, Page, counted};
 
-/// The names of all types, as JSON Schema has them.
+/// The names of the JSON types, as in JSON Schema.
 pub(super) const TYPES: [&str; 6] = ["null", "boolean", "number", "string", "array", "object"];
 
-/// The type of a value.
+/// Returns the type name of a value.
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -21,7 +21,7 @@ pub(super) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// The number of elements, keys or characters of a value, if it has any.
+/// Returns the number of elements, keys or characters of a value, for types that have a length.
 pub(super) fn length_of(value: &Value) -> Option<String> {
     match value {
         Value::Array(items) => Some(counted(items.len() as u64, "element")),
@@ -31,18 +31,18 @@ pub(super) fn length_of(value: &Value) -> Option<String> {
     }
 }
 
-/// A page that is filled while items are counted.
+/// A page of items, together with the total number of items.
 pub(super) struct Listing {
     pub(super) page: Page,
-    /// The longest line that an empty page takes.
+    /// The longest line that fits on an empty page.
     pub(super) longest: usize,
     pub(super) total: u64,
     skip: u64,
     shown: u64,
     full: bool,
-    /// The path of the last node that is shown.
+    /// The path of the last node shown.
     pub(super) last: String,
-    /// The path of the first node that is shown in part.
+    /// The path of the first node that was shortened.
     shortened: Option<String>,
 }
 
@@ -61,25 +61,25 @@ impl Listing {
         }
     }
 
-    /// Counts an item, and returns whether it belongs to this page.
+    /// Counts an item. Returns whether it belongs on this page.
     pub(super) fn count(&mut self) -> bool {
         self.total += 1;
         self.total > self.skip && !self.full
     }
 
-    /// Shows an item, unless the page is full. Nothing is shown after an item that did not fit.
+    /// Adds an item if it fits. After the first item that does not fit, nothing more is added.
     pub(super) fn show(&mut self, line: &str) -> bool {
         self.full = !self.page.line(line);
         self.shown += u64::from(!self.full);
         !self.full
     }
 
-    /// A path as it is shown.
+    /// Formats a path for the answer.
     pub(super) fn place(&self, path: &str) -> String {
         shorten(path, self.longest / 4)
     }
 
-    /// Counts a node, and shows it if it belongs to this page.
+    /// Counts a node and adds it if it belongs on this page.
     pub(super) fn offer(&mut self, path: impl FnOnce() -> String, value: &Value) {
         if self.count() {
             let path = path();
@@ -89,7 +89,7 @@ impl Listing {
         }
     }
 
-    /// Shows a node: all of it, or its beginning if no page can hold it.
+    /// Adds a node. A node that does not fit on any page is shortened.
     pub(super) fn show_node(
         &mut self,
         path: String,
@@ -114,7 +114,7 @@ impl Listing {
         }
     }
 
-    /// Which items are shown, and how to continue. `None` if there are none at all.
+    /// Describes which items are shown and how to continue. `None` if there are no items.
     pub(super) fn summary(
         &self,
         noun: &str,
@@ -122,13 +122,13 @@ impl Listing {
         next: Option<String>,
     ) -> Option<String> {
         let (total, skip, shown) = (self.total, self.skip, self.shown);
-        let next = next.map_or_else(String::new, |next| format!(": go on with {next}"));
+        let next = next.map_or_else(String::new, |next| format!(": continue with {next}"));
         let items = match shown {
             _ if total == 0 => return None,
             _ if shown == total => counted(total, noun),
             0 => {
                 let all = counted(total, noun);
-                format!("there is no more than {all}: skip={skip} is beyond the last")
+                format!("skip={skip} is past the end: there are only {all}")
             }
             _ => {
                 let last = skip + shown - 1;
@@ -138,13 +138,13 @@ impl Listing {
         Some(format!("{items}{context}{next}"))
     }
 
-    /// The argument that continues after this page, if there is more.
+    /// Returns the argument that continues after this page, if there are more items.
     pub(super) fn next_skip(&self) -> Option<String> {
         let next = self.skip.saturating_add(self.shown);
         (self.shown > 0 && next < self.total).then(|| format!("skip={next}"))
     }
 
-    /// Adds the notes, the most important first, since they have little room.
+    /// Adds the notes. The most important comes first, because the space for notes is limited.
     pub(super) fn notes(
         &mut self,
         summary: Option<String>,
@@ -155,7 +155,7 @@ impl Listing {
             let reason = content.dead_end(path);
             let reason = reason.map_or_else(String::new, |reason| format!("; {reason}"));
             let path = shorten(&path.to_string(), 100);
-            format!("`{path}` leads to nothing{reason}")
+            format!("`{path}` matches nothing{reason}")
         });
         self.page.note(&summary);
         if let Some(path) = &self.shortened {

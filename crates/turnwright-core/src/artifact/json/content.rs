@@ -1,4 +1,4 @@
-//! What a path is followed through: a document in memory, or lines as they are read.
+//! Evaluates paths on a parsed document or on streamed lines.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::records::Records;
 use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead, counted};
 use crate::error::Error;
 
-/// Ways that are tried to find out where a path that leads nowhere went astray.
+/// Maximum number of nodes to follow when explaining why a path matches nothing.
 const HINT_WAYS: usize = 8;
 
 pub(super) struct Content<'r> {
@@ -43,7 +43,7 @@ impl<'r> Content<'r> {
         Ok(Content { form, limits })
     }
 
-    /// The records, where these are lines and the path is `$`, which is all of them.
+    /// Returns the records if the content is JSON Lines and the path is `$`.
     pub(super) fn all_records(&mut self, path: &JsonPath) -> Option<&mut Records<'r>> {
         match &mut self.form {
             Form::Lines(records) if path.is_root() => Some(records),
@@ -51,7 +51,7 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// Hands over every node that the path leads to, in order.
+    /// Calls `take` for every node that the path matches, in order.
     pub(super) fn select(
         &mut self,
         path: &JsonPath,
@@ -71,7 +71,7 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// What was left out.
+    /// Returns a note about skipped lines.
     pub(super) fn note(&self) -> Option<String> {
         match &self.form {
             Form::Document(_) => None,
@@ -79,7 +79,7 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// Why a path leads nowhere: the last node on its way, and what could be asked of it.
+    /// Explains why a path matches nothing: the last node on the way and what it contains.
     pub(super) fn dead_end(&self, path: &JsonPath) -> Option<String> {
         match &self.form {
             Form::Lines(records) => lines_have_no_names(path).or_else(|| {
@@ -96,7 +96,7 @@ fn lines_have_no_names(path: &JsonPath) -> Option<String> {
     path.begins_with_names().then(|| {
         let text = path.to_string();
         let rest = shorten(text.strip_prefix('$').unwrap_or(&text).trim_start(), 80);
-        format!("these are JSON lines, and `$` is the array of the records: ask for `$[*]{rest}`")
+        format!("the content is JSON Lines and `$` is the array of records: use `$[*]{rest}`")
     })
 }
 
@@ -112,10 +112,10 @@ fn last_on_the_way(path: &JsonPath, document: &Value) -> Option<String> {
     })
 }
 
-/// What a node is, with the names of its first members.
+/// Describes a node, with the names of its first members.
 pub(super) fn described(node: &Value) -> String {
     match node {
-        Value::Object(members) if members.is_empty() => "an object without keys".to_owned(),
+        Value::Object(members) if members.is_empty() => "an empty object".to_owned(),
         Value::Object(members) => {
             let mut names = String::new();
             for name in members.keys() {

@@ -1,4 +1,4 @@
-//! Documents that are parsed whole.
+//! Parses a complete document.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use super::json5;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
 
-pub(super) const AS_TEXT: &str = "Read it as text: artifact_grep, artifact_cat.";
+pub(super) const AS_TEXT: &str = "Read it as text with artifact_grep or artifact_cat.";
 
-/// The whole document.
+/// Parses the complete document.
 pub(super) fn parse(
     read: &ArtifactRead,
     format: JsonFormat,
@@ -34,12 +34,12 @@ fn within_limit(read: &ArtifactRead, limits: ArtifactLimits) -> Result<(), Error
         return Ok(());
     }
     let lines = if looks_like_lines(read)? {
-        " It looks like one JSON value a line; as an artifact of the kind jsonl it could be asked."
+        " It looks like JSON Lines (one value per line), but its kind is not `jsonl`, so JSON queries do not work on it."
     } else {
         ""
     };
     Err(Error::artifact_too_large(format!(
-        "The artifact has {len} bytes, and JSON is parsed up to {limit} bytes. {AS_TEXT}{lines}"
+        "The artifact is too large for JSON queries: {len} bytes, limit {limit} bytes. {AS_TEXT}{lines}"
     )))
 }
 
@@ -48,10 +48,10 @@ fn as_json5(text: &[u8], format: JsonFormat, strict: &serde_json::Error) -> Resu
         let json = fault(strict);
         Error::malformed_artifact(match format {
             JsonFormat::Json5 => {
-                format!("The artifact is no JSON5: {json5} (lines count from 0). {AS_TEXT}")
+                format!("The artifact is not valid JSON5: {json5} (line numbers start at 0). {AS_TEXT}")
             }
             JsonFormat::Json | JsonFormat::Lines => format!(
-                "The artifact is no JSON: {json}; nor JSON5: {json5} (lines count from 0). {AS_TEXT}"
+                "The artifact is neither valid JSON ({json}) nor valid JSON5 ({json5}); line numbers start at 0. {AS_TEXT}"
             ),
         })
     })
@@ -59,16 +59,16 @@ fn as_json5(text: &[u8], format: JsonFormat, strict: &serde_json::Error) -> Resu
 
 fn parse_json5(text: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(text)
-        .map_err(|error| format!("it is no UTF-8 from byte {} on", error.valid_up_to()))?;
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
     let json = json5::to_json(text)?;
     serde_json::from_str(&json).map_err(|error| {
-        // Columns have moved.
+        // The conversion to JSON changes columns, so only the line is reported.
         let line = error.line().saturating_sub(1);
         let message = fault(&error);
         let message = message
-            .rsplit_once(" in line ")
+            .rsplit_once(" at line ")
             .map_or("", |(message, _)| message);
-        format!("{message} in line {line}")
+        format!("{message} at line {line}")
     })
 }
 
@@ -78,10 +78,10 @@ pub(super) fn is_too_deep(error: &serde_json::Error) -> bool {
 
 fn too_deep() -> Error {
     Error::malformed_artifact(format!(
-        "The artifact is nested deeper than 128 levels, so it is not parsed. {AS_TEXT}"
+        "The artifact is nested more than 128 levels deep and cannot be parsed. {AS_TEXT}"
     ))
 }
 
 pub(super) fn empty() -> Error {
-    Error::malformed_artifact("The artifact is empty: there is no JSON in it.")
+    Error::malformed_artifact("The artifact is empty.")
 }

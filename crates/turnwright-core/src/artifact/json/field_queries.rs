@@ -1,4 +1,4 @@
-//! Fields of elements: `json_pluck`.
+//! The query `json_pluck`: selected fields of each element.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -10,18 +10,18 @@ use super::path::{Flow, JsonPath};
 use crate::artifact::counted;
 use crate::error::Error;
 
-/// The fields to show: names, each with the path from the element on that it may also be.
+/// The requested fields. Each is a member name, or a path relative to the element if the name parses as one.
 type Fields = IndexMap<String, Option<JsonPath>>;
 
 impl SpooledJsonArtifact {
-    /// Chosen fields of each element of the array that a path leads to, from the `skip`th element on: an object each, with
-    /// the fields that the element has. Objects that the path leads to count as elements themselves.
+    /// Returns selected fields of each element of the array at a path, starting with element `skip`. Each element is shown as an
+    /// object with those fields that it has. If the path matches objects, the objects are the elements.
     ///
-    /// A field is the name of a member, or else a path from the element on: `user.name`, `tags[0]`. Where such a path has
-    /// branches (`tags[*]`), the field is the array of what is there.
+    /// A field is a member name or a path relative to the element, such as `user.name` or `tags[0]`. If a path can match several
+    /// values (`tags[*]`), the field is an array of the matches.
     ///
     /// # Errors
-    /// As for [`SpooledJsonArtifact::json_get`].
+    /// See [`SpooledJsonArtifact::json_get`].
     pub async fn json_pluck(
         &self,
         path: &JsonPath,
@@ -51,7 +51,7 @@ impl SpooledJsonArtifact {
                     listing.show_node(path(), "", &row, "object", length);
                 }
             };
-            // All records are the elements of `$`; elsewhere an array stands for its elements.
+            // For `$` of JSON Lines, the records are the elements. Otherwise the elements of each matched array are.
             let records = content.all_records(&path).is_some();
             let elements = if records {
                 path.children()?
@@ -70,7 +70,7 @@ impl SpooledJsonArtifact {
             listing.notes(summary, content, &path);
             if let Some(element) = without_fields.filter(|_| !any) {
                 listing.page.note(&format!(
-                    "no element here has any of these fields: the first is {element}"
+                    "no element has any of these fields; the first element is {element}"
                 ));
             }
             Ok(listing.page.finish())
@@ -89,8 +89,8 @@ fn path_of(field: &str) -> Option<JsonPath> {
     JsonPath::parse(&path).ok()
 }
 
-/// The fields of an element as compact JSON, and how many there are. Ends soon after `most` bytes. A path that costs too much
-/// on this element is left out.
+/// Formats the fields of an element as compact JSON and returns them with their number. Stops soon after `most` bytes. A path
+/// that is too expensive for this element is omitted.
 fn row(fields: &Fields, element: &Value, most: usize) -> (String, u64) {
     let mut row = String::from("{");
     let mut members = 0;

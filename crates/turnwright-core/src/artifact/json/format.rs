@@ -1,4 +1,4 @@
-//! Which of the three forms the content has.
+//! Detects the JSON format of the content.
 
 use serde_json::Value;
 
@@ -7,23 +7,23 @@ use super::path::shorten;
 use crate::artifact::{ArtifactKind, ArtifactRead};
 use crate::error::Error;
 
-/// How much is looked at to find out.
+/// How many bytes to inspect.
 const SAMPLE: usize = 64 * 1024;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The form of the content.
+/// The format of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonFormat {
-    /// One JSON document; if it turns out to be none, JSON5 is tried.
+    /// One JSON document. If parsing fails, JSON5 is tried.
     Json,
-    /// A JSON document on each line. The whole is the array of these.
+    /// One JSON document per line. The root is the array of these.
     Lines,
-    /// JSON as people write it.
+    /// JSON5.
     Json5,
 }
 
 impl JsonFormat {
-    /// What the kind says, or else what the first bytes say.
+    /// Determines the format from the kind, or else from the first bytes.
     pub(super) fn of(kind: ArtifactKind, read: &ArtifactRead) -> Result<Self, Error> {
         if kind == ArtifactKind::JSON_LINES {
             Ok(JsonFormat::Lines)
@@ -37,12 +37,12 @@ impl JsonFormat {
     }
 }
 
-/// Whether the first line that is not blank is a whole JSON value and is followed by another line that begins like one:
-/// such a text is no JSON document.
+/// Returns whether the first non-blank line is a complete JSON value and another line starts like one. Such content is not a
+/// single JSON document.
 pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
     let mut sample = beginning(read, SAMPLE)?;
     if sample.len() == SAMPLE && !sample.contains(&b'\n') {
-        // The first record may be long, but not longer than records may be.
+        // The first record may be longer than the sample, up to the maximum length of a record.
         sample = beginning(read, MAX_RECORD + SAMPLE)?;
     }
     let text = without_bom(&sample).trim_ascii_start();
@@ -58,12 +58,12 @@ pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
     Ok(begins && serde_json::from_slice::<Value>(first).is_ok())
 }
 
-/// Whether at least two of the first lines are whole objects or arrays, and at least half of them. This is asked of what
-/// is no document: a log that begins with a line of something else.
+/// Returns whether at least two of the first lines, and at least half of them, are complete objects or arrays. Used for content
+/// that is not a single document, such as a log whose first line is not JSON.
 pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
     let sample = beginning(read, SAMPLE)?;
     let (mut records, mut others) = (0, 0);
-    // The last one may be cut off.
+    // The last line may be incomplete.
     for line in sample.split_inclusive(|byte| *byte == b'\n') {
         let text = line.trim_ascii();
         let opens = text.starts_with(b"{") || text.starts_with(b"[");
@@ -76,7 +76,7 @@ pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
     Ok(records >= 2 && records >= others)
 }
 
-/// The first bytes: as many as there are, or `most`.
+/// Reads the first `most` bytes, or all bytes if there are fewer.
 pub(super) fn beginning(read: &ArtifactRead, most: usize) -> Result<Vec<u8>, Error> {
     let length = usize::try_from(read.len()).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length.min(most)];
@@ -89,12 +89,12 @@ pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BOM).unwrap_or(bytes)
 }
 
-/// What is wrong, and where, as a model may look it up: lines counted from 0 as the text tools do.
+/// Formats a parse error with its position. Lines start at 0, as in the text tools.
 pub(super) fn fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let message = text.strip_suffix(&place).unwrap_or(&text);
     let line = error.line().saturating_sub(1);
     let column = error.column();
-    format!("{} in line {line}, column {column}", shorten(message, 120))
+    format!("{} at line {line}, column {column}", shorten(message, 120))
 }

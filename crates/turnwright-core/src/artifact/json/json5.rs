@@ -1,17 +1,17 @@
-//! JSON5, written over as JSON: comments go, keys and texts get double quotes, numbers their usual form. What comes out is
-//! parsed as JSON, under JSON's own bounds. Nothing here recurses.
+//! Converts JSON5 to JSON: removes comments, puts double quotes around keys and strings, and normalises numbers. The result is
+//! parsed as JSON with its limits. Nothing here is recursive.
 
 use std::fmt::Write as _;
 
 use super::path::shorten;
 
-/// Levels, as many as JSON may have.
+/// Maximum nesting depth, the same as for JSON.
 const DEEPEST: usize = 128;
 
-/// The text as JSON, line by line where it was.
+/// Converts JSON5 to JSON. Line numbers stay the same.
 ///
 /// # Errors
-/// What is wrong, and in which line, counted from 0.
+/// Returns a message with the line of the error. Lines start at 0.
 pub(super) fn to_json(text: &str) -> Result<String, String> {
     let mut writer = Rewriter {
         text,
@@ -25,17 +25,17 @@ pub(super) fn to_json(text: &str) -> Result<String, String> {
         Err(message) => {
             let before = text.bytes().take(writer.at);
             let line = before.filter(|byte| *byte == b'\n').count();
-            Err(format!("{message} in line {line}"))
+            Err(format!("{message} at line {line}"))
         }
     }
 }
 
-/// The token before.
+/// The previous token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
     Open,
-    /// A comma that is only written if something follows.
+    /// A comma that is written only if a value or key follows.
     Comma,
     Colon,
     Value,
@@ -45,7 +45,7 @@ struct Rewriter<'t> {
     text: &'t str,
     at: usize,
     json: String,
-    /// The brackets that are open.
+    /// The open brackets.
     inside: Vec<char>,
     last: Last,
 }
@@ -62,7 +62,7 @@ impl<'t> Rewriter<'t> {
     fn run(&mut self) -> Result<(), String> {
         while let Some(c) = self.peek() {
             let blank = c.is_whitespace() || c == '\u{feff}';
-            // A comma is only written before a value or a key.
+            // Write the pending comma only before a value or a key.
             if self.last == Last::Comma && !blank && !matches!(c, '/' | '}' | ']' | ',' | ':') {
                 self.json.push(',');
             }
@@ -80,12 +80,12 @@ impl<'t> Rewriter<'t> {
                 '{' | '[' => {
                     self.inside.push(c);
                     if self.inside.len() > DEEPEST {
-                        return Err(format!("it is nested deeper than {DEEPEST} levels"));
+                        return Err(format!("it is nested more than {DEEPEST} levels deep"));
                     }
                     self.copy(c);
                     Last::Open
                 }
-                // Whether the brackets fit is for JSON to say.
+                // The JSON parser checks that brackets match.
                 '}' | ']' => {
                     self.inside.pop();
                     self.copy(c);
@@ -95,7 +95,7 @@ impl<'t> Rewriter<'t> {
                     self.at += 1;
                     Last::Comma
                 }
-                ',' => return Err("a comma with nothing before it".to_owned()),
+                ',' => return Err("unexpected comma".to_owned()),
                 ':' => {
                     self.copy(c);
                     Last::Colon
@@ -106,7 +106,7 @@ impl<'t> Rewriter<'t> {
             };
         }
         if self.last == Last::Comma {
-            return Err("a comma with nothing after it".to_owned());
+            return Err("unexpected comma at the end".to_owned());
         }
         Ok(())
     }
@@ -126,12 +126,12 @@ impl<'t> Rewriter<'t> {
             let ends = ['\n', '\r', '\u{2028}', '\u{2029}'];
             rest.find(ends).unwrap_or(rest.len())
         } else if let Some(inner) = rest.strip_prefix("/*") {
-            let end = inner.find("*/").ok_or("a comment is not closed")?;
+            let end = inner.find("*/").ok_or("unclosed comment")?;
             end + 4
         } else {
-            return Err("`/` begins no comment".to_owned());
+            return Err("unexpected `/`".to_owned());
         };
-        // What stood on both sides stays apart, and lines stay where they were.
+        // Keep the neighbouring tokens separate and the line numbers unchanged.
         self.json.push(' ');
         let comment = rest.get(..len).unwrap_or("");
         self.json.extend(comment.chars().filter(|c| *c == '\n'));
@@ -152,7 +152,7 @@ impl<'t> Rewriter<'t> {
                     self.at += place + 1;
                     return Ok(Last::Value);
                 }
-                '\n' | '\r' => return Err("a text is not closed on its line".to_owned()),
+                '\n' | '\r' => return Err("unclosed string".to_owned()),
                 '\\' => {
                     let Some((_, escaped)) = chars.next() else {
                         break;
@@ -160,7 +160,7 @@ impl<'t> Rewriter<'t> {
                     let rest = chars.as_str();
                     let next = rest.chars().next();
                     match escaped {
-                        // A line that goes on.
+                        // A line continuation.
                         '\n' => lines += 1,
                         '\r' => {
                             if next == Some('\n') {
@@ -169,7 +169,7 @@ impl<'t> Rewriter<'t> {
                             }
                         }
                         '\u{2028}' | '\u{2029}' => {}
-                        // JSON's own escapes, the halves of surrogates among them.
+                        // Escapes that JSON has too, including halves of surrogate pairs.
                         'b' | 'f' | 'n' | 'r' | 't' | 'u' | '\\' | '"' => {
                             self.json.push('\\');
                             self.json.push(escaped);
@@ -180,26 +180,27 @@ impl<'t> Rewriter<'t> {
                         }
                         'x' => {
                             let digits = rest.get(..2).filter(|digits| is_hexadecimal(digits));
-                            let digits = digits.ok_or("`\\x` wants two hex digits")?;
+                            let digits =
+                                digits.ok_or("`\\x` must be followed by two hex digits")?;
                             self.json.push_str("\\u00");
                             self.json.push_str(digits);
                             chars.nth(1);
                         }
-                        '0'..='9' => return Err("a digit cannot be escaped".to_owned()),
+                        '0'..='9' => return Err("a digit cannot follow a backslash".to_owned()),
                         c => self.plain(c),
                     }
                 }
                 c => self.plain(c),
             }
         }
-        Err("a text is not closed".to_owned())
+        Err("unclosed string".to_owned())
     }
 
-    /// A character of a text.
+    /// Writes a character of a string.
     fn plain(&mut self, c: char) {
         match c {
             '"' => self.json.push_str("\\\""),
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             '\0'..='\x1f' => _ = write!(self.json, "\\u{:04x}", u32::from(c)),
             c => self.json.push(c),
         }
@@ -240,10 +241,10 @@ impl<'t> Rewriter<'t> {
         let word = rest.get(..end).unwrap_or("");
         if word.is_empty() {
             let found = self.peek().unwrap_or(' ').escape_debug();
-            return Err(format!("`{found}` cannot stand here"));
+            return Err(format!("unexpected `{found}`"));
         }
         if self.wants_key() {
-            // The escapes of a name are JSON's; what is no escape is told when JSON is parsed.
+            // Escapes in names are the same as in JSON. The JSON parser reports invalid ones.
             self.json.push('"');
             self.json.push_str(word);
             self.json.push('"');
@@ -253,7 +254,7 @@ impl<'t> Rewriter<'t> {
                 "NaN" | "Infinity" => return Err(no_value(word)),
                 _ => {
                     let word = crate::schema::escape(word, 40);
-                    return Err(format!("`{word}` stands without quotes"));
+                    return Err(format!("`{word}` needs quotes"));
                 }
             }
         }
@@ -263,14 +264,14 @@ impl<'t> Rewriter<'t> {
 }
 
 fn no_value(word: &str) -> String {
-    format!("`{word}` is no JSON value, so nothing of this can be answered")
+    format!("`{word}` is not a JSON value, so the document cannot be queried")
 }
 
 fn no_number(token: &str) -> String {
-    format!("`{}` is no number", shorten(token, 40))
+    format!("`{}` is not a number", shorten(token, 40))
 }
 
-/// The number with a digit on both sides of its dot.
+/// Adds the digit that JSON requires before and after a decimal point.
 fn decimal(token: &str) -> Result<String, String> {
     if !token.bytes().take(2).any(|byte| byte.is_ascii_digit()) {
         return Err(no_number(token));

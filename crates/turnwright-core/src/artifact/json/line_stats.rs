@@ -5,18 +5,18 @@ use super::document::{AS_TEXT, empty, is_too_deep};
 use super::format::fault;
 use crate::error::Error;
 
-/// Counts of records, and of lines that were left out.
+/// The number of records and of skipped lines.
 #[derive(Debug, Default)]
 pub(super) struct LineStats {
-    /// Lines that are records.
+    /// Number of records.
     pub(super) records: u64,
-    /// Lines that are no JSON, and the first of them.
+    /// Number of lines that are not JSON, and the first of them.
     pub(super) broken: u64,
     pub(super) first_broken: Option<(u64, String)>,
-    /// Lines that are too long to be parsed, and the first of them.
+    /// Number of lines that are too long to parse, and the first of them.
     pub(super) too_long: u64,
     pub(super) first_too_long: Option<u64>,
-    /// Whether all lines were seen.
+    /// Whether all lines were read.
     pub(super) complete: bool,
 }
 
@@ -30,47 +30,45 @@ impl LineStats {
         self.broken += 1;
         self.first_broken.get_or_insert_with(|| {
             let message = if is_too_deep(error) {
-                "nested deeper than 128 levels".to_owned()
+                "nested more than 128 levels deep".to_owned()
             } else {
                 let message = fault(error);
-                message.split(" in line ").next().unwrap_or("").to_owned()
+                message.split(" at line ").next().unwrap_or("").to_owned()
             };
             (line, message)
         });
     }
 
-    /// There is a record, or not all was seen yet.
+    /// Fails if all lines were read and none is a record.
     pub(super) fn check(&self) -> Result<(), Error> {
         if !self.complete || self.records > 0 {
             return Ok(());
         }
         match (&self.first_broken, self.first_too_long) {
             (Some((line, message)), _) => Err(Error::malformed_artifact(format!(
-                "No line of the artifact is JSON; line {line} (counted from 0): {message}. {AS_TEXT}"
+                "The artifact contains no JSON records. First error: {message} in line {line} (line numbers start at 0). {AS_TEXT}"
             ))),
             (None, Some(_)) => Err(Error::malformed_artifact(format!(
-                "Every line of the artifact is longer than {MAX_RECORD} bytes, too long for a record. {AS_TEXT}"
+                "Every line of the artifact exceeds the record limit of {MAX_RECORD} bytes. {AS_TEXT}"
             ))),
             (None, None) => Err(empty()),
         }
     }
 
-    /// What to say about the lines that were left out.
+    /// Returns a note about the skipped lines.
     pub(super) fn note(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some((line, message)) = &self.first_broken {
             let broken = self.broken;
             parts.push(format!(
-                "{broken} that are no JSON (the first: line {line}, {message})"
+                "{broken} not valid JSON (first: line {line}, {message})"
             ));
         }
         if let Some(line) = self.first_too_long {
             let too_long = self.too_long;
-            parts.push(format!(
-                "{too_long} longer than 1 MiB (the first: line {line})"
-            ));
+            parts.push(format!("{too_long} longer than 1 MiB (first: line {line})"));
         }
         let skipped = parts.join(" and ");
-        (!parts.is_empty()).then(|| format!("lines left out: {skipped}"))
+        (!parts.is_empty()).then(|| format!("skipped lines: {skipped}"))
     }
 }

@@ -1,4 +1,4 @@
-//! Lines, from the front and from the back, in memory that does not grow with the artifact.
+//! Reads lines forwards and backwards with constant memory.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 
@@ -7,16 +7,16 @@ use super::format::without_bom;
 use crate::artifact::ArtifactRead;
 use crate::error::Error;
 
-/// How much is read at once.
+/// Bytes per read.
 const BLOCK: usize = 256 * 1024;
 
-/// A line without its end, or one that is too long to be held.
+/// A line without its line break, or a line that is too long to hold in memory.
 pub(super) enum Line<'l> {
     Text(&'l [u8]),
     TooLong,
 }
 
-/// The lines from the front.
+/// Iterates over the lines from the start.
 pub(super) struct Lines {
     reader: BufReader<ArtifactRead>,
     line: Vec<u8>,
@@ -49,14 +49,14 @@ impl Lines {
     }
 }
 
-/// The lines from the back.
+/// Iterates over the lines from the end.
 pub(super) struct LinesBack<'r> {
     read: &'r ArtifactRead,
     block: Vec<u8>,
-    /// How much of the block is still to come, and where it begins in the artifact.
+    /// How much of the block is left, and its offset in the artifact.
     upto: usize,
     block_at: u64,
-    /// The part of a line that later blocks had.
+    /// The part of a line that was in the blocks read before.
     carried: Vec<u8>,
     done: bool,
 }

@@ -1,4 +1,4 @@
-//! JSON, JSON lines and JSON5, asked by JSONPath (RFC 9535).
+//! JSON, JSON Lines and JSON5, queried with JSONPath (RFC 9535).
 //!
 //! ```
 //! use turnwright_core::artifact::json::{JsonPath, SpooledJsonArtifact};
@@ -12,16 +12,16 @@
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 //!
-//! - **Which form it is** is said by the kind of the artifact. [`ArtifactKind::JSON`] finds out: if the first line that is
-//!   not blank is a whole JSON value and another line begins like one, these are JSON lines; else it is JSON; and if it
-//!   turns out not to be, JSON5 is tried, and then JSON lines once more if most of the first lines are whole objects or
-//!   arrays. A byte-order mark is passed over.
-//! - **JSON lines** are read one by one: memory does not grow with the artifact. `$` is the array of the records. Blank
-//!   lines do not count; lines that are no JSON, or longer than 1 MiB, are left out, and the answer says so. Only a filter
-//!   that looks at `$` needs all records at once, and is refused beyond 1 MiB.
-//! - **JSON and JSON5** are parsed whole, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
-//!   levels. Of a repeated key the last value counts. Whole numbers of 64 bits are exact, all others are doubles. `NaN`
-//!   and `Infinity`, which JSON5 has and JSON has not, are refused.
+//! - **Format.** The artifact's kind determines the format. [`ArtifactKind::JSON`] detects it: if the first non-blank line is a
+//!   complete JSON value and another line starts like one, the content is JSON Lines. Otherwise it is parsed as JSON, then as
+//!   JSON5. If both fail and most of the first lines are complete objects or arrays, it is read as JSON Lines. A byte order mark
+//!   is skipped.
+//! - **JSON Lines** are streamed: memory use does not grow with the artifact. `$` is the array of records. Blank lines are
+//!   ignored. Lines that are not JSON or are longer than 1 MiB are skipped, and the answer says so. Only a filter that refers to
+//!   `$` needs all records at once; it is limited to 1 MiB.
+//! - **JSON and JSON5** are parsed completely, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
+//!   levels. If a key is repeated, the last value is used. 64-bit integers are exact; other numbers are doubles. The JSON5 values
+//!   `NaN` and `Infinity` are rejected because JSON cannot represent them.
 
 mod answer;
 mod content;
@@ -51,22 +51,22 @@ use super::{ArtifactLimits, SpooledArtifact};
 use crate::error::Error;
 use content::Content;
 
-/// The longest line that is taken as a record.
+/// Maximum length of a line that is parsed as a record.
 const MAX_RECORD: usize = 1 << 20;
 
-/// An artifact whose bytes are JSON, JSON lines or JSON5. What can be asked of any text can still be asked. The answers are
-/// text for a model, within [`ArtifactLimits::answer`]: one item a line, then notes that say how to continue.
+/// An artifact that contains JSON, JSON Lines or JSON5. Text queries work on it too. Answers are text for a model, limited by
+/// [`ArtifactLimits::answer`]: one item per line, then notes that say how to continue.
 #[derive(Clone, Debug)]
 pub struct SpooledJsonArtifact(SpooledArtifact);
 
 impl SpooledJsonArtifact {
-    /// A view of the artifact as JSON, whatever its kind says.
+    /// Treats the artifact as JSON, whatever its kind is.
     #[must_use]
     pub fn new(artifact: SpooledArtifact) -> Self {
         SpooledJsonArtifact(artifact)
     }
 
-    /// Does the work over the content, on a thread where it may take long.
+    /// Runs `work` on the content in a thread for blocking work.
     async fn ask<T, F>(&self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,

@@ -1,4 +1,4 @@
-//! Nodes: `json_get`, `json_filter`, `json_slice`.
+//! The queries `json_get`, `json_filter` and `json_slice`.
 
 use super::SpooledJsonArtifact;
 use super::answer::Listing;
@@ -8,20 +8,22 @@ use crate::artifact::counted;
 use crate::error::Error;
 
 impl SpooledJsonArtifact {
-    /// The nodes that a path leads to, from the `skip`th on, one a line.
+    /// Returns the nodes that a path matches, one per line, starting with node `skip`.
     ///
     /// # Errors
-    /// `E_ARTIFACT_MALFORMED`, `E_ARTIFACT_TOO_LARGE`, `E_ARTIFACT_UNREADABLE`; `E_ARTIFACT_QUERY` if the path takes too
-    /// many steps.
+    /// - `E_ARTIFACT_MALFORMED` if the content is not JSON.
+    /// - `E_ARTIFACT_TOO_LARGE` if the content is too large to parse.
+    /// - `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
+    /// - `E_ARTIFACT_QUERY` if evaluating the path takes too many steps.
     pub async fn json_get(&self, path: &JsonPath, skip: u64) -> Result<String, Error> {
         self.nodes(path.clone(), skip, Listing::next_skip).await
     }
 
-    /// The elements or members of what a path leads to for which a condition holds (see [`JsonPath::filtered`]), from the
-    /// `skip`th on.
+    /// Returns the elements or members at a path that satisfy a condition (see [`JsonPath::filtered`]), starting with match
+    /// `skip`.
     ///
     /// # Errors
-    /// As for [`SpooledJsonArtifact::json_get`]; `E_ARTIFACT_QUERY` too if the condition is none.
+    /// See [`SpooledJsonArtifact::json_get`]. Also returns `E_ARTIFACT_QUERY` if the condition is invalid.
     pub async fn json_filter(
         &self,
         path: &JsonPath,
@@ -32,10 +34,10 @@ impl SpooledJsonArtifact {
             .await
     }
 
-    /// The elements of a range of the array that a path leads to. Negative numbers count from the end.
+    /// Returns a range of elements of the array at a path. Negative numbers count from the end.
     ///
     /// # Errors
-    /// As for [`SpooledJsonArtifact::json_get`]; `E_ARTIFACT_QUERY` too if the step is 0.
+    /// See [`SpooledJsonArtifact::json_get`]. Also returns `E_ARTIFACT_QUERY` if the step is 0.
     pub async fn json_slice(
         &self,
         path: &JsonPath,
@@ -44,7 +46,7 @@ impl SpooledJsonArtifact {
         step: Option<i64>,
     ) -> Result<String, Error> {
         if step == Some(0) {
-            let message = "A step of 0 leads nowhere: use 1 to go forward, -1 to go backward.";
+            let message = "`step` must not be 0. Use 1 to go forward or -1 to go backward.";
             return Err(Error::bad_artifact_query(message));
         }
         let one_array = path.is_singular();
@@ -85,7 +87,7 @@ impl SpooledJsonArtifact {
     }
 }
 
-/// All records as one node: the array of them, or its beginning.
+/// Adds all records as a single node: the array of records, shortened if necessary.
 fn offer_all(listing: &mut Listing, records: &mut Records<'_>) -> Result<(), Error> {
     let mut text = String::from("[");
     records.each(&mut |index, record| {

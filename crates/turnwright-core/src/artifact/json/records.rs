@@ -1,4 +1,4 @@
-//! JSON lines: records are read one by one, and only what is asked for is kept.
+//! Streams the records of JSON Lines content and keeps only what a query needs.
 
 use serde_json::Value;
 
@@ -9,20 +9,20 @@ use super::path::{FromRecord, JsonPath, Slice, Take, shorten};
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
 
-/// Takes a record.
+/// Receives a record.
 type Visit<'t> = dyn FnMut(u64, Value) -> Result<(), Error> + 't;
 
-/// How often the lines are gone through for one question, and what a short file adds to it.
+/// How many times a query may read all lines, and the extra allowance for short files.
 const PASSES: u64 = 32;
 const FREE_BYTES: u64 = 64 << 20;
-/// What is held at once where a filter looks at all records: many times as much once it is parsed.
+/// Maximum size of content for which a filter may load all records. Parsed values take many times as much memory.
 const MOST_TOGETHER: u64 = 1 << 20;
 
-/// The records of an artifact. The root is the array of them: blank lines, lines that are no JSON and lines that are too
-/// long are not in it.
+/// The records of an artifact. The root is the array of records; it does not include blank lines, lines that are not JSON and
+/// lines that are too long.
 pub(super) struct Records<'r> {
     read: &'r ArtifactRead,
-    /// Bytes that may still be read: a path of many selectors goes through the lines many times.
+    /// Bytes that may still be read. A path with many selectors reads the lines many times.
     left: u64,
     pub(super) stats: LineStats,
 }
@@ -36,7 +36,7 @@ impl<'r> Records<'r> {
         }
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub(super) fn count(&mut self) -> Result<u64, Error> {
         if !self.stats.complete {
             self.forward(|_| Some(false), &mut |_, _| Ok(()))?;
@@ -44,7 +44,7 @@ impl<'r> Records<'r> {
         Ok(self.stats.records)
     }
 
-    /// Every record, in order.
+    /// Visits every record in order.
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(u64, Value)) -> Result<(), Error> {
         self.forward(|_| Some(true), &mut |index, record| {
             visit(index, record);
@@ -52,7 +52,7 @@ impl<'r> Records<'r> {
         })
     }
 
-    /// All of them in one array, if the artifact is small enough to be parsed whole.
+    /// Loads all records into one array, if the artifact is small enough.
     pub(super) fn assemble(
         &mut self,
         path: &JsonPath,
@@ -62,8 +62,8 @@ impl<'r> Records<'r> {
         if len > limit {
             let path = shorten(&path.to_string(), 100);
             return Err(Error::artifact_too_large(format!(
-                "`{path}` has a filter that looks at `$`, which needs all records at once: {len} bytes, where {limit} are \
-                 parsed. Ask for the value first (`$[0].limit`), and write it into the filter: `$[?@.ms > 100]`."
+                "`{path}` contains a filter that refers to `$`, which requires all records at once: {len} bytes, limit {limit}. \
+                 First read the value (`$[0].limit`), then write it into the filter: `$[?@.ms > 100]`."
             )));
         }
         let mut records = Vec::new();
@@ -71,7 +71,7 @@ impl<'r> Records<'r> {
         Ok(Value::Array(records))
     }
 
-    /// Hands over the nodes that a path leads to, in order. The path is not `$`, and looks at no `$`.
+    /// Calls `take` for the nodes that a path matches, in order. The path must not be `$` or contain filters that refer to `$`.
     pub(super) fn select(&mut self, path: &JsonPath, take: &mut Take<'_>) -> Result<(), Error> {
         let passes = path.for_records()?;
         if passes.len() as u64 > PASSES {
@@ -107,7 +107,7 @@ impl<'r> Records<'r> {
         }
     }
 
-    /// Reads the records in order. `wanted` returns whether a record is visited, or `None` to end.
+    /// Reads the records in order. `wanted` returns whether to visit a record, or `None` to stop.
     fn forward(
         &mut self,
         mut wanted: impl FnMut(u64) -> Option<bool>,
@@ -150,7 +150,7 @@ impl<'r> Records<'r> {
         Ok(())
     }
 
-    /// From the last record to the first, of which there are `count`.
+    /// Reads the `count` records from last to first.
     fn backward(
         &mut self,
         count: u64,
@@ -180,7 +180,7 @@ impl<'r> Records<'r> {
     }
 }
 
-/// Only the records at these places, which ascend.
+/// Selects the records at these ascending indices.
 fn among(indices: impl Iterator<Item = u64>) -> impl FnMut(u64) -> Option<bool> {
     let mut indices = indices.peekable();
     move |index| {

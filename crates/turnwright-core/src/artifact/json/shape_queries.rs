@@ -1,4 +1,4 @@
-//! Shapes: `json_type`, `json_keys`, `json_length`.
+//! The queries `json_type`, `json_keys` and `json_length`.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -10,19 +10,19 @@ use super::path::{JsonPath, shorten};
 use crate::artifact::counted;
 use crate::error::Error;
 
-/// The most names that are distinguished, and the bytes that they may have together.
+/// Maximum number of distinct names, and their maximum total size in bytes.
 const MOST_NAMES: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
 
 impl SpooledJsonArtifact {
-    /// The types of the nodes that a path leads to.
+    /// Returns the types of the nodes that a path matches.
     ///
     /// # Errors
-    /// As for [`SpooledJsonArtifact::json_get`].
+    /// See [`SpooledJsonArtifact::json_get`].
     pub async fn json_type(&self, path: &JsonPath) -> Result<String, Error> {
         let path = path.clone();
         self.ask(move |content, limits| {
-            // By type, the number of nodes and the path of the first.
+            // For each type, the number of nodes and the path of the first one.
             let mut types: IndexMap<&str, (u64, String)> = IndexMap::new();
             let mut length = None;
             let mut listing = Listing::new(limits, 0);
@@ -43,7 +43,7 @@ impl SpooledJsonArtifact {
                 listing.show(&match &length {
                     _ if total > 1 => {
                         let (nodes, first) = (counted(count, "node"), listing.place(&first));
-                        format!("{json_type}: {nodes}, the first at {first}")
+                        format!("{json_type}: {nodes}, first at {first}")
                     }
                     Some(length) => format!("{json_type} ({length})"),
                     None => json_type.to_owned(),
@@ -52,7 +52,8 @@ impl SpooledJsonArtifact {
             let summary = match total {
                 0 => None,
                 1 if lines => Some(
-                    "JSON lines: `$` is the array of the records, `$[0]` is the first".to_owned(),
+                    "JSON Lines: `$` is the array of records and `$[0]` is the first record"
+                        .to_owned(),
                 ),
                 1 => Some(String::new()),
                 _ => Some(counted(total, "node")),
@@ -63,18 +64,18 @@ impl SpooledJsonArtifact {
         .await
     }
 
-    /// The keys of the objects that a path leads to, from the `skip`th on: of one object, or of all of them together.
+    /// Returns the keys of the objects that a path matches, starting with key `skip`. For several objects, returns the union of
+    /// their keys.
     ///
     /// # Errors
-    /// As for [`SpooledJsonArtifact::json_get`].
+    /// See [`SpooledJsonArtifact::json_get`].
     pub async fn json_keys(&self, path: &JsonPath, skip: u64) -> Result<String, Error> {
         let path = path.clone();
         self.ask(move |content, limits| {
             let mut names = Names::default();
             let mut other = None;
             if content.all_records(&path).is_some() {
-                let records =
-                    "the array of the records: for the keys of all of them ask for `$[*]`";
+                let records = "the array of records: use `$[*]` for the keys of all records";
                 other = Some(records.to_owned());
             } else {
                 content.select(&path, &mut |_, node| match node {
@@ -112,7 +113,7 @@ impl SpooledJsonArtifact {
             listing.notes(summary, content, &path);
             if names.more {
                 listing.page.note(&format!(
-                    "there are more keys: only {MOST_NAMES} are told apart"
+                    "there are more keys: at most {MOST_NAMES} are listed"
                 ));
             }
             Ok(listing.page.finish())
@@ -120,10 +121,10 @@ impl SpooledJsonArtifact {
         .await
     }
 
-    /// How many elements, keys or characters the nodes have that a path leads to, from the `skip`th node on.
+    /// Returns the number of elements, keys or characters of the nodes that a path matches, starting with node `skip`.
     ///
     /// # Errors
-    /// As for [`SpooledJsonArtifact::json_get`].
+    /// See [`SpooledJsonArtifact::json_get`].
     pub async fn json_length(&self, path: &JsonPath, skip: u64) -> Result<String, Error> {
         let path = path.clone();
         self.ask(move |content, limits| {
@@ -159,13 +160,13 @@ fn without_keys(node: &Value, path: &JsonPath) -> String {
     match node {
         Value::Array(items) if !items.is_empty() => {
             let path = shorten(&path.to_string(), 80);
-            format!("{described}: for the keys of all of them ask for `{path}[*]`")
+            format!("{described}: use `{path}[*]` for the keys of all elements")
         }
         _ => described,
     }
 }
 
-/// The names in objects, each with how many objects have it and the types of its values.
+/// The keys of objects. For each, the number of objects that have it and the types of its values.
 #[derive(Default)]
 struct Names {
     seen: IndexMap<String, (u64, Vec<&'static str>)>,

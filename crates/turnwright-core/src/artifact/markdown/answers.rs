@@ -1,4 +1,4 @@
-//! What a model is answered.
+//! The answers of the Markdown query tools.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::{frontmatter as metadata, plain};
 use crate::artifact::Page;
 use crate::error::Error;
 
-fn asked_lines(document: &Document, start: u64, end: Option<u64>) -> Range<u64> {
+fn line_range(document: &Document, start: u64, end: Option<u64>) -> Range<u64> {
     document.lines().clamp(&(start..end.unwrap_or(u64::MAX)))
 }
 
@@ -26,9 +26,9 @@ pub(super) fn frontmatter(
 ) -> Result<String, Error> {
     let Some(found) = metadata::frontmatter(document)? else {
         let none = if metadata::begins(document.text()) {
-            "There is no metadata block: the first line could begin one, but a blank line follows, or no line ends it within 64 KiB."
+            "The document has no frontmatter: the first line could start it, but it is followed by a blank line or not closed within 64 KiB."
         } else {
-            "There is no metadata block: the first line is neither --- nor +++."
+            "The document has no frontmatter: the first line is neither --- nor +++."
         };
         let _ = page.line(none);
         return Ok(page.finish());
@@ -41,7 +41,7 @@ pub(super) fn frontmatter(
     let _ = page.line(&format!("lines {}: {}", span(lines), found.format.as_str()));
     if write_lines(&mut page, &shown).is_some() {
         page.note(&format!(
-            "cut: artifact_cat start={} end={} shows all of it as it is written",
+            "truncated: read the source with artifact_cat start={} end={}",
             lines.start, lines.end
         ));
     }
@@ -49,15 +49,15 @@ pub(super) fn frontmatter(
     Ok(page.finish())
 }
 
-pub(super) fn headings(document: &Document, page: Page, asked: &Headings) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
-    let what = match asked.level {
+pub(super) fn headings(document: &Document, page: Page, args: &Headings) -> Result<String, Error> {
+    let within = line_range(document, args.start, args.end);
+    let what = match args.level {
         6.. => "headings",
-        _ => "headings of this level or above",
+        _ => "headings up to this level",
     };
-    let mut listing = Listing::new(page, what, &within, asked.skip);
+    let mut listing = Listing::new(page, what, &within, args.skip);
     let wanted =
-        |heading: &Heading| heading.level <= asked.level && within.contains(&heading.lines.start);
+        |heading: &Heading| heading.level <= args.level && within.contains(&heading.lines.start);
     for heading in outline::headings(document).into_iter().filter(wanted) {
         let marks = "#".repeat(heading.level.into());
         let text = clipped(&heading.text, 240);
@@ -71,10 +71,10 @@ pub(super) fn headings(document: &Document, page: Page, asked: &Headings) -> Res
 pub(super) fn section(
     document: &Document,
     mut page: Page,
-    asked: &SectionOf,
+    args: &SectionOf,
 ) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
-    let name = match (asked.line, &asked.heading) {
+    let within = line_range(document, args.start, args.end);
+    let name = match (args.line, &args.heading) {
         (Some(line), _) => SectionName::Line(line),
         (None, heading) => SectionName::Heading(heading.clone().unwrap_or_default()),
     };
@@ -84,12 +84,12 @@ pub(super) fn section(
     match write_lines(&mut page, &section.text) {
         None => {}
         Some((shown, 0)) => page.note(&format!(
-            "cut: go on with artifact_cat start={} end={}",
+            "truncated: continue with artifact_cat start={} end={}",
             lines.start + shown,
             lines.end
         )),
         Some((shown, bytes)) => page.note(&format!(
-            "line {0} is cut after {bytes} bytes: artifact_cat start={0} end={1}; go on with artifact_cat start={1} end={2}",
+            "line {0} is truncated after {bytes} bytes: read it with artifact_cat start={0} end={1}; continue with artifact_cat start={1} end={2}",
             lines.start + shown,
             lines.start + shown + 1,
             lines.end
@@ -99,16 +99,16 @@ pub(super) fn section(
     Ok(page.finish())
 }
 
-/// So many other languages are named when there is no block in the one that was asked for.
+/// How many languages to list if there is no block in the requested language.
 const OTHER_LANGUAGES: usize = 12;
 
 pub(super) fn code_blocks(
     document: &Document,
     page: Page,
-    asked: &CodeBlocks,
+    args: &CodeBlocks,
 ) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
-    let wanted = asked
+    let within = line_range(document, args.start, args.end);
+    let wanted = args
         .lang
         .as_deref()
         .map(str::trim)
@@ -117,7 +117,7 @@ pub(super) fn code_blocks(
         Some(_) => "code blocks in this language",
         None => "code blocks",
     };
-    let mut listing = Listing::new(page, what, &within, asked.skip);
+    let mut listing = Listing::new(page, what, &within, args.skip);
     let mut others = BTreeSet::new();
     let mut rest = None;
     blocks::code_blocks(document, &document.bytes_of(&within), &mut |block| {
@@ -135,7 +135,7 @@ pub(super) fn code_blocks(
             rest = write_lines(&mut listing.page, code).map(|(shown, _)| {
                 let (start, end) = (block.content_lines.start, block.content_lines.end);
                 let start = start + shown;
-                format!("the block is cut: artifact_cat start={start} end={end}")
+                format!("the block is truncated: read it with artifact_cat start={start} end={end}")
             });
         }
     });
@@ -144,9 +144,7 @@ pub(super) fn code_blocks(
     }
     if listing.page.is_empty() && !others.is_empty() {
         let others = others.into_iter().collect::<Vec<_>>().join(", ");
-        listing
-            .page
-            .note(&format!("the languages here are {others}"));
+        listing.page.note(&format!("available languages: {others}"));
     }
     Ok(listing.finish(document))
 }
@@ -159,10 +157,10 @@ fn head_of(block: &CodeBlock) -> String {
     }
 }
 
-pub(super) fn links(document: &Document, page: Page, asked: &Listed) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
+pub(super) fn links(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
+    let within = line_range(document, args.start, args.end);
     let longest = page.room() / 5 * 2;
-    let mut listing = Listing::new(page, "links", &within, asked.skip);
+    let mut listing = Listing::new(page, "links", &within, args.skip);
     linked::links(document, &document.bytes_of(&within), &mut |link| {
         let kind = link.kind;
         let words = if link.text == link.url {
@@ -180,10 +178,10 @@ pub(super) fn links(document: &Document, page: Page, asked: &Listed) -> Result<S
     Ok(listing.finish(document))
 }
 
-pub(super) fn images(document: &Document, page: Page, asked: &Listed) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
+pub(super) fn images(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
+    let within = line_range(document, args.start, args.end);
     let longest = page.room() / 5 * 2;
-    let mut listing = Listing::new(page, "images", &within, asked.skip);
+    let mut listing = Listing::new(page, "images", &within, args.skip);
     linked::images(document, &document.bytes_of(&within), &mut |image| {
         let title = titled(image.title.as_deref());
         let (lines, alt) = (span(&image.lines), quoted(&image.text, 80));
@@ -202,8 +200,8 @@ fn titled(title: Option<&str>) -> String {
     })
 }
 
-pub(super) fn text(document: &Document, mut page: Page, asked: &OnLines) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
+pub(super) fn text(document: &Document, mut page: Page, args: &OnLines) -> Result<String, Error> {
+    let within = line_range(document, args.start, args.end);
     let mut next = None;
     let mut cut = None;
     let html = plain::plain_text(document, &within, |line, words| {
@@ -218,31 +216,31 @@ pub(super) fn text(document: &Document, mut page: Page, asked: &OnLines) -> Resu
         }
     });
     if page.is_empty() {
-        let _ = page.line(&format!("There is no text in lines {}.", span(&within)));
+        let _ = page.line(&format!("No text in lines {}.", span(&within)));
     }
     if let Some((line, bytes)) = cut {
         let after = line + 1;
         page.note(&format!(
-            "line {line} is cut after {bytes} bytes: artifact_cat start={line} end={after} shows it as it is written"
+            "line {line} is truncated after {bytes} bytes: read the source with artifact_cat start={line} end={after}"
         ));
     }
     if let Some(next) = next.filter(|next| *next < within.end) {
         page.note(&format!(
-            "lines {}; go on with start={next}",
+            "lines {}; continue with start={next}",
             span(&(within.start..next))
         ));
     }
     if html > 0 {
-        page.note("HTML was left out: artifact_cat shows it");
+        page.note("HTML was omitted: use artifact_cat to read it");
     }
     document.annotate(&mut page);
     Ok(page.finish())
 }
 
-pub(super) fn ast(document: &Document, page: Page, asked: &Ast) -> Result<String, Error> {
-    let within = asked_lines(document, asked.start, asked.end);
-    let (depth, inline) = (asked.depth, asked.inline);
-    let mut listing = Listing::new(page, "nodes", &within, asked.skip);
+pub(super) fn ast(document: &Document, page: Page, args: &Ast) -> Result<String, Error> {
+    let within = line_range(document, args.start, args.end);
+    let (depth, inline) = (args.depth, args.inline);
+    let mut listing = Listing::new(page, "nodes", &within, args.skip);
     let too_deep = ast::nodes(
         document,
         &document.bytes_of(&within),
@@ -263,14 +261,14 @@ pub(super) fn ast(document: &Document, page: Page, asked: &Ast) -> Result<String
     );
     if too_deep > 0 {
         listing.page.note(&format!(
-            "{too_deep} nodes are deeper than depth={depth} and not shown"
+            "{too_deep} nodes below depth={depth} are not shown"
         ));
     }
     Ok(listing.finish(document))
 }
 
-/// Writes as many lines as fit. Returns the line that was cut and how many bytes of it are shown: a line that would fill a
-/// page by itself is shown in part, all others are left out.
+/// Writes as many lines as fit. Returns the first line that does not fit and how many of its bytes are shown. A line is shown in
+/// part only if it would fill a page by itself.
 fn write_lines(page: &mut Page, text: &str) -> Option<(u64, usize)> {
     for (number, line) in (0..).zip(text.lines()) {
         if !page.line(line) {

@@ -1,4 +1,4 @@
-//! The tree of a document, flat: every node with its depth, in the order in which the nodes begin.
+//! The syntax tree of a document as a flat list: every node with its depth, in document order.
 
 use std::ops::Range;
 
@@ -8,25 +8,25 @@ use serde::Serialize;
 use super::document::Document;
 use super::listing::clipped;
 
-/// How many bytes of a node's text are shown.
+/// Maximum length of a preview in bytes.
 const PREVIEW: usize = 60;
 
-/// A node of a document's tree.
+/// A node of the syntax tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AstNode {
-    /// How many nodes it stands in.
+    /// Number of ancestors.
     pub depth: u32,
-    /// What it is, such as `heading 2`, `list from 1` or `link https://example.org`.
+    /// The kind of node, such as `heading 2`, `list from 1` or `link https://example.org`.
     pub kind: String,
-    /// Its lines.
+    /// The lines of the node.
     pub lines: Range<u64>,
-    /// How the text that stands in it begins, on one line.
+    /// The beginning of the node's text, on one line.
     pub preview: String,
 }
 
-/// Hands over the nodes that begin within these bytes and stand in fewer than `depth` others; with what stands inside
-/// paragraphs, headings and cells if `inline` is set. Returns how many were left out because they are too deep.
+/// Calls `sink` for the nodes that start within these bytes and have fewer than `depth` ancestors. Includes the content of
+/// paragraphs, headings and cells if `inline` is set. Returns how many nodes were too deep.
 pub(super) fn nodes(
     document: &Document,
     within: &Range<usize>,
@@ -49,7 +49,7 @@ pub(super) fn nodes(
         let lines = document.exact_lines_of(&block.bytes);
         walk.node("frontmatter".to_owned(), &block.bytes, lines);
     }
-    // For every open tag, whether it counts as a level: inline ones do only where they are shown.
+    // For every open tag, whether it counts as a level. Inline tags count only if they are shown.
     let mut open: Vec<bool> = Vec::new();
     for (event, bytes) in document.events() {
         if bytes.start >= within.end && walk.waiting.is_none() {
@@ -100,11 +100,11 @@ struct Walk<'d, S> {
     within: &'d Range<usize>,
     deepest: u32,
     inline: bool,
-    /// How many shown nodes are open.
+    /// Number of open nodes that are shown.
     depth: u32,
-    /// The node that began last: text that comes before the next one is its own.
+    /// The last node that started. Text before the next node belongs to it.
     waiting: Option<AstNode>,
-    /// In code or HTML, whose lines are no nodes.
+    /// Whether inside code or HTML, whose lines are not nodes.
     verbatim: bool,
     too_deep: u64,
     sink: &'d mut S,
@@ -128,7 +128,7 @@ impl<S: FnMut(AstNode)> Walk<'_, S> {
         });
     }
 
-    /// A node that has nothing in it: shown by itself, or as words of the block that it stands in.
+    /// Adds a node without children: as a node of its own, or as words of the enclosing block.
     fn leaf(&mut self, kind: &str, bytes: &Range<usize>, words: &str) {
         if self.inline && !self.verbatim {
             self.node(kind.to_owned(), bytes, self.document.lines_of(bytes));
@@ -153,7 +153,7 @@ impl<S: FnMut(AstNode)> Walk<'_, S> {
     }
 }
 
-/// Whether a tag stands inside a paragraph, a heading or a cell.
+/// Returns whether a tag belongs inside a paragraph, a heading or a cell.
 fn is_inline(tag: &Tag<'_>) -> bool {
     matches!(
         tag,
@@ -168,7 +168,7 @@ fn kind_of(tag: &Tag<'_>) -> String {
         Tag::CodeBlock(CodeBlockKind::Fenced(info)) if !info.trim().is_empty() => {
             return format!("code block {}", clipped(info.trim(), 40));
         }
-        Tag::Table(columns) => return format!("table of {} columns", columns.len()),
+        Tag::Table(columns) => return format!("table with {} columns", columns.len()),
         Tag::FootnoteDefinition(label) => return format!("footnote {}", clipped(label, 40)),
         Tag::Link { dest_url, .. } => return format!("link {}", clipped(dest_url, 120)),
         Tag::Image { dest_url, .. } => return format!("image {}", clipped(dest_url, 120)),
@@ -183,7 +183,7 @@ fn kind_of(tag: &Tag<'_>) -> String {
         Tag::Emphasis => "emphasis",
         Tag::Strong => "strong",
         Tag::Strikethrough => "strikethrough",
-        // What is not switched on does not come.
+        // Extensions that are disabled do not occur.
         _ => "paragraph",
     };
     name.to_owned()

@@ -1,4 +1,4 @@
-//! Blocks of code.
+//! Code blocks.
 
 use std::ops::Range;
 
@@ -7,23 +7,23 @@ use serde::Serialize;
 
 use super::document::Document;
 
-/// A block of code: between fences, or indented.
+/// A fenced or indented code block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CodeBlock {
-    /// The first word after the opening fence, if there is one.
+    /// The first word of the info string, if any.
     pub language: Option<String>,
-    /// All that stands after the opening fence; nothing for an indented block.
+    /// The info string after the opening fence. Empty for an indented block.
     pub info: String,
-    /// Its lines, with the fences.
+    /// The lines of the block, including the fences.
     pub lines: Range<u64>,
-    /// The lines of the code itself.
+    /// The lines of the code.
     pub content_lines: Range<u64>,
-    /// The code: without the indentation or the quote marks before its lines, and with `\n` at their ends.
+    /// The code, without indentation and quote markers, with `\n` line endings.
     pub content: String,
 }
 
-/// Hands over the blocks that begin within these bytes.
+/// Calls `sink` for the code blocks that start within these bytes.
 pub(super) fn code_blocks(
     document: &Document,
     within: &Range<usize>,
@@ -55,7 +55,7 @@ pub(super) fn code_blocks(
 
 fn begun(document: &Document, kind: &CodeBlockKind<'_>, bytes: &Range<usize>) -> CodeBlock {
     let (info, lines, fence) = match kind {
-        // Blank lines before a fence that is missing are code.
+        // If the closing fence is missing, trailing blank lines belong to the code.
         CodeBlockKind::Fenced(info) => (info.trim(), document.exact_lines_of(bytes), 1),
         CodeBlockKind::Indented => ("", document.lines_of(bytes), 0),
     };

@@ -1,4 +1,4 @@
-//! A document, read whole.
+//! A complete document in memory.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use super::nesting;
 use crate::artifact::{ArtifactLimits, ArtifactRead, Page};
 use crate::error::Error;
 
-/// What is read at once: between two pieces the reading can be called off.
+/// Bytes per read. Reading can be cancelled between two reads.
 const PIECE: usize = 1024 * 1024;
 
-/// A document and its lines. Nothing is kept of what was parsed: every question walks the events once.
+/// A document and its line index. The parser's output is not cached: every query parses once.
 pub(super) struct Document {
     text: String,
-    /// What is parsed in the text's place, where that is nested too deep. Of the same length, byte for byte.
+    /// What is parsed instead of the text if that is nested too deeply. Has the same length.
     flattened: Option<String>,
     lines: Lines,
     frontmatter: Option<Block>,
-    /// Where the Markdown begins.
+    /// The offset at which the Markdown starts, after the frontmatter.
     body: usize,
     lossy: bool,
 }
@@ -44,7 +44,7 @@ impl Document {
         Ok(Document::of(bytes))
     }
 
-    /// Bytes that are no UTF-8 are replaced; no newline is among them, so lines keep their numbers.
+    /// Replaces invalid UTF-8. A newline is always valid, so line numbers do not change.
     pub(super) fn of(bytes: Vec<u8>) -> Self {
         let (text, lossy) = match String::from_utf8(bytes) {
             Ok(text) => (text, false),
@@ -62,7 +62,7 @@ impl Document {
         }
     }
 
-    /// What the document is made of, in order, each with its bytes.
+    /// Returns the parser events in order, each with its byte range.
     pub(super) fn events(&self) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
         let parsed = self.flattened.as_ref().unwrap_or(&self.text);
         let body = parsed.get(self.body..).unwrap_or("");
@@ -73,12 +73,12 @@ impl Document {
         let events = Parser::new_ext(body, options).into_offset_iter();
         events.map(|(event, range)| {
             let range = range.start + self.body..range.end + self.body;
-            (self.as_it_stands(event, &range), range)
+            (self.original(event, &range), range)
         })
     }
 
-    /// What was escaped for the parser's sake is told as it was.
-    fn as_it_stands<'d>(&'d self, event: Event<'d>, range: &Range<usize>) -> Event<'d> {
+    /// Restores the original text of what was escaped for the parser.
+    fn original<'d>(&'d self, event: Event<'d>, range: &Range<usize>) -> Event<'d> {
         let original = |text: CowStr<'d>| match self.slice(range) {
             original if original.len() == text.len() => CowStr::Borrowed(original),
             _ => text,
@@ -107,37 +107,37 @@ impl Document {
         self.text.get(bytes.clone()).unwrap_or("")
     }
 
-    /// The line that a byte stands on.
+    /// Returns the line that contains a byte.
     pub(super) fn line_of(&self, byte: usize) -> u64 {
         self.lines.at(byte)
     }
 
-    /// The lines on which these bytes stand, without the blank ones after them.
+    /// Returns the lines of a byte range, without trailing blank lines.
     pub(super) fn lines_of(&self, bytes: &Range<usize>) -> Range<u64> {
         self.exact_lines_of(
             &(bytes.start..bytes.start + self.slice(bytes).as_bytes().trim_ascii_end().len()),
         )
     }
 
-    /// The lines on which these bytes stand; a newline at their end begins no further one.
+    /// Returns the lines of a byte range. A newline at its end does not add another line.
     pub(super) fn exact_lines_of(&self, bytes: &Range<usize>) -> Range<u64> {
         let start = self.line_of(bytes.start);
         let last = self.line_of(bytes.end.saturating_sub(1).max(bytes.start));
         start..(last + 1).min(self.lines.count()).max(start)
     }
 
-    /// The bytes of lines.
+    /// Returns the byte range of lines.
     pub(super) fn bytes_of(&self, lines: &Range<u64>) -> Range<usize> {
         self.lines.start(lines.start)..self.lines.start(lines.end)
     }
 
-    /// Says on the page what the reader of an answer has to know about the document.
+    /// Adds notes about the document that the reader of an answer must know.
     pub(super) fn annotate(&self, page: &mut Page) {
         if self.lossy {
-            page.note("The content is not all UTF-8: what is no text is shown as \u{fffd}; the line numbers are right.");
+            page.note("Invalid UTF-8 is shown as \u{fffd}. Line numbers are correct.");
         }
         if self.flattened.is_some() {
-            page.note("Quotes and lists beyond column 200 are read as plain text.");
+            page.note("Quotes and lists beyond column 200 are treated as plain text.");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The metadata block before a document.
+//! The frontmatter of a document.
 
 #[cfg(feature = "frontmatter")]
 mod value;
@@ -11,36 +11,37 @@ use serde_json::Value;
 use super::document::Document;
 use crate::error::Error;
 
-/// A block that does not end within so many bytes is none.
+/// Maximum size of the frontmatter in bytes. A longer block is not frontmatter.
 const LARGEST: usize = 64 * 1024;
 
-/// The metadata block at the very beginning of a document.
+/// The frontmatter: a metadata block at the very start of a document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Frontmatter {
-    /// How it is written.
+    /// The format.
     pub format: FrontmatterFormat,
-    /// The lines that it takes, with the two that enclose it.
+    /// The lines of the block, including the two delimiters.
     pub lines: Range<u64>,
-    /// What stands between the two lines, as it is.
+    /// The source between the delimiters.
     pub raw: String,
-    /// What it says. Nothing where the feature `frontmatter` is off. Dates are text, numbers that JSON does not have too.
+    /// The parsed content. `None` if the feature `frontmatter` is disabled. Dates, and numbers that JSON cannot represent, are
+    /// strings.
     pub value: Option<Value>,
 }
 
-/// How a metadata block is written.
+/// The format of frontmatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum FrontmatterFormat {
-    /// Between lines of `---`; `...` ends it too.
+    /// YAML between lines of `---`. A line of `...` also ends it.
     Yaml,
-    /// Between lines of `+++`.
+    /// TOML between lines of `+++`.
     Toml,
 }
 
 impl FrontmatterFormat {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -50,15 +51,15 @@ impl FrontmatterFormat {
     }
 }
 
-/// Where a block stands.
+/// The position of a block.
 pub(super) struct Block {
     format: FrontmatterFormat,
     pub(super) bytes: Range<usize>,
     inner: Range<usize>,
 }
 
-/// The block that begins at `start`. A first line that a blank one follows, or that nothing ends, is a rule as in any
-/// other place.
+/// Finds the block that starts at `start`. If a blank line follows the first delimiter, or the block is not closed, the delimiter
+/// is a thematic break.
 pub(super) fn find(text: &str, start: usize) -> Option<Block> {
     let mut lines = text.get(start..)?.split_inclusive('\n');
     let first = lines.next()?;
@@ -86,13 +87,13 @@ pub(super) fn find(text: &str, start: usize) -> Option<Block> {
     None
 }
 
-/// Whether the document begins as if it had a block.
+/// Returns whether the document starts with a delimiter.
 pub(super) fn begins(text: &str) -> bool {
     let first = text.trim_start_matches('\u{feff}').split('\n').next();
     first.is_some_and(|line| matches!(line.trim_end(), "---" | "+++"))
 }
 
-/// The document's block, if it has one.
+/// Returns the frontmatter of the document, if any.
 pub(super) fn frontmatter(document: &Document) -> Result<Option<Frontmatter>, Error> {
     let Some(block) = document.frontmatter() else {
         return Ok(None);

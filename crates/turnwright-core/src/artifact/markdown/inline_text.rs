@@ -2,7 +2,7 @@
 
 use pulldown_cmark::Event;
 
-/// Adds what an event says to the text of a heading, a link or an image, which is on one line.
+/// Appends the text of an event to the text of a heading, a link or an image, which has one line.
 pub(super) fn push(text: &mut String, event: &Event<'_>) {
     match event {
         Event::Text(words) | Event::Code(words) => text.push_str(words),

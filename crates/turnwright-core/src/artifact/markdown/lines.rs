@@ -1,12 +1,12 @@
-//! Which line a byte stands on, and where a line begins.
+//! Maps bytes to lines and lines to bytes.
 
 use std::ops::{Range, RangeBounds};
 
 use crate::artifact::half_open;
 
-/// Lines from 0, each up to and with its `\n`; a final newline begins no further line.
+/// The lines of a text, numbered from 0. Each line includes its `\n`. A final newline does not start another line.
 pub(super) struct Lines {
-    /// Where each line begins; behind a final newline too.
+    /// The offset of each line, and the offset after a final newline.
     starts: Vec<usize>,
     count: u64,
     /// The length of the text.
@@ -25,24 +25,24 @@ impl Lines {
         }
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The line that a byte stands on.
+    /// Returns the line that contains a byte.
     pub(super) fn at(&self, byte: usize) -> u64 {
         let begun = self.starts.partition_point(|start| *start <= byte);
         begun.saturating_sub(1) as u64
     }
 
-    /// Where a line begins; behind the last line that is the end of the text.
+    /// Returns the offset of a line. After the last line, returns the end of the text.
     pub(super) fn start(&self, line: u64) -> usize {
         let line = usize::try_from(line).unwrap_or(usize::MAX);
         self.starts.get(line).copied().unwrap_or(self.end)
     }
 
-    /// Half-open lines, as they were asked for, within those that there are.
+    /// Converts to a half-open range, clamped to the existing lines.
     pub(super) fn clamp(&self, lines: &impl RangeBounds<u64>) -> Range<u64> {
         let (start, end) = half_open(lines);
         let start = start.min(self.count);

@@ -12,23 +12,23 @@ use super::inline_text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Link {
-    /// What it is shown as; of an image, what that says.
+    /// The link text, or the alternative text of an image.
     pub text: String,
-    /// Where it leads, or where the image is.
+    /// The destination URL.
     pub url: String,
-    /// Its title, if it has one.
+    /// The title, if any.
     pub title: Option<String>,
-    /// How it is written: `inline` (`[text](url)`), `reference` (`[text][label]`, `[label][]` or `[label]`, with the URL
-    /// somewhere else), `autolink` (`<https://example.org>`), `email` (`<user@example.org>`) or `bare`
-    /// (`https://example.org` in the text).
+    /// The syntax: `inline` (`[text](url)`), `reference` (`[text][label]`, `[label][]` or `[label]`, with the URL defined
+    /// elsewhere), `autolink` (`<https://example.org>`), `email` (`<user@example.org>`) or `bare` (`https://example.org` in the
+    /// text).
     pub kind: &'static str,
-    /// Its lines.
+    /// The lines of the link.
     pub lines: Range<u64>,
 }
 
-/// Hands over the links that begin within these bytes. What stands in the words of an image leads nowhere.
+/// Calls `sink` for the links that start within these bytes. Links in the alternative text of an image do not count.
 pub(super) fn links(document: &Document, within: &Range<usize>, sink: &mut dyn FnMut(Link)) {
-    // What stands in a link, an image or a block of code is no link of its own.
+    // Text in a link, an image or a code block does not contain links.
     let encloses = |tag| matches!(tag, TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock);
     let mut plain = 0..0;
     targets(
@@ -37,7 +37,7 @@ pub(super) fn links(document: &Document, within: &Range<usize>, sink: &mut dyn F
         TagEnd::Link,
         encloses,
         |event| match event {
-            // The parser gives text in pieces, cut at every character that might have been a mark.
+            // The parser splits text at every character that might have been markup.
             Found::Text(piece) if plain.end == piece.start => plain.end = piece.end,
             Found::Text(piece) => {
                 let done = std::mem::replace(&mut plain, piece);
@@ -50,7 +50,7 @@ pub(super) fn links(document: &Document, within: &Range<usize>, sink: &mut dyn F
     bare_links(document, &plain, within, sink);
 }
 
-/// Hands over the images that begin within these bytes, but none that stands in the words of another.
+/// Calls `sink` for the images that start within these bytes, except images in the alternative text of another one.
 pub(super) fn images(document: &Document, within: &Range<usize>, sink: &mut dyn FnMut(Link)) {
     let encloses = |tag| tag == TagEnd::Image;
     targets(document, within, TagEnd::Image, encloses, |event| {
@@ -61,14 +61,14 @@ pub(super) fn images(document: &Document, within: &Range<usize>, sink: &mut dyn 
 }
 
 enum Found {
-    /// Text that stands in nothing, as it is written.
+    /// Text outside of links, images and code, as a range of the source.
     Text(Range<usize>),
-    /// Anything else begins.
+    /// The start of anything else.
     Other,
     Target(Link),
 }
 
-/// Finds the links or images that stand in nothing that encloses them.
+/// Finds links or images that are not enclosed in another one.
 fn targets(
     document: &Document,
     within: &Range<usize>,
@@ -147,7 +147,7 @@ fn kind(kind: LinkType) -> &'static str {
     }
 }
 
-/// Finds what GitHub would make a link of, so far as it says `http://` or `https://`.
+/// Finds URLs that GitHub would turn into links, limited to `http://` and `https://`.
 fn bare_links(
     document: &Document,
     bytes: &Range<usize>,
@@ -195,7 +195,7 @@ fn ends_with(text: &str, scheme: &str) -> bool {
     end.is_some_and(|end| end.eq_ignore_ascii_case(scheme))
 }
 
-/// As much as belongs to an address: not the punctuation of the sentence around it, not a bracket that was opened before.
+/// Returns the URL at the start of the text, without trailing punctuation and unmatched closing brackets.
 fn address(rest: &str) -> &str {
     let end = rest.find(|c: char| c.is_whitespace() || c.is_control() || "<>\"`".contains(c));
     let mut address = end.and_then(|end| rest.get(..end)).unwrap_or(rest);

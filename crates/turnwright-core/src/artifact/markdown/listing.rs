@@ -1,4 +1,4 @@
-//! Lists items on a page for a model, and says how to continue when the page is full.
+//! Lists items on a page, with a note how to continue when the page is full.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::document::Document;
 use crate::artifact::Page;
 
-/// On one line, and no longer than so many bytes: then it ends with `…`.
+/// Puts the text on one line and shortens it to at most `bytes` bytes. Shortened text ends with `…`.
 pub(super) fn clipped(text: &str, bytes: usize) -> String {
     let fits = text.len() <= bytes;
     let cut = if fits {
@@ -26,17 +26,17 @@ pub(super) fn clipped(text: &str, bytes: usize) -> String {
     line
 }
 
-/// The same in quotes.
+/// Like [`clipped`], in quotes.
 pub(super) fn quoted(text: &str, bytes: usize) -> String {
     Value::from(clipped(text, bytes)).to_string()
 }
 
-/// `12..18`.
+/// Formats a range of lines as `12..18`.
 pub(super) fn span(lines: &Range<u64>) -> String {
     format!("{}..{}", lines.start, lines.end)
 }
 
-/// Items on a page, in the order of the lines on which they begin.
+/// Items on a page, ordered by the line on which they start.
 pub(super) struct Listing {
     pub(super) page: Page,
     what: &'static str,
@@ -44,14 +44,14 @@ pub(super) struct Listing {
     skip: u64,
     seen: u64,
     shown: u64,
-    /// The line of the last item, and how many items began on it before that one.
+    /// The line of the last item, and the number of items that started on the same line before it.
     place: (u64, u64),
     next: Option<(u64, u64)>,
     closed: bool,
 }
 
 impl Listing {
-    /// A list of things called `what`, without the first few.
+    /// Creates a list of items called `what`, without the first `skip`.
     pub(super) fn new(page: Page, what: &'static str, within: &Range<u64>, skip: u64) -> Self {
         Listing {
             page,
@@ -66,14 +66,14 @@ impl Listing {
         }
     }
 
-    /// Lists an item; if no page has room for all of it, as much as fits.
+    /// Adds an item. An item that does not fit on any page is truncated.
     pub(super) fn item(&mut self, line: u64, text: &str) {
         if !self.offer(line, text) {
             self.page.part_of_line(text);
         }
     }
 
-    /// Lists an item. Returns `false` if it belongs to this page and fits on none: then the caller adds a part of it.
+    /// Adds an item. Returns `false` if it belongs on this page but does not fit on any page; then the caller adds a part of it.
     pub(super) fn offer(&mut self, line: u64, text: &str) -> bool {
         self.seen += 1;
         self.place = match self.place {
@@ -89,12 +89,12 @@ impl Listing {
             return true;
         }
         self.shown += 1;
-        // An item that was cut ends the page: what follows would seem to be part of it.
+        // A truncated item ends the page, because the next line would seem to belong to it.
         self.closed = first && self.page.is_empty();
         !self.closed
     }
 
-    /// The answer.
+    /// Returns the finished answer.
     pub(super) fn finish(mut self, document: &Document) -> String {
         let all = self.seen;
         let (what, first) = (self.what, self.skip.saturating_add(1));
@@ -106,15 +106,15 @@ impl Listing {
             };
             let last = self.skip.saturating_add(self.shown);
             self.page.note(&format!(
-                "{what} {first} to {last} of {all}; go on with start={line}{skip}, all else as before"
+                "{what} {first} to {last} of {all}; continue with start={line}{skip} and the same other arguments"
             ));
         } else if self.shown == 0 {
             let lines = span(&self.within);
             let of = document.lines().count();
             let none = match all {
-                0 => format!("No {what} begin in lines {lines} (the document has {of} lines)."),
+                0 => format!("No {what} in lines {lines} (the document has {of} lines)."),
                 all => format!(
-                    "Only {all} {what} begin in lines {lines}; skip={} leaves none.",
+                    "Nothing left after skip={}: there are only {all} {what} in lines {lines}.",
                     self.skip
                 ),
             };

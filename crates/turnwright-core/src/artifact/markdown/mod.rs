@@ -1,4 +1,4 @@
-//! Markdown, asked by its structure.
+//! Markdown, queried by structure.
 //!
 //! ```
 //! use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
@@ -16,9 +16,9 @@
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 //!
-//! The dialect is GitHub's: tables, task lists, strikethrough and footnotes. Lines are numbered from 0, ranges of lines are
-//! half-open and clamped, and an item belongs to the line on which it begins. Of addresses without any mark, those that
-//! begin with `http://` or `https://` count as links; `www.` and e-mail addresses do not.
+//! Supports GitHub Flavored Markdown: tables, task lists, strikethrough and footnotes. Lines are numbered from 0. Ranges of lines
+//! are half-open and clamped. An item belongs to the line on which it starts. Bare URLs count as links if they start with
+//! `http://` or `https://`; `www.` and e-mail addresses do not.
 
 mod answers;
 mod ast;
@@ -52,11 +52,13 @@ use self::document::Document;
 use super::SpooledArtifact;
 use crate::error::Error;
 
-/// An artifact that is Markdown. Every question reads and parses it whole, up to
-/// [`ArtifactLimits::parse`](super::ArtifactLimits::parse), on a thread for such work.
+/// An artifact that contains Markdown.
 ///
-/// Every method fails with `E_ARTIFACT_TOO_LARGE` above that limit, and with `E_ARTIFACT_UNREADABLE` where the bytes cannot
-/// be read. What is no UTF-8 is replaced.
+/// Every method reads and parses the complete document on a thread for blocking work. Invalid UTF-8 is replaced.
+///
+/// # Errors
+/// Every method returns `E_ARTIFACT_TOO_LARGE` if the content exceeds [`ArtifactLimits::parse`](super::ArtifactLimits::parse),
+/// and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
 #[derive(Clone, Debug)]
 pub struct SpooledMarkdownArtifact(SpooledArtifact);
 
@@ -69,24 +71,25 @@ impl Deref for SpooledMarkdownArtifact {
 }
 
 impl SpooledMarkdownArtifact {
-    /// The artifact, read as Markdown whatever its kind says.
+    /// Treats the artifact as Markdown, whatever its kind is.
     #[must_use]
     pub fn new(artifact: SpooledArtifact) -> Self {
         SpooledMarkdownArtifact(artifact)
     }
 
-    /// The metadata block at the very beginning, if there is one.
+    /// Returns the frontmatter, if there is any.
     ///
     /// # Errors
-    /// Also `E_ARTIFACT_MALFORMED`, with the line: it is there, and is not what it should be.
+    /// Returns an error if the document cannot be read or is too large, and `E_ARTIFACT_MALFORMED` with the line if the
+    /// frontmatter is invalid.
     pub async fn frontmatter(&self) -> Result<Option<Frontmatter>, Error> {
         self.with(frontmatter::frontmatter).await
     }
 
-    /// The headings that begin on these lines, with the lines of their sections.
+    /// Returns the headings that start on these lines, with the lines of their sections.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn headings(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -100,11 +103,11 @@ impl SpooledMarkdownArtifact {
         .await
     }
 
-    /// The document cut at its headings: for every heading that begins on these lines what follows it, up to the next
-    /// heading of any level. Headings in quotes and lists cut nothing.
+    /// Splits the document at its headings. Returns each heading that starts on these lines with the text up to the next heading
+    /// of any level. Headings in quotes and lists do not split.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn sections(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -113,20 +116,21 @@ impl SpooledMarkdownArtifact {
             .await
     }
 
-    /// One section with all sections below it, by the text of its heading or by a line of it.
+    /// Returns one section including its subsections, selected by the text of its heading or by a line of it.
     ///
     /// # Errors
-    /// Also `E_ARTIFACT_QUERY`: there is no such heading, or there are several, which are named with their lines.
+    /// Returns an error if the document cannot be read or is too large. Returns `E_ARTIFACT_QUERY` if no heading matches, or if
+    /// several do; the message lists them with their lines.
     pub async fn section(&self, name: impl Into<SectionName>) -> Result<Section, Error> {
         let name = name.into();
         self.with(move |document| section::section(document, &name, &document.lines().clamp(&..)))
             .await
     }
 
-    /// The blocks of code that begin on these lines.
+    /// Returns the code blocks that start on these lines.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn code_blocks(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -134,10 +138,10 @@ impl SpooledMarkdownArtifact {
         self.find(lines, blocks::code_blocks).await
     }
 
-    /// The links that begin on these lines.
+    /// Returns the links that start on these lines.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn links(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -145,10 +149,10 @@ impl SpooledMarkdownArtifact {
         self.find(lines, links::links).await
     }
 
-    /// The images that begin on these lines.
+    /// Returns the images that start on these lines.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn images(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -156,11 +160,11 @@ impl SpooledMarkdownArtifact {
         self.find(lines, links::images).await
     }
 
-    /// The text of these lines, without marks and without HTML. Lists keep their bullets and numbers, tables a ` | `
-    /// between cells.
+    /// Returns the text of these lines without markup and HTML. Lists keep their bullets and numbers, and table cells are
+    /// separated by ` | `.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn plain_text(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -176,11 +180,11 @@ impl SpooledMarkdownArtifact {
         .await
     }
 
-    /// The nodes that begin on these lines, in the order in which they begin. Nodes that stand in `depth` others or more are
-    /// left out, and so is what stands inside paragraphs, headings and cells unless `inline` is set.
+    /// Returns the nodes that start on these lines, in document order. Omits nodes with `depth` or more ancestors. Omits the
+    /// content of paragraphs, headings and cells unless `inline` is set.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// Returns an error if the document cannot be read or is too large.
     pub async fn ast(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
@@ -210,7 +214,7 @@ impl SpooledMarkdownArtifact {
         .await
     }
 
-    /// Reads the document and asks it, away from the async threads.
+    /// Reads the document and runs a query on it, on a thread for blocking work.
     async fn with<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Document) -> Result<T, Error> + Send + 'static,

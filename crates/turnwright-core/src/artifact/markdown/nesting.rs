@@ -1,13 +1,13 @@
-//! Nesting that nobody writes, taken out before it is parsed.
+//! Removes excessive nesting before parsing.
 //!
-//! The parser asks every open quote, list item and footnote about every line, also about lines that merely go on with a
-//! paragraph: a line of 100,000 `>` before 100,000 short ones would cost their product. No container can be deeper than
-//! the column of its marker, so a marker too far to the right is made text, by one byte, and all other bytes stay in place.
+//! The parser checks every open quote, list item and footnote for every line, even for lines that only continue a paragraph. A
+//! line of 100,000 `>` followed by 100,000 short lines would cost their product. A container cannot be deeper than the column of
+//! its marker. So a marker too far to the right is turned into text by replacing one byte; all other bytes stay the same.
 
-/// The column from which a marker opens nothing any more.
+/// The first column at which a marker does not open a container.
 const DEEPEST: usize = 200;
 
-/// The text with every line's first marker beyond the deepest column escaped, if there is such a line.
+/// Escapes the first marker beyond the maximum column on every line. `None` if there is no such line.
 pub(super) fn flattened(text: &str) -> Option<String> {
     let mut flat = String::new();
     let mut taken = 0;
@@ -27,7 +27,7 @@ pub(super) fn flattened(text: &str) -> Option<String> {
     Some(flat)
 }
 
-/// Where the first marker beyond the deepest column stands: an ASCII character.
+/// Returns the position of the first marker beyond the maximum column. It is an ASCII character.
 fn too_deep(line: &[u8]) -> Option<usize> {
     if line.len() <= DEEPEST / 4 {
         return None;
@@ -52,7 +52,8 @@ fn too_deep(line: &[u8]) -> Option<usize> {
     None
 }
 
-/// How wide the marker is that begins here, if one does: of a quote, a bullet, a number, a task or a footnote.
+/// Returns the width of the marker at the start of the text, if there is one: of a quote, a bullet, a number, a task or a
+/// footnote.
 fn marker(rest: &[u8]) -> Option<usize> {
     match rest {
         [b'>', ..] => Some(1),

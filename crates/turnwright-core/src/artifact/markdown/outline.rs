@@ -1,4 +1,4 @@
-//! Headings, and where their sections end.
+//! Headings and the extent of their sections.
 
 use std::ops::Range;
 
@@ -12,24 +12,24 @@ use super::inline_text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Heading {
-    /// From 1 to 6.
+    /// The level, from 1 to 6.
     pub level: u8,
-    /// Its text, without marks.
+    /// The text without markup.
     pub text: String,
-    /// Its own lines: one, or more if it is underlined.
+    /// The lines of the heading: one, or more if it is underlined.
     pub lines: Range<u64>,
-    /// The lines of its section: up to the next heading of its level or above. A heading in a quote or a list has a section
-    /// that ends with the quote or the list's item, and ends no section outside.
+    /// The lines of the section: up to the next heading of the same or a higher level. The section of a heading in a quote or
+    /// list item ends with that quote or item, and such a heading does not end a section outside of it.
     pub section: Range<u64>,
-    /// Whether a quote, an item of a list or a footnote encloses it.
+    /// Whether the heading is in a quote, a list item or a footnote.
     #[serde(skip)]
     pub(super) enclosed: bool,
 }
 
-/// All headings, in order.
+/// Returns all headings in order.
 pub(super) fn headings(document: &Document) -> Vec<Heading> {
     let mut outline = Outline::default();
-    // The quotes, items and footnotes that are open, each with the number of its first event.
+    // The open quotes, items and footnotes, each with the number of its first event.
     let mut enclosures: Vec<(usize, Range<usize>)> = Vec::new();
     let mut open: Option<(Range<u64>, String)> = None;
     for (number, (event, bytes)) in document.events().enumerate() {
@@ -73,12 +73,12 @@ pub(super) fn headings(document: &Document) -> Vec<Heading> {
 #[derive(Default)]
 struct Outline {
     headings: Vec<Heading>,
-    /// The sections that have not ended, at most six for each enclosure: its number, which is 0 for none, and the heading.
+    /// The open sections, at most six per enclosure: the number of the enclosure (0 for none) and the heading.
     open: Vec<(usize, usize)>,
 }
 
 impl Outline {
-    /// Ends the sections of an enclosure that are of this level or below.
+    /// Ends the sections of an enclosure that are of this level or deeper.
     fn end_sections(&mut self, enclosure: usize, level: u8, line: u64) {
         while let Some((number, heading)) = self.open.last().copied()
             && number == enclosure

@@ -1,4 +1,4 @@
-//! What is left when the marks are taken away.
+//! Markdown as plain text.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 
 use super::document::Document;
 
-/// Hands over the text of some lines, line by line, each with the number of the line on which it stands; where lines
-/// have nothing to say, an empty one in their place. Gives the number of HTML pieces that were left out.
+/// Calls `sink` for each line of plain text with its line number in the document. Lines without text produce an empty line.
+/// Returns the number of HTML fragments that were omitted.
 ///
-/// Kept: the marks of lists and tasks, the labels of footnotes, `|` between the cells of a table, code. Left out: HTML.
+/// List markers, task markers, footnote labels, `|` between table cells and code are kept. HTML is omitted.
 pub(super) fn plain_text(
     document: &Document,
     within: &Range<u64>,
@@ -66,7 +66,7 @@ pub(super) fn plain_text(
                 cells += 1;
             }
             Event::Text(words) if words.len() == place.len() => text.say_lines(place.start, &words),
-            // A character reference may stand for a newline, which is none of the document's.
+            // A character reference may decode to a newline, which does not start a line of the document.
             Event::Text(words) | Event::Code(words) => {
                 text.say(place.start, &words.replace('\n', " "));
             }
@@ -84,9 +84,9 @@ struct Text<'d, S> {
     within: Range<u64>,
     line: u64,
     words: String,
-    /// The last line that was handed over.
+    /// The last line passed to `sink`.
     last: Option<u64>,
-    /// The line on which the block of code begins that is being read: its empty lines all count.
+    /// The first line of the current code block, whose empty lines are kept.
     code: Option<u64>,
     sink: S,
 }
@@ -124,7 +124,7 @@ impl<S: FnMut(u64, &str)> Text<'_, S> {
         }
     }
 
-    /// Hands the line over, if it says something.
+    /// Passes the line to `sink` if it is not empty.
     fn end_line(&mut self) {
         let words = self.words.trim_end();
         if !words.is_empty() && self.within.contains(&self.line) {

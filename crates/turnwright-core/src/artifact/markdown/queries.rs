@@ -1,4 +1,4 @@
-//! What a model can ask of Markdown.
+//! The Markdown query tools.
 
 use std::sync::LazyLock;
 
@@ -15,51 +15,51 @@ pub(super) struct Nothing {}
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct OnLines {
-    /// First line to look at, from 0.
+    /// First line to read. Lines start at 0.
     #[serde(default)]
     pub(super) start: u64,
-    /// Line before which to stop. To the end unless given.
+    /// Line to stop before. Default: the end.
     pub(super) end: Option<u64>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Listed {
-    /// First line on which an item may begin, from 0.
+    /// First line to search. Lines start at 0.
     #[serde(default)]
     pub(super) start: u64,
-    /// Line before which to stop. To the end unless given.
+    /// Line to stop before. Default: the end.
     pub(super) end: Option<u64>,
-    /// How many items to leave out at the beginning.
+    /// Number of items to skip.
     #[serde(default)]
     pub(super) skip: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Headings {
-    /// First line on which a heading may begin, from 0.
+    /// First line to search. Lines start at 0.
     #[serde(default)]
     pub(super) start: u64,
-    /// Line before which to stop. To the end unless given.
+    /// Line to stop before. Default: the end.
     pub(super) end: Option<u64>,
-    /// Only headings up to this level: 2 gives `#` and `##`.
+    /// Maximum heading level: 2 returns `#` and `##`.
     #[serde(default = "six")]
     #[schemars(range(min = 1, max = 6))]
     pub(super) level: u8,
-    /// How many headings to leave out at the beginning.
+    /// Number of headings to skip.
     #[serde(default)]
     pub(super) skip: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct CodeBlocks {
-    /// Only blocks in this language, as it stands after the opening fence.
+    /// Only blocks in this language, as written after the opening fence.
     pub(super) lang: Option<String>,
-    /// First line on which a block may begin, from 0.
+    /// First line to search. Lines start at 0.
     #[serde(default)]
     pub(super) start: u64,
-    /// Line before which to stop. To the end unless given.
+    /// Line to stop before. Default: the end.
     pub(super) end: Option<u64>,
-    /// How many blocks to leave out at the beginning.
+    /// Number of blocks to skip.
     #[serde(default)]
     pub(super) skip: u64,
 }
@@ -68,30 +68,30 @@ pub(super) struct CodeBlocks {
 pub(super) struct SectionOf {
     /// Text of the section's heading, or a part of it.
     pub(super) heading: Option<String>,
-    /// Line of the section's heading, in place of its text.
+    /// Line of the section's heading, instead of its text.
     pub(super) line: Option<u64>,
-    /// First line on which the heading may stand, from 0.
+    /// First line to search for the heading. Lines start at 0.
     #[serde(default)]
     pub(super) start: u64,
-    /// Line before which the heading stands. To the end unless given.
+    /// Line to stop before. Default: the end.
     pub(super) end: Option<u64>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Ast {
-    /// First line on which a node may begin, from 0.
+    /// First line to search. Lines start at 0.
     #[serde(default)]
     pub(super) start: u64,
-    /// Line before which to stop. To the end unless given.
+    /// Line to stop before. Default: the end.
     pub(super) end: Option<u64>,
-    /// How many nodes to leave out at the beginning.
+    /// Number of nodes to skip.
     #[serde(default)]
     pub(super) skip: u64,
     /// How many levels to show.
     #[serde(default = "sixteen")]
     #[schemars(range(min = 1, max = 64))]
     pub(super) depth: u32,
-    /// Also show what stands inside paragraphs: text, links, emphasis.
+    /// Also show the content of paragraphs: text, links, emphasis.
     #[serde(default)]
     pub(super) inline: bool,
 }
@@ -108,53 +108,53 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
     vec![
         query(
             "artifact_md_frontmatter",
-            "The metadata block at the beginning of a Markdown document, as JSON.",
+            "Returns the frontmatter of a Markdown document as JSON.",
             answers::frontmatter,
         ),
         query(
             "artifact_md_headings",
-            "The headings of a Markdown document, each with its lines and those of its section.",
+            "Lists the headings of a Markdown document, each with its lines and the lines of its section.",
             answers::headings,
         ),
         query(
             "artifact_md_section",
-            "One section of a Markdown document as it is written: its heading and all that is below it.",
+            "Returns the source of one section of a Markdown document: its heading and everything below it.",
             answers::section,
         ),
         query(
             "artifact_md_code_blocks",
-            "The code blocks of a Markdown document, each with its lines, its language and the code.",
+            "Lists the code blocks of a Markdown document, each with its lines, its language and the code.",
             answers::code_blocks,
         ),
         query(
             "artifact_md_links",
-            "The links of a Markdown document, each with its lines, text and URL; bare URLs too.",
+            "Lists the links of a Markdown document, including bare URLs, each with its lines, text and URL.",
             answers::links,
         ),
         query(
             "artifact_md_images",
-            "The images of a Markdown document, each with its lines, text and URL.",
+            "Lists the images of a Markdown document, each with its lines, alternative text and URL.",
             answers::images,
         ),
         query(
             "artifact_md_text",
-            "The text of a Markdown document, or of some of its lines, without marks and without HTML.",
+            "Returns the text of a Markdown document, or of some of its lines, without markup and HTML.",
             answers::text,
         ),
         query(
             "artifact_md_ast",
-            "The structure of a Markdown document: one node a line, indented, with its lines and how its text begins.",
+            "Shows the syntax tree of a Markdown document: one node per line, indented, with its lines and the beginning of its text.",
             answers::ast,
         ),
     ]
 });
 
-/// What can be asked of Markdown beyond what can be asked of text.
+/// Returns the queries that Markdown artifacts support in addition to the text queries.
 pub(in crate::artifact) fn queries() -> &'static [Query] {
     &QUERIES
 }
 
-/// A query that is answered from the whole document, on a thread of its own.
+/// Creates a query that parses the complete document on a thread for blocking work.
 fn query<A>(
     name: &str,
     description: &str,
@@ -166,11 +166,11 @@ where
     Query::new(
         name,
         description,
-        move |artifact: SpooledArtifact, asked: A| async move {
+        move |artifact: SpooledArtifact, args: A| async move {
             let page = artifact.page();
             let markdown = SpooledMarkdownArtifact::new(artifact);
             markdown
-                .with(move |document| answer(document, page, &asked))
+                .with(move |document| answer(document, page, &args))
                 .await
         },
     )

@@ -1,4 +1,4 @@
-//! Sections, and how they are named.
+//! Sections and how they are selected.
 
 use std::ops::Range;
 
@@ -9,26 +9,26 @@ use super::listing::quoted;
 use super::outline::{Heading, headings};
 use crate::error::Error;
 
-/// How many headings of one name are told.
+/// How many matching headings to list.
 const CANDIDATES: usize = 12;
 
 /// A heading and the lines that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Section {
-    /// What it begins with.
+    /// The heading.
     pub heading: Heading,
-    /// Its lines, with those of the heading.
+    /// The lines of the section, including the heading.
     pub lines: Range<u64>,
-    /// The lines as they are.
+    /// The source of the lines.
     pub text: String,
 }
 
-/// How a section is named.
+/// Selects a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SectionName {
-    /// By the text of its heading: exactly this one, else regardless of case, else one that contains it.
+    /// By the text of its heading: an exact match, else a match that ignores case, else a heading that contains it.
     Heading(String),
     /// By a line of its heading.
     Line(u64),
@@ -52,8 +52,8 @@ impl From<u64> for SectionName {
     }
 }
 
-/// Every heading of some lines with what follows it, up to the next heading of any level: each line once. Headings in quotes
-/// and lists cut nothing.
+/// Returns every heading in a range of lines with the text up to the next heading of any level, so that each line occurs once.
+/// Headings in quotes and lists do not split.
 pub(super) fn sections(document: &Document, within: &Range<u64>) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let headings = headings(document).into_iter();
@@ -79,7 +79,7 @@ impl Section {
     }
 }
 
-/// The one section of that name among those whose heading begins on some lines, with the sections below it.
+/// Returns the one section with that name among the headings in a range of lines, including its subsections.
 pub(super) fn section(
     document: &Document,
     name: &SectionName,
@@ -100,10 +100,10 @@ fn heading_at(document: &Document, line: u64) -> Result<Heading, Error> {
         return Ok(found.clone());
     }
     let nearest = above.last().map_or_else(String::new, |above| {
-        format!(" The nearest above is {}.", candidate(above))
+        format!(" The nearest heading above is {}.", candidate(above))
     });
     Err(Error::bad_artifact_query(format!(
-        "Line {line} has no heading.{nearest} artifact_md_headings lists all headings with their lines."
+        "Line {line} is not a heading.{nearest} Use artifact_md_headings to list all headings with their lines."
     )))
 }
 
@@ -113,10 +113,10 @@ fn heading_called(document: &Document, asked: &str, within: &Range<u64>) -> Resu
     let small = bare.to_lowercase();
     if small.is_empty() {
         return Err(Error::bad_artifact_query(
-            "Say which section: heading is the text of its heading, line the line of it. artifact_md_headings lists all.",
+            "Select a section with `heading` (the text of its heading) or `line`. Use artifact_md_headings to list all headings.",
         ));
     }
-    // How well it fits: 0 exactly, 1 but for case, 2 in part.
+    // Quality of the match: 0 exact, 1 ignoring case, 2 partial.
     let fit = |heading: &Heading| {
         let text = heading.text.trim();
         let lower = text.to_lowercase();
@@ -131,7 +131,7 @@ fn heading_called(document: &Document, asked: &str, within: &Range<u64>) -> Resu
     let mut fitting = headings(document);
     let Some(best) = fitting.iter().filter_map(fit).min() else {
         return Err(Error::bad_artifact_query(format!(
-            "No heading in lines {}..{} is called or contains {}. artifact_md_headings lists all headings with their lines.",
+            "No heading in lines {}..{} matches {}. Use artifact_md_headings to list all headings with their lines.",
             within.start,
             within.end,
             quoted(bare, 120)
@@ -147,10 +147,10 @@ fn heading_called(document: &Document, asked: &str, within: &Range<u64>) -> Resu
     let list: Vec<String> = fitting.iter().take(CANDIDATES).map(candidate).collect();
     let more = match count.saturating_sub(CANDIDATES) {
         0 => String::new(),
-        more => format!("; and {more} more: narrow it down with start and end"),
+        more => format!("; and {more} more: narrow the search with start and end"),
     };
     Err(Error::bad_artifact_query(format!(
-        "{count} headings fit; say which with line: {}{more}.",
+        "{count} headings match. Select one with `line`: {}{more}.",
         list.join("; ")
     )))
 }

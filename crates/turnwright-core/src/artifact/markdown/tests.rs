@@ -26,7 +26,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(future)
 }
 
-/// What a tool answers.
+/// The answer of a tool.
 async fn asked(artifact: &SpooledArtifact, name: &str, args: Value) -> Result<String, ToolError> {
     let query = queries().iter().find(|query| query.name() == name);
     query.unwrap().ask(artifact.clone(), args).await

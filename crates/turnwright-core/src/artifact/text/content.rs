@@ -1,4 +1,4 @@
-//! The whole content, for programs.
+//! The complete content, for programs.
 
 use std::fmt;
 
@@ -7,32 +7,33 @@ use super::source::{PIECE, Source};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
-/// The content as text. Where it was not UTF-8, `U+FFFD` stands for what was there.
+/// The content as text. Invalid UTF-8 is replaced with `U+FFFD`.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Text {
     /// The text.
     pub text: String,
-    /// How many times something was replaced: 0 if the text is the content, byte for byte.
+    /// Number of replacements. 0 if the text is identical to the content.
     pub replaced: u64,
-    /// How many bytes were replaced.
+    /// Number of bytes that were replaced.
     pub replaced_bytes: u64,
 }
 
 impl SpooledArtifact {
-    /// All of it as text, and what had to be replaced for that. Needs as much memory: meant for programs, not for answers.
+    /// Reads the complete content as text and reports replacements of invalid UTF-8. Intended for programs: the text is held in
+    /// memory.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn as_text(&self) -> Result<Text, Error> {
         let bytes = self.as_bytes().await?;
         Ok(Text::from_bytes(&bytes))
     }
 
-    /// How many lines it has. Read once: afterwards it is known.
+    /// Returns the number of lines. The result is cached.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn line_count(&self) -> Result<u64, Error> {
         if let Some(count) = self.shared.lines.line_count() {
             return Ok(count);
@@ -68,7 +69,7 @@ impl Text {
 }
 
 impl fmt::Debug for Text {
-    /// What it says may be secret.
+    /// Omits the text, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Text")
             .field("bytes", &self.text.len())

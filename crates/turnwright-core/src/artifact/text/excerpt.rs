@@ -1,4 +1,4 @@
-//! Lines in their order: from the beginning, from anywhere.
+//! Ranges of lines.
 
 use std::ops::RangeBounds;
 
@@ -9,46 +9,46 @@ use super::source::{PIECE, Source};
 use crate::artifact::{SpooledArtifact, half_open};
 use crate::error::Error;
 
-/// Lines of an artifact, as many of those asked for as an answer has room for. As text it also says what was left out
-/// and how to ask for it.
+/// A range of lines, limited by the size of an answer. [`to_answer`](Excerpt::to_answer) adds what was omitted and how to
+/// continue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// The lines, in their order.
+    /// The lines, in order.
     pub lines: Vec<Line>,
-    /// Whether something that was asked for had no room.
+    /// Whether requested content was omitted because it did not fit.
     pub is_cut: bool,
-    /// Where the artifact goes on after these lines: the line, and how many bytes of it were there already. `None` at its
-    /// end, and after lines that were looked for from the end.
+    /// Where the artifact continues after these lines: the line, and how many of its bytes were shown. `None` at the end of the
+    /// artifact, and for lines that were read from the end.
     pub next: Option<(u64, u64)>,
-    /// How many lines the artifact has, if that is known by now.
+    /// Number of lines of the artifact, if known.
     pub line_count: Option<u64>,
-    /// What was left out, and how to ask for it.
+    /// What was omitted and how to request it.
     pub(super) note: Option<String>,
     pub(super) answer: usize,
 }
 
 impl SpooledArtifact {
-    /// The first lines. Reads no more than an answer has room for.
+    /// Returns the first lines. Reads no more than fits into an answer.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn head(&self, lines: u64) -> Result<Excerpt, Error> {
         self.cat(0..lines).await
     }
 
-    /// The lines of a range, clamped to those that there are.
+    /// Returns a range of lines, clamped to the existing ones.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn cat(&self, lines: impl RangeBounds<u64>) -> Result<Excerpt, Error> {
         self.cat_from(lines, 0).await
     }
 
-    /// The lines of a range without the first `offset` bytes of the first one: for going on inside a long line.
+    /// Returns a range of lines without the first `offset` bytes of its first line. Use it to continue within a long line.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn cat_from(
         &self,
         lines: impl RangeBounds<u64>,
@@ -80,7 +80,8 @@ impl SpooledArtifact {
             answer: self.limits.answer,
         };
         if end.is_some_and(|end| end <= start) {
-            excerpt.note = Some("no line was asked for: end must be above start".to_owned());
+            excerpt.note =
+                Some("the range is empty: `end` must be greater than `start`".to_owned());
             excerpt.line_count = index.line_count();
             return Ok(excerpt);
         }
@@ -98,7 +99,7 @@ impl SpooledArtifact {
 }
 
 impl Excerpt {
-    /// Takes the lines from the one at hand on, without the first `offset` bytes, up to the line `end`.
+    /// Reads lines from the current one up to line `end`, without the first `offset` bytes.
     fn gather(
         &mut self,
         forward: &mut Forward<'_>,
@@ -110,7 +111,7 @@ impl Excerpt {
         let mut left = room;
         while end.is_none_or(|end| forward.number() < end) {
             let number = forward.number();
-            // Every byte takes at least one to show: of more than this, something is left out.
+            // Every byte takes at least one byte to show. If the line is longer than this, a part is omitted.
             let Some(taken) = forward.take(left.saturating_add(4))? else {
                 break;
             };
@@ -121,7 +122,7 @@ impl Excerpt {
                 goes_on: false,
             };
             if !taken.is_complete || line.cost() > left {
-                // It is left to the next answer, unless it is the first: then as much as fits is shown.
+                // Leave the line to the next answer, unless it is the first one. Then show as much as fits.
                 self.is_cut = true;
                 let mut offset = 0;
                 if self.lines.is_empty() {
@@ -142,7 +143,7 @@ impl Excerpt {
         Ok(())
     }
 
-    /// The lines as an answer, with notes that say what was left out and how to ask for it.
+    /// Formats the lines as an answer, with notes about what was omitted and how to continue.
     #[must_use]
     pub fn to_answer(&self) -> String {
         let mut page = super::page(self.answer);
@@ -151,7 +152,7 @@ impl Excerpt {
         for line in &self.lines {
             text.clear();
             escaped |= show::show(&line.bytes, &mut text);
-            // What was collected fits: it was measured by the same rule.
+            // The lines fit: the same rule was used to collect them.
             let _fits = page.line(&text);
         }
         page.note(self.note.as_deref().unwrap_or_default());
@@ -163,13 +164,13 @@ impl Excerpt {
         let to = end.map_or_else(String::new, |end| format!(" end={end}"));
         match (self.next, self.line_count) {
             (Some((line, _)), _) if !self.is_cut => Some(format!(
-                "more lines follow: go on with artifact_cat start={line}"
+                "more lines follow: continue with artifact_cat start={line}"
             )),
             (Some((line, 0)), _) => Some(format!(
-                "not all lines fit: go on with artifact_cat start={line}{to}"
+                "not all lines fit: continue with artifact_cat start={line}{to}"
             )),
             (Some((line, offset)), _) => Some(format!(
-                "line {line} is long and goes on after its byte {offset}: go on with artifact_cat start={line} offset={offset}{to}"
+                "line {line} is long and was truncated at byte {offset}: continue with artifact_cat start={line} offset={offset}{to}"
             )),
             (None, _) if !self.lines.is_empty() => None,
             (None, Some(1)) => {

@@ -1,4 +1,4 @@
-//! Reading lines forward from any line, with the help of the index and to its benefit.
+//! Reads lines forward from any line, using and extending the line index.
 
 use memchr::{memchr, memchr_iter};
 
@@ -6,25 +6,25 @@ use super::index::{LineIndex, Place, STRIDE};
 use super::source::{PIECE, Source};
 use crate::error::Error;
 
-/// Reads lines from a place on.
+/// Reads lines forward from a position.
 pub(super) struct Forward<'a> {
     source: &'a mut Source,
     index: &'a LineIndex,
-    /// Where it is: at the beginning of line number `place.lines`, except after a line that was given only in part.
+    /// The position: at the start of line `place.lines`, except after a line of which only a part was taken.
     place: Place,
-    /// How much is read at once.
+    /// Bytes per read.
     piece: usize,
 }
 
-/// What was read of a line.
+/// The part of a line that was read.
 pub(super) struct Taken {
     pub(super) bytes: Vec<u8>,
-    /// Whether the line ended within what was asked for.
+    /// Whether the line ended within the requested length.
     pub(super) is_complete: bool,
 }
 
 impl<'a> Forward<'a> {
-    /// At the beginning, reading so many bytes at once.
+    /// Starts at the beginning of the artifact and reads `piece` bytes at a time.
     pub(super) fn new(source: &'a mut Source, index: &'a LineIndex, piece: usize) -> Self {
         Forward {
             source,
@@ -34,7 +34,7 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// The number of the line at hand.
+    /// Returns the number of the current line.
     pub(super) fn number(&self) -> u64 {
         self.place.lines
     }
@@ -43,13 +43,13 @@ impl<'a> Forward<'a> {
         self.place.at
     }
 
-    /// Whether there is no further line.
+    /// Returns whether there is no further line.
     pub(super) fn at_end(&self) -> bool {
         self.place.at >= self.source.len()
     }
 
-    /// Goes to the beginning of a line. `false` if there is none of that number: then it stands at the end, and the index
-    /// knows how many lines there are.
+    /// Moves to the start of a line. Returns `false` if there is no such line; then the position is the end, and the index has
+    /// the number of lines.
     pub(super) fn go_to(&mut self, line: u64) -> Result<bool, Error> {
         if let Some(count) = self.index.line_count().filter(|count| *count <= line) {
             self.place = Place {
@@ -64,7 +64,7 @@ impl<'a> Forward<'a> {
         }
         while self.place.lines < line {
             let bytes = self.source.bytes(self.place.at, PIECE)?;
-            // No more than a stride at once, so that the index learns places near enough to each other.
+            // At most one stride at a time, so that the places in the index are close enough to each other.
             let bytes = bytes.get(..STRIDE as usize).unwrap_or(bytes);
             if bytes.is_empty() {
                 return self.ended();
@@ -89,7 +89,7 @@ impl<'a> Forward<'a> {
         Ok(true)
     }
 
-    /// At the end: a last line without a newline is a line too.
+    /// Handles the end: a last line without a newline is a line too.
     fn ended(&mut self) -> Result<bool, Error> {
         let len = self.source.len();
         if let Some(last) = len.checked_sub(1) {
@@ -100,18 +100,18 @@ impl<'a> Forward<'a> {
         Ok(false)
     }
 
-    /// Skips bytes of the line at hand, not beyond its end, and says how many that were.
+    /// Skips bytes of the current line, but not beyond its end. Returns how many were skipped.
     pub(super) fn skip_in_line(&mut self, wanted: u64) -> Result<u64, Error> {
         let begin = self.place.at;
         let goal = begin.saturating_add(wanted).min(self.source.len());
-        // What is known to lie inside the line need not be looked at.
+        // Bytes that the index knows to be inside the line need not be read.
         let known = self.index.inside(self.place.lines, goal);
         let mut at = known.map_or(begin, |known| known.saturating_sub(1).max(begin));
         let mut before = None;
         while at < goal {
             let bytes = self.source.bytes(at, PIECE)?;
             let left = usize::try_from(goal - at).unwrap_or(usize::MAX);
-            // The byte at the goal too: it may be the newline after a `\r`.
+            // Include the byte at the goal: it may be the newline after a `\r`.
             let looked_at = left.saturating_add(1).min(bytes.len());
             let bytes = bytes.get(..looked_at).unwrap_or_default();
             if let Some(end) = memchr(b'\n', bytes) {
@@ -132,7 +132,7 @@ impl<'a> Forward<'a> {
         Ok(self.place.at - begin)
     }
 
-    /// The line at hand, up to `most` bytes of it: beyond them it is not read, and the rest is still to come.
+    /// Returns the current line, up to `most` bytes of it. The rest is not read and remains to be taken.
     pub(super) fn take(&mut self, most: usize) -> Result<Option<Taken>, Error> {
         if self.at_end() {
             return Ok(None);
@@ -170,7 +170,7 @@ impl<'a> Forward<'a> {
         Ok(Some(Taken { bytes, is_complete }))
     }
 
-    /// Goes on to the next line, after one that was taken in part.
+    /// Moves to the next line after a line of which only a part was taken.
     pub(super) fn skip_line(&mut self) -> Result<(), Error> {
         loop {
             let piece = self.source.bytes(self.place.at, PIECE)?;
@@ -190,9 +190,10 @@ impl<'a> Forward<'a> {
     }
 }
 
-/// Where the line ends that is the `missing`th from here, counted from 1, or how many lines end here if it does not.
+/// Returns the end of the `missing`th line from here, counted from 1. If there are not so many, returns their number as the
+/// error.
 fn find_end(bytes: &[u8], missing: u64) -> Result<usize, u64> {
-    // Counting is much faster than walking.
+    // Counting is much faster than iterating.
     let ends = memchr_iter(b'\n', bytes).count() as u64;
     let nth = usize::try_from(missing - 1).unwrap_or(usize::MAX);
     let end = (missing <= ends).then(|| memchr_iter(b'\n', bytes).nth(nth));

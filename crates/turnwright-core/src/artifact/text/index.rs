@@ -1,35 +1,35 @@
-//! Where lines begin, roughly: enough not to read from the beginning again.
+//! A sparse line index, so that queries need not read from the beginning again.
 
 use parking_lot::Mutex;
 
-/// How far apart places are remembered, to begin with.
+/// Initial distance between indexed places in bytes.
 pub(super) const STRIDE: u64 = 64 * 1024;
 
-/// The most places that are remembered: 64 KiB of memory, however large the artifact is.
+/// Maximum number of indexed places: 64 KiB of memory, whatever the size of the artifact.
 const MOST: usize = 4096;
 
-/// A place and how many lines ended before it.
+/// An offset and the number of lines that end before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) at: u64,
     pub(super) lines: u64,
 }
 
-/// A sparse index of lines, learnt by whoever reads forward, and shared by all who ask the same artifact.
+/// A sparse line index. Forward reads extend it. All clones of an artifact share it.
 #[derive(Debug, Default)]
 pub(in crate::artifact) struct LineIndex(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// How often every second place was dropped, and the distance between places doubled.
+    /// How many times every second place was dropped and the distance doubled.
     halved: u32,
-    /// In order, at least a stride apart.
+    /// In order, at least one stride apart.
     places: Vec<Place>,
     line_count: Option<u64>,
 }
 
 impl LineIndex {
-    /// The last known place before the beginning of a line.
+    /// Returns the last known place before the start of a line.
     pub(super) fn before(&self, line: u64) -> Place {
         let known = self.0.lock();
         let after = known.places.partition_point(|place| place.lines < line);
@@ -37,7 +37,7 @@ impl LineIndex {
         nearest.copied().unwrap_or_default()
     }
 
-    /// The last place up to `to` that is known to lie inside `line`.
+    /// Returns the last offset up to `to` that is known to be inside `line`.
     pub(super) fn inside(&self, line: u64, to: u64) -> Option<u64> {
         let known = self.0.lock();
         let after = known.places.partition_point(|place| place.at <= to);
@@ -45,7 +45,7 @@ impl LineIndex {
         (nearest.lines == line).then_some(nearest.at)
     }
 
-    /// Remembers a place, if it lies beyond those that are known.
+    /// Adds a place if it is beyond the known ones.
     pub(super) fn learn(&self, place: Place) {
         let mut known = self.0.lock();
         let last = known.places.last().map_or(0, |last| last.at);
@@ -63,12 +63,12 @@ impl LineIndex {
         }
     }
 
-    /// How many lines there are, if somebody has found out.
+    /// Returns the number of lines, if known.
     pub(super) fn line_count(&self) -> Option<u64> {
         self.0.lock().line_count
     }
 
-    /// Remembers how many lines there are.
+    /// Stores the number of lines.
     pub(super) fn learn_line_count(&self, lines: u64) {
         self.0.lock().line_count = Some(lines);
     }

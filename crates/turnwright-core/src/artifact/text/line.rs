@@ -1,34 +1,34 @@
-//! A line, or the part of it that was asked for.
+//! A line or a part of it.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::show;
 
-/// A line without its end, or a part of one, byte for byte as it stands in the artifact.
+/// A line or a part of it, without the line break. The bytes are those of the artifact.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Line {
-    /// Its number, counted from 0. The last lines of an artifact whose lines were not counted have none.
+    /// The line number, starting at 0. `None` for the last lines of an artifact whose lines were not counted.
     pub number: Option<u64>,
-    /// How many bytes of the line stand before these. `None` if some do and their number is not known: the end of a long
-    /// last line, whose beginning was not looked for.
+    /// How many bytes of the line precede these. `None` if some do, but their number is unknown: this is the end of a long last
+    /// line whose start was not searched.
     pub offset: Option<u64>,
-    /// Its bytes, without the line's end.
+    /// The bytes, without the line break.
     pub bytes: Vec<u8>,
-    /// Whether the line goes on after these bytes.
+    /// Whether the line continues after these bytes.
     pub goes_on: bool,
 }
 
 impl Line {
-    /// Whether this is all of it.
+    /// Returns whether this is the complete line.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.offset == Some(0) && !self.goes_on
     }
 
-    /// Returns the line as text. Bytes that are not UTF-8 become `\u{FFFD}`, as does a character that was split because only a
-    /// part of the line was asked for.
+    /// Returns the line as text. Invalid UTF-8 becomes `\u{FFFD}`, as does a character that was split because only a part of the
+    /// line was requested.
     ///
     /// ```
     /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
@@ -44,14 +44,14 @@ impl Line {
         String::from_utf8_lossy(&self.bytes)
     }
 
-    /// How many bytes it takes to show it, its newline included.
+    /// Returns how many bytes are needed to show it, including its newline.
     pub(super) fn cost(&self) -> usize {
         show::cost(&self.bytes) + 1
     }
 }
 
 impl fmt::Debug for Line {
-    /// What it says may be secret.
+    /// Omits the text, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Line")
             .field("number", &self.number)

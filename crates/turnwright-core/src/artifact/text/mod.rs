@@ -1,9 +1,8 @@
-//! Lines of text: what can be asked of every artifact.
+//! Text queries, which every artifact supports.
 //!
-//! Lines are numbered from 0 and shown without their `\n` or `\r\n`; a final newline starts no further line. What is
-//! read is what is needed: the first bytes for [`head`](crate::SpooledArtifact::head), the last ones for
-//! [`tail`](crate::SpooledArtifact::tail), and everything only for [`grep`](crate::SpooledArtifact::grep) and for counting, piece by
-//! piece, with memory that does not grow.
+//! Lines are numbered from 0 and shown without their `\n` or `\r\n`. A final newline does not start another line. Queries read
+//! only what they need: [`head`](crate::SpooledArtifact::head) reads the first bytes and [`tail`](crate::SpooledArtifact::tail)
+//! the last ones. [`grep`](crate::SpooledArtifact::grep) and counting read everything, in pieces and with constant memory.
 //!
 //! ```
 //! use turnwright_core::artifact::text::Grep;
@@ -47,7 +46,7 @@ pub(super) use show::shown_lines;
 use super::Page;
 use super::limits::ArtifactLimits;
 
-/// The page of an answer under these limits, and never one without room for content.
+/// Creates the page of an answer with this limit, with at least some room for content.
 fn page(answer: usize) -> Page {
     Page::new(answer.max(ArtifactLimits::LEAST_ANSWER))
 }

@@ -1,11 +1,11 @@
-//! Bytes as a model and a terminal may see them: UTF-8 as it is, everything else as `\xNN`.
+//! Shows bytes safely for a model or a terminal: printable UTF-8 unchanged, everything else as `\xNN`.
 
 use std::fmt::Write as _;
 
-/// Said once in an answer that shows something in another form.
+/// A note for answers that contain escaped bytes.
 pub(super) const NOTE: &str = "bytes that are not printable UTF-8 are shown as \\xNN";
 
-/// What is shown as one: a character, or a byte that is none.
+/// The unit of display: a character, or a byte that is not part of one.
 struct Unit {
     bytes: usize,
     shown: usize,
@@ -31,13 +31,13 @@ fn is_shown_as_it_is(c: char) -> bool {
     c == '\t' || !c.is_control()
 }
 
-/// Whether all of them are shown as they are, which is what most lines are.
+/// Returns whether all bytes are shown unchanged, as in most lines.
 fn is_plain(bytes: &[u8]) -> bool {
     let plain = |byte: &u8| (0x20..0x7F).contains(byte) || *byte == b'\t';
     bytes.iter().all(plain)
 }
 
-/// How many bytes it takes to show these.
+/// Returns how many bytes are needed to show these.
 pub(super) fn cost(bytes: &[u8]) -> usize {
     if is_plain(bytes) {
         return bytes.len();
@@ -45,7 +45,7 @@ pub(super) fn cost(bytes: &[u8]) -> usize {
     units(bytes).map(|unit| unit.shown).sum()
 }
 
-/// How many of the first bytes can be shown in `room`, without splitting a character or an escape.
+/// Returns how many of the first bytes fit into `room`, without splitting a character or an escape.
 pub(super) fn fitting(bytes: &[u8], room: usize) -> usize {
     let mut left = room;
     let mut fitting = 0;
@@ -59,7 +59,7 @@ pub(super) fn fitting(bytes: &[u8], room: usize) -> usize {
     fitting
 }
 
-/// How many of the last bytes can be shown in `room`, without splitting a character or an escape.
+/// Returns how many of the last bytes fit into `room`, without splitting a character or an escape.
 pub(super) fn fitting_end(bytes: &[u8], room: usize) -> usize {
     let mut shown = cost(bytes);
     let mut fitting = bytes.len();
@@ -73,7 +73,7 @@ pub(super) fn fitting_end(bytes: &[u8], room: usize) -> usize {
     fitting
 }
 
-/// The place of the character that `at` lies in, or `at` itself if it lies in none.
+/// Returns the start of the character that contains `at`, or `at` itself if it is not inside a character.
 pub(super) fn character_start(bytes: &[u8], at: usize) -> usize {
     let back = |n: &usize| {
         let begin = at.checked_sub(*n)?;
@@ -84,7 +84,7 @@ pub(super) fn character_start(bytes: &[u8], at: usize) -> usize {
     (1..4).find_map(|n| back(&n)).unwrap_or(at)
 }
 
-/// Appends them to `text`, and says whether something had to be shown in another form.
+/// Appends the bytes to `text`. Returns whether any of them was escaped.
 pub(super) fn show(bytes: &[u8], text: &mut String) -> bool {
     let mut escaped = false;
     for chunk in bytes.utf8_chunks() {
@@ -109,7 +109,7 @@ fn escape(bytes: &[u8], text: &mut String) {
     }
 }
 
-/// The lines as they are shown, as far as they fit into `room`.
+/// Formats as many lines as fit into `room`.
 pub(in crate::artifact) fn shown_lines(bytes: &[u8], room: usize) -> String {
     let mut text = String::new();
     for (n, line) in bytes.split(|byte| *byte == b'\n').enumerate() {

@@ -1,16 +1,16 @@
-//! The artifact's bytes, piece by piece, with the last piece at hand.
+//! Reads the bytes of an artifact in pieces and caches the last one.
 
 use crate::artifact::ArtifactRead;
 use crate::error::Error;
 
-/// How much is read at once by those who read a lot.
+/// Bytes per read for sequential reads.
 pub(super) const PIECE: usize = 256 * 1024;
 
-/// Bytes from anywhere; what was read last is not read again.
+/// Random access to the bytes. Caches the piece that was read last.
 pub(super) struct Source {
     read: ArtifactRead,
     piece: Vec<u8>,
-    /// Where the piece begins.
+    /// The offset of the piece.
     at: u64,
 }
 
@@ -31,7 +31,7 @@ impl Source {
         &self.read
     }
 
-    /// Bytes from a place on: none only at the end. At most `size` are read where none are at hand.
+    /// Returns bytes from an offset, empty only at the end. Reads at most `size` bytes if the offset is not in the cached piece.
     pub(super) fn bytes(&mut self, at: u64, size: usize) -> Result<&[u8], Error> {
         let held = at.checked_sub(self.at).map(usize::try_from);
         let begin = match held {
@@ -46,7 +46,7 @@ impl Source {
 
     fn load(&mut self, at: u64, size: usize) -> Result<(), Error> {
         let left = usize::try_from(self.len().saturating_sub(at)).unwrap_or(usize::MAX);
-        // Nothing must seem to be at hand if the reader fails half way.
+        // If the reader fails, the cache must be empty.
         let mut piece = std::mem::take(&mut self.piece);
         piece.resize(size.min(left), 0);
         let came = self.read.read_at(at, &mut piece)?;

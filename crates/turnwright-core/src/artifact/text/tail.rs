@@ -1,4 +1,4 @@
-//! The last lines, read from the end.
+//! Reads the last lines from the end.
 
 use memchr::{memchr_iter, memrchr};
 
@@ -10,15 +10,15 @@ use super::source::Source;
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
-/// What is read of the end at first, and the size up to which counting all lines costs nothing worth saving.
+/// Bytes of the first read. Up to this size, counting all lines costs no extra read.
 const FIRST_LOOK: usize = 16 * 1024;
 
 impl SpooledArtifact {
-    /// The last lines. Reads no more of the end than an answer has room for; the lines have numbers if the artifact is
-    /// small or its lines were counted before.
+    /// Returns the last lines. Reads no more than fits into an answer. The lines have numbers if the artifact is small or its
+    /// lines have been counted before.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn tail(&self, lines: u64) -> Result<Excerpt, Error> {
         let artifact = self.clone();
         self.read_with(move |read| artifact.last_lines(&mut Source::new(read), lines))
@@ -54,21 +54,21 @@ fn note(lines: &[Line], asked: u64, cut: bool, line_count: Option<u64>) -> Optio
     let Some(first) = lines.first() else {
         return Some(match line_count {
             Some(0) => "the artifact is empty".to_owned(),
-            _ => "no line was asked for: n must be at least 1".to_owned(),
+            _ => "no lines requested: `n` must be at least 1".to_owned(),
         });
     };
     if first.offset != Some(0) {
         let bytes = first.bytes.len();
-        let left_out = match first.offset {
-            Some(offset) => format!("the first {offset} bytes of the last line are left out"),
+        let omitted = match first.offset {
+            Some(offset) => format!("the first {offset} bytes of the last line are omitted"),
             None => format!("only the last {bytes} bytes of the last line are shown"),
         };
         return Some(match first.number {
             Some(number) => {
-                format!("{left_out}: artifact_cat start={number} reads it from its beginning")
+                format!("{omitted}: read it from its start with artifact_cat start={number}")
             }
             None => format!(
-                "{left_out}: artifact_line_count says the number N of lines, artifact_cat with start=N-1 reads the last one from its beginning"
+                "{omitted}: get the number of lines N with artifact_line_count, then read the last line from its start with artifact_cat start=N-1"
             ),
         });
     }
@@ -77,15 +77,15 @@ fn note(lines: &[Line], asked: u64, cut: bool, line_count: Option<u64>) -> Optio
         (Some(first), true) => {
             let from = (first + shown).saturating_sub(asked);
             Some(format!(
-                "not all lines fit: the ones before are artifact_cat start={from} end={first}"
+                "not all lines fit: read the earlier ones with artifact_cat start={from} end={first}"
             ))
         }
         (Some(first), false) => Some(format!(
-            "these are lines {first} to {}",
+            "lines {first} to {}",
             first + shown.saturating_sub(1)
         )),
         (None, true) => Some(format!(
-            "not all lines fit, these are the last {shown}: artifact_line_count says the number N of lines, the ones before are artifact_cat with start=N-{asked} end=N-{shown}"
+            "not all lines fit, these are the last {shown}: get the number of lines N with artifact_line_count, then read the earlier ones with artifact_cat start=N-{asked} end=N-{shown}"
         )),
     }
 }
@@ -93,15 +93,15 @@ fn note(lines: &[Line], asked: u64, cut: bool, line_count: Option<u64>) -> Optio
 /// The last bytes of an artifact.
 struct End {
     bytes: Vec<u8>,
-    /// Where they begin.
+    /// The offset of the first of them.
     begin: u64,
 }
 
 impl End {
-    /// Enough of the end for so many lines, or for a page.
+    /// Reads enough of the end for this many lines, or for a page.
     fn read(source: &Source, lines: u64, room: usize) -> Result<End, Error> {
         let len = source.len();
-        // Lines cost what they show and one byte for their end, which has two where it is `\r\n`.
+        // A line costs what it shows plus one byte for its line break, which may have two bytes (`\r\n`).
         let enough = room.saturating_mul(2).saturating_add(8).max(FIRST_LOOK);
         let mut size = FIRST_LOOK;
         loop {
@@ -116,7 +116,7 @@ impl End {
         }
     }
 
-    /// The last lines that fit, the last one first, and whether some that were asked for are missing.
+    /// Returns the last lines that fit, last line first, and whether some of the requested lines are missing.
     fn lines(&self, asked: u64, room: usize) -> (Vec<Line>, bool) {
         let mut lines: Vec<Line> = Vec::new();
         let mut left = room;
@@ -131,7 +131,7 @@ impl End {
                 line = line.get(..line.len() - 1).unwrap_or_default();
             }
             let begin = memrchr(b'\n', line).map_or(0, |end| end + 1);
-            // Without the newline before it, this may be the end of a line only.
+            // Without the newline before it, this may be only the end of a line.
             let is_complete = begin > 0 || self.begin == 0;
             line = line.get(begin..).unwrap_or_default();
             let cost = show::cost(line) + 1;
@@ -153,7 +153,7 @@ impl End {
     }
 }
 
-/// A line, or its last part.
+/// Returns a line, or its last part.
 fn last_part(bytes: &[u8], offset: Option<u64>) -> Line {
     Line {
         number: None,

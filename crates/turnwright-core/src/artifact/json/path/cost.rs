@@ -1,4 +1,4 @@
-//! What a path would cost on a document, before it is followed: the evaluation cannot be stopped half way.
+//! Estimates the cost of a path on a document before evaluation, because evaluation cannot be interrupted.
 
 use serde_json::Value;
 
@@ -6,28 +6,28 @@ use super::layout::Layout;
 use super::shorten;
 use crate::error::Error;
 
-/// Levels of a document that are followed: as many as JSON text may have, and one for the array of records.
+/// Maximum depth of a document: that of JSON text, plus one for the array of records.
 const DEEPEST: u64 = 129;
-/// The most nodes that may be looked at.
+/// Maximum number of node visits.
 const MOST: u64 = 20_000_000;
-/// What it takes to compile a pattern, in nodes that could be looked at meanwhile.
+/// Cost of compiling a pattern, in node visits.
 const PATTERN: u64 = 100;
-/// The same for a pattern that stands in the document, and may be as large as patterns can be.
+/// Cost of compiling a pattern that comes from the document and may have the maximum size.
 const FOUND_PATTERN: u64 = 20_000;
-/// A text of so many bytes counts as one node more: it may be compared.
+/// A string counts as one more node per this many bytes, because it may be compared.
 const BYTES: u64 = 32;
 
-/// Refuses a path that might look at too many nodes of a document, or a document with too many levels.
+/// Rejects a path that might visit too many nodes of a document, and a document that is nested too deeply.
 pub(super) fn check(path: &str, layout: &Layout, document: &Value) -> Result<(), Error> {
     let (nodes, levels) = size(document);
     if levels > DEEPEST {
         let path = shorten(path, 100);
         return Err(Error::bad_artifact_query(format!(
-            "The document is nested too deeply for `{path}`. Read it as text: artifact_grep, artifact_cat."
+            "The document is nested too deeply for `{path}`. Read it as text with artifact_grep or artifact_cat."
         )));
     }
-    // Nodes are taken again for each selector; a further descent, or a filter, may begin at every level again; a look at
-    // the whole document is made for every node, and again for each in a filter within; a pattern is compiled for each.
+    // Each selector visits its nodes again. A further `..` or filter may start again at every level. A reference to `$` visits
+    // the whole document for every node, and again for every node of a nested filter. A pattern is compiled for every node.
     let below = layout.deep.saturating_add(layout.nested_filters);
     let (written, found) = layout.patterns;
     let looks = nodes.saturating_pow(layout.roots.min(layout.nested_filters));
@@ -47,11 +47,11 @@ pub(super) fn too_many_steps(path: &str) -> Error {
     let path = shorten(path, 100);
     Error::bad_artifact_query(format!(
         "`{path}` takes too many steps on this document. Use a narrower path: fewer `..`, fewer selectors in one pair of \
-         brackets, and no filter that looks at `$` or compiles a pattern for each of many nodes."
+         brackets, and no filter that refers to `$` or matches a pattern on many nodes."
     ))
 }
 
-/// How many nodes a document has, long texts counting more, and how many levels. Does not recurse.
+/// Returns the number of nodes of a document, where long strings count more, and its depth. Not recursive.
 fn size(document: &Value) -> (u64, u64) {
     let (mut nodes, mut levels) = (0, 0);
     let mut waiting = vec![(document, 1)];

@@ -1,17 +1,17 @@
-//! What to say about a path that is none, so that the next one is.
+//! Error messages for invalid paths, with hints how to fix them.
 
 use super::JsonPath;
 use super::layout::without_quoted;
 use crate::schema::escape;
 
-/// What stands before a condition when it is tried by itself.
+/// The prefix that turns a condition into a path, so that it can be parsed by itself.
 pub(super) const BEFORE_CONDITION: &str = "$[?";
 
-const EXAMPLES: &str = "Good paths: `$.items[0].name`, `$.items[?@.price > 10]['first name']`.";
+const EXAMPLES: &str = "Valid paths: `$.items[0].name`, `$.items[?@.price > 10]['first name']`.";
 const CONDITIONS: &str =
-    "Good conditions: `@.level == 'error' && @.ms > 100`, `match(@.name, 'a.*')`.";
+    "Valid conditions: `@.level == 'error' && @.ms > 100`, `match(@.name, 'a.*')`.";
 
-/// What is wrong with a path, and at which byte.
+/// An error in a path, and its byte offset.
 #[derive(Debug)]
 pub(super) struct Fault {
     at: usize,
@@ -23,41 +23,41 @@ impl Fault {
         Fault { at, message }
     }
 
-    /// What the parser says, where it says more than that it could not go on.
+    /// Converts a parser error. Replaces messages that say nothing about the cause.
     pub(super) fn of(text: &str, error: &serde_json_path::ParseError) -> Self {
         let (at, message) = (error.position(), error.message());
         let message = match message {
-            _ if at >= text.len() => "it ends too early",
-            _ if message.contains("closing ']'") => "`]` or `,` was expected",
+            _ if at >= text.len() => "unexpected end",
+            _ if message.contains("closing ']'") => "expected `]` or `,`",
             _ if message.contains("in function") => message.rsplit(", ").next().unwrap_or(message),
-            _ => "it cannot go on like this",
+            _ => "unexpected character",
         };
         Fault::new(at, message.to_owned())
     }
 
-    /// Where the fault is in the text, which begins `offset` bytes after the place from which the fault counts.
+    /// Describes the error and its position. The text starts at `offset` in the path that was parsed.
     fn describe(&self, text: &str, offset: usize, what: &str) -> String {
         let at = text.floor_char_boundary(self.at.saturating_sub(offset));
         let character = text.get(..at).unwrap_or("").chars().count();
         let (shown, message) = (escape(text, 60), &self.message);
-        format!("`{shown}` is no {what}: at character {character}, {message}.")
+        format!("Invalid {what} `{shown}`: {message} at character {character}.")
     }
 }
 
-/// The text for a path that could not be parsed.
+/// The message for an invalid path.
 pub(super) fn bad_path(text: &str, fault: &Fault) -> String {
     let hint = path_hint(text).map_or_else(String::new, |hint| format!(" {hint}"));
     format!("{}{hint} {EXAMPLES}", fault.describe(text, 0, "JSONPath"))
 }
 
-/// The text for a condition that could not be parsed.
+/// The message for an invalid condition.
 pub(super) fn bad_condition(text: &str, fault: &Fault) -> String {
     let hint = condition_hint(text).map_or_else(String::new, |hint| format!(" {hint}"));
     let fault = fault.describe(text, BEFORE_CONDITION.len(), "filter condition");
     format!("{fault}{hint} {CONDITIONS}")
 }
 
-/// At most so many bytes, cut at a character.
+/// Shortens the text to at most `bytes` bytes, cut at a character boundary.
 pub(in crate::artifact::json) fn shorten(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
@@ -66,19 +66,19 @@ pub(in crate::artifact::json) fn shorten(text: &str, bytes: usize) -> String {
     format!("{}…", text.get(..cut).unwrap_or(""))
 }
 
-/// Paths as other tools write them.
+/// Hints for paths in the syntax of other tools.
 fn path_hint(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let good = |candidate: &str| JsonPath::read(candidate).is_ok();
     let suggest = |candidate: String| {
         let known = good(&candidate);
-        known.then(|| format!("Begin with `$`: `{}`.", shorten(&candidate, 100)))
+        known.then(|| format!("Start the path with `$`: `{}`.", shorten(&candidate, 100)))
     };
     if trimmed.is_empty() {
-        return Some("`$` alone is the whole document.".to_owned());
+        return Some("Use `$` for the whole document.".to_owned());
     }
     if trimmed != text && good(trimmed) {
-        return Some("Leave out the blanks before and after the path.".to_owned());
+        return Some("Remove the spaces before and after the path.".to_owned());
     }
     if let Some(pointer) = trimmed.strip_prefix('/') {
         let mut path = String::from("$");
@@ -96,12 +96,12 @@ fn path_hint(text: &str) -> Option<String> {
         let rest = trimmed.strip_prefix('@').unwrap_or(trimmed);
         return suggest(format!("${rest}"))
             .or_else(|| suggest(format!("$.{rest}")))
-            .or_else(|| Some("A path begins with `$`, the whole document.".to_owned()));
+            .or_else(|| Some("A path starts with `$`, the whole document.".to_owned()));
     }
     in_brackets(trimmed)
 }
 
-/// Names that must stand in brackets and quotes, and indices that must stand in brackets.
+/// Hints for names that need brackets and quotes, and for indices that need brackets.
 fn in_brackets(text: &str) -> Option<String> {
     let Err(fault) = JsonPath::read(text) else {
         return None;
@@ -111,14 +111,14 @@ fn in_brackets(text: &str) -> Option<String> {
     let index = rest.bytes().take_while(u8::is_ascii_digit).count();
     if index > 0 && before.ends_with('.') {
         let index = rest.get(..index)?;
-        return Some(format!("An index stands in brackets: `[{index}]`."));
+        return Some(format!("Write an index in brackets: `[{index}]`."));
     }
     let odd = |c: char| !matches!(c, '.' | '[' | ']' | ' ');
     let named = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     if let Some(rest) = rest.strip_prefix('[').filter(|rest| named(rest)) {
         let name: String = rest.chars().take_while(|c| odd(*c)).take(40).collect();
         return Some(format!(
-            "A name in brackets stands in quotes: `['{name}']`."
+            "Write a name in brackets with quotes: `['{name}']`."
         ));
     }
     if rest.starts_with('-') {
@@ -126,13 +126,13 @@ fn in_brackets(text: &str) -> Option<String> {
         let second: String = rest.chars().take_while(|c| odd(*c)).take(40).collect();
         let first = shorten(before.get(start..)?, 60);
         return Some(format!(
-            "Such a name stands in brackets and quotes: `['{first}{second}']`."
+            "Write this name in brackets and quotes: `['{first}{second}']`."
         ));
     }
     None
 }
 
-/// What models write in the place of a condition of the standard.
+/// Hints for conditions in the syntax of other languages.
 fn condition_hint(text: &str) -> Option<&'static str> {
     let bare = without_quoted(text);
     let words = || bare.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -147,25 +147,25 @@ fn condition_hint(text: &str) -> Option<&'static str> {
     };
     Some(match () {
         () if bare.contains("=~") => {
-            "Patterns are matched with `match(@.name, 'a.*')` (all of it) or `search(@.name, 'a')`."
+            "Match patterns with `match(@.name, 'a.*')` (the complete string) or `search(@.name, 'a')` (a part of it)."
         }
-        () if has("and") => "And is `&&`.",
-        () if has("or") => "Or is `||`.",
-        () if has("not") => "Not is `!`, as in `!(@.a == 1)`.",
+        () if has("and") => "Use `&&` for and.",
+        () if has("or") => "Use `||` for or.",
+        () if has("not") => "Use `!` for not, as in `!(@.a == 1)`.",
         () if bare.contains("[-") => {
-            "Count from the front, or take a slice by `value`: `value(@.a[-1:]) == 1`."
+            "Use an index from the front, or `value` with a slice: `value(@.a[-1:]) == 1`."
         }
         () if calls(&bare).any(|name| !FUNCTIONS.contains(&name)) => {
-            "The functions are `length`, `count`, `match`, `search` and `value`."
+            "The available functions are `length`, `count`, `match`, `search` and `value`."
         }
         () if has("match") || has("search") => {
-            "`match(…)` and `search(…)` are true or false by themselves: they are not compared."
+            "`match(…)` and `search(…)` already return true or false. Do not compare them."
         }
         () if bare.contains("[*]") || bare.contains("..") || bare.contains(".*") => {
-            "What may lead to many nodes is not compared: use `count(@.a[*])` or `value(@..a)`."
+            "A path that can match many nodes cannot be compared. Use `count(@.a[*])` or `value(@..a)`."
         }
         () if bare.trim_start().starts_with('!') => {
-            "What is negated wants parentheses: `!(@.a == 1)`."
+            "Put parentheses around what you negate: `!(@.a == 1)`."
         }
         () if bare
             .replace("==", "")
@@ -173,13 +173,13 @@ fn condition_hint(text: &str) -> Option<&'static str> {
             .contains('=')
             && !bare.contains("==") =>
         {
-            "Equality is `==`."
+            "Use `==` for equality."
         }
         () if compared.into_iter().filter_map(after).any(unquoted) => {
-            "Text stands in quotes: `@.name == 'x'`."
+            "Put strings in quotes: `@.name == 'x'`."
         }
         () if unquoted(bare.trim_start()) || bare.trim_start().starts_with('.') => {
-            "Members of the element begin with `@.`, as in `@.name`."
+            "Start members of the element with `@.`, as in `@.name`."
         }
         () => return None,
     })
@@ -187,7 +187,7 @@ fn condition_hint(text: &str) -> Option<&'static str> {
 
 const FUNCTIONS: &[&str] = &["length", "count", "match", "search", "value"];
 
-/// The names before parentheses.
+/// Returns the names before opening parentheses.
 fn calls(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('(').filter_map(|(at, _)| {
         let before = text.get(..at)?;

@@ -1,35 +1,35 @@
-//! What a path consists of, as far as it must be known to bound it and to follow it through records: where its segments
-//! are, and what its brackets hold. What is valid is for the parser to say.
+//! The structure of a path, as far as needed to limit its cost and to evaluate it on records: the positions of its segments and
+//! the contents of its brackets. The parser decides what is valid.
 
 use super::hint::Fault;
 use super::pattern;
 use super::slice::Slice;
 
-/// Brackets and parentheses within each other.
+/// Maximum nesting of brackets and parentheses.
 const DEEPEST: usize = 32;
-/// Filters within each other: the parser's time doubles with each.
+/// Maximum nesting of filters. The parser's time doubles with each level.
 const DEEPEST_FILTER: u32 = 5;
 
-/// Where the segments of a path are, and what would make it costly.
+/// The segments of a path, and what makes it expensive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) segments: Vec<Segment>,
-    /// How often it goes to all descendants, in filters too.
+    /// Number of descendant segments (`..`), including those in filters.
     pub(super) deep: u32,
-    /// How often a filter looks at the whole document.
+    /// Number of references to `$` in filters.
     pub(super) roots: u32,
-    /// How often the same nodes may be taken: once for each selector in brackets, in filters too.
+    /// How many times the same nodes may be visited: once for each selector in brackets, including those in filters.
     pub(super) again: u64,
-    /// How often a filter compiles a pattern: those that are written in the path, and those that stand in the document.
+    /// How many times a filter compiles a pattern: patterns written in the path, and patterns that come from the document.
     pub(super) patterns: (u64, u64),
-    /// How many filters it has, and how many within each other.
+    /// Number of filters, and their maximum nesting.
     pub(super) filters: u32,
     pub(super) nested_filters: u32,
-    /// Where a filter has an index that counts from the end, at which the evaluation finds nothing.
+    /// Position of a negative index in a filter. The evaluation finds nothing at such an index.
     pub(super) unseen_index: Option<usize>,
 }
 
-/// A segment: where it is in the text, and what it selects.
+/// A segment: its position in the text and its selectors.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) start: usize,
@@ -38,18 +38,18 @@ pub(super) struct Segment {
     pub(super) parts: Vec<Part>,
 }
 
-/// What one selector is.
+/// A selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Name,
     Index(i64),
-    /// The wildcard too.
+    /// A slice or the wildcard.
     Slice(Slice),
-    /// The condition, without its `?`.
+    /// A filter condition, without the `?`.
     Filter(String),
 }
 
-/// The text with blanks for what stands in quotes. All else stays in its place.
+/// Replaces quoted text with spaces. Positions stay the same.
 pub(super) fn without_quoted(text: &str) -> String {
     let (mut bare, mut quote, mut escaped) = (String::with_capacity(text.len()), None, false);
     for c in text.chars() {
@@ -69,18 +69,18 @@ pub(super) fn without_quoted(text: &str) -> String {
     bare
 }
 
-/// A bracket or parenthesis that is open.
+/// An open bracket or parenthesis.
 struct Open {
     filter: bool,
-    /// The number of selectors; 0 for a parenthesis, which has arguments.
+    /// Number of selectors. 0 for a parenthesis, which has arguments.
     selectors: u64,
 }
 
 impl Layout {
-    /// The layout of a text, which may be no path at all.
+    /// Scans a text, which may not be a valid path.
     ///
     /// # Errors
-    /// It is nested too much for the parser.
+    /// Returns an error if the nesting is too deep for the parser.
     pub(super) fn of(text: &str) -> Result<Self, Fault> {
         let mut layout = Layout {
             again: 1,
@@ -92,15 +92,12 @@ impl Layout {
         let (mut filtering, mut last) = (0, ' ');
         let bare = without_quoted(text);
         let too_deep = |at: usize, most: u64, what: &str| {
-            Fault::new(
-                at,
-                format!("more than {most} {what} stand within each other"),
-            )
+            Fault::new(at, format!("more than {most} nested {what}"))
         };
         for (at, c) in bare.char_indices() {
             match c {
                 '[' | '(' => {
-                    // What stands before the brackets is a dot, two dots or the end of the segment before.
+                    // Before the brackets is a dot, two dots or the end of the previous segment.
                     if open.is_empty() {
                         layout.dots(text, at);
                         commas = vec![at];
@@ -155,7 +152,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Segments that are written with dots, from the last segment up to a place. Two dots right before it belong to the
+    /// Adds the segments in dot notation between the last segment and `until`. Two dots immediately before `until` belong to the
     /// brackets there.
     fn dots(&mut self, text: &str, until: usize) {
         let mut at = self.segments.last().map_or(1, |segment| segment.end);
@@ -182,7 +179,7 @@ impl Layout {
         }
     }
 
-    /// A segment in brackets, of which the commas are known, with both ends.
+    /// Adds a segment in brackets. `commas` has the positions of its commas and of both ends.
     fn brackets(&mut self, text: &str, commas: &[usize]) {
         let (Some(open), Some(close)) = (commas.first().copied(), commas.last().copied()) else {
             return;
@@ -213,7 +210,7 @@ impl Layout {
     }
 }
 
-/// Whether an index that counts from the end stands in the brackets that begin there.
+/// Returns whether the brackets at this position contain a negative index.
 fn counts_from_the_end(text: &str, at: usize) -> bool {
     let inside = text.get(at..).unwrap_or_default();
     let inside = inside.split(']').next().unwrap_or_default().trim();
@@ -231,7 +228,7 @@ impl Part {
         } else if let Some(index) = number(text) {
             Part::Index(index)
         } else {
-            // None of the three is a number in a wildcard.
+            // In a wildcard, none of the three is a number.
             let mut numbers = text.split(':').map(number);
             let mut next = || numbers.next().flatten();
             Part::Slice(Slice {

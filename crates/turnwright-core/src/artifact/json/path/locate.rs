@@ -1,4 +1,4 @@
-//! Where nodes are: normalised paths (RFC 9535, section 2.7). Most nodes are only counted, so paths are made on demand.
+//! Normalised paths of nodes (RFC 9535, section 2.7). Most nodes are only counted, so paths are computed on demand.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -7,27 +7,27 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json_path::PathElement;
 
-/// So many nodes are located in one walk: about as many as an answer shows.
+/// Number of nodes located per traversal: about as many as an answer shows.
 const TOGETHER: usize = 256;
 
-/// The nodes that were found in a document, in order.
+/// The nodes found in a document, in order.
 pub(super) struct Found<'v> {
     document: &'v Value,
     pub(super) nodes: Vec<&'v Value>,
-    /// The paths that were made last, and the index of the first of them.
+    /// The paths computed last, and the index of the first of them.
     located: RefCell<(usize, Vec<String>)>,
 }
 
-/// The place of a node.
+/// The location of a node.
 pub(in crate::artifact::json) struct Place<'p> {
     pub(super) found: &'p Found<'p>,
     pub(super) index: usize,
-    /// In JSON lines, the index of the record, and the path of the record in the document that was searched.
+    /// In JSON Lines, the index of the record, and the path of the record in the document that was searched.
     pub(super) record: Option<(u64, &'static str)>,
 }
 
 impl Place<'_> {
-    /// The normalised path.
+    /// Returns the normalised path.
     pub(in crate::artifact::json) fn path(&self) -> String {
         let path = self.found.path(self.index);
         let Some((record, root)) = self.record else {
@@ -47,7 +47,7 @@ impl<'v> Found<'v> {
         }
     }
 
-    /// The normalised path of a node.
+    /// Returns the normalised path of a node.
     fn path(&self, index: usize) -> String {
         let mut located = self.located.borrow_mut();
         let (first, paths) = &*located;
@@ -58,7 +58,8 @@ impl<'v> Found<'v> {
         paths.get(index - first).cloned().unwrap_or_default()
     }
 
-    /// The paths of up to `count` nodes. A node is known by its address: nothing moves while it is borrowed.
+    /// Computes the paths of up to `count` nodes. Nodes are compared by address, which cannot change while the document is
+    /// borrowed.
     pub(super) fn locate(&self, first: usize, count: usize) -> Vec<String> {
         let wanted = self.nodes.iter().skip(first).take(count);
         let wanted = wanted.map(|node| address(node));
@@ -85,7 +86,7 @@ struct Walk<'v> {
 }
 
 impl<'v> Walk<'v> {
-    /// Recurses as deep as the document is, which was bounded before.
+    /// Recursive. The depth of the document has been checked before.
     fn visit(&mut self, node: &'v Value) {
         if self.missing.remove(&address(node)) {
             self.paths.insert(address(node), normalised(&self.at));
@@ -117,11 +118,11 @@ impl<'v> Walk<'v> {
 fn normalised(steps: &[PathElement<'_>]) -> String {
     let mut path = String::from("$");
     for step in steps {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match step {
             PathElement::Index(index) => write!(path, "[{index}]"),
             PathElement::Name(name) => {
-                // As in JSON, except that the other quote is escaped.
+                // Quoted as in JSON, except that the single quote is escaped.
                 let json = Value::from(*name).to_string();
                 let json = json.get(1..json.len() - 1).unwrap_or_default();
                 let name = json.replace("\\\"", "\"").replace('\'', "\\'");

@@ -1,5 +1,4 @@
-//! JSONPath, RFC 9535: parsed and followed by `serde_json_path`, within bounds that hold for paths and documents that nobody
-//! vouches for.
+//! JSONPath (RFC 9535), evaluated by `serde_json_path`, with limits for untrusted paths and documents.
 
 mod cost;
 mod hint;
@@ -26,19 +25,18 @@ use hint::Fault;
 use layout::Layout;
 use locate::Found;
 
-/// Whether whoever takes nodes wants more.
+/// Whether the consumer of the nodes wants more.
 pub(super) type Flow = ControlFlow<()>;
-/// Takes a node, and where it is.
+/// Receives a node and its location.
 pub(super) type Take<'t> = dyn FnMut(&Place<'_>, &Value) -> Flow + 't;
 
-/// The longest path.
+/// Maximum length of a path in bytes.
 const LONGEST: usize = 4096;
 
-/// A path through a JSON document: JSONPath as RFC 9535 defines it.
+/// A JSONPath expression (RFC 9535).
 ///
-/// A path has at most 4,096 bytes, 32 brackets within each other and 5 filters within each other. Patterns of `match` and
-/// `search` run in linear time. A negative index inside of a filter is refused, because nothing would be found there. In
-/// filters, numbers beyond 2^53 are compared as doubles.
+/// A path has at most 4,096 bytes, 32 nested brackets and 5 nested filters. Patterns of `match` and `search` run in linear time.
+/// A negative index in a filter is rejected because it never matches. In filters, numbers beyond 2^53 are compared as doubles.
 ///
 /// ```
 /// use serde_json::json;
@@ -58,18 +56,18 @@ pub struct JsonPath {
     layout: Arc<Layout>,
 }
 
-/// A node of a document, and where it is.
+/// A node of a document and its location.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LocatedNode<'v> {
-    /// Its normalised path.
+    /// The normalised path of the node.
     pub path: String,
-    /// What is there.
+    /// The value of the node.
     pub value: &'v Value,
 }
 
 impl JsonPath {
-    /// The whole document.
+    /// The path `$`: the whole document.
     #[must_use]
     pub fn root() -> Self {
         JsonPath {
@@ -82,7 +80,7 @@ impl JsonPath {
     /// Parses a path.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY`, with the place and what to write instead.
+    /// Returns `E_ARTIFACT_QUERY` with the position of the error and a hint how to fix it.
     pub fn parse(text: &str) -> Result<Self, Error> {
         JsonPath::read(text)
             .map_err(|fault| Error::bad_artifact_query(hint::bad_path(text, &fault)))
@@ -90,7 +88,7 @@ impl JsonPath {
 
     fn read(text: &str) -> Result<Self, Fault> {
         if text.len() > LONGEST {
-            let message = format!("a path has at most {LONGEST} bytes");
+            let message = format!("a path can have at most {LONGEST} bytes");
             return Err(Fault::new(LONGEST, message));
         }
         let path = JsonPath::within_bounds(text)?;
@@ -98,13 +96,13 @@ impl JsonPath {
         match path.layout.unseen_index {
             Some(at) => Err(Fault::new(
                 at,
-                "an index inside of a filter cannot count from the end".to_owned(),
+                "an index in a filter cannot be negative".to_owned(),
             )),
             None => Ok(path),
         }
     }
 
-    /// The layout comes first: the parser recurses, and its time doubles with every filter in a filter.
+    /// Checks the nesting before parsing, because the parser is recursive and its time doubles with every nested filter.
     fn within_bounds(text: &str) -> Result<Self, Fault> {
         let layout = Layout::of(text)?;
         let parsed = serde_json_path::JsonPath::parse(text);
@@ -115,23 +113,23 @@ impl JsonPath {
         })
     }
 
-    /// The children of what the path leads to for which a condition holds: what stands after the `?` of a filter, such as
-    /// `@.level == 'error' && @.ms > 100`.
+    /// Appends a filter: selects those children that satisfy the condition, such as `@.level == 'error' && @.ms > 100`. A leading
+    /// `?` is optional.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY`, with the place and what to write instead.
+    /// Returns `E_ARTIFACT_QUERY` with the position of the error and a hint how to fix it.
     pub fn filtered(&self, condition: &str) -> Result<Self, Error> {
-        // Models like to write the question mark too.
+        // Models often include the question mark.
         let bare = condition.trim();
         let bare = bare.strip_prefix('?').unwrap_or(bare).trim();
         let alone =
             JsonPath::read(&format!("{}{bare}]", hint::BEFORE_CONDITION)).and_then(|path| {
-                // Brackets that close the filter and open another would be more than a condition.
+                // Reject text that closes the filter and opens another one.
                 match path.layout.is_one_selector() {
                     true => Ok(()),
                     false => Err(Fault::new(
                         hint::BEFORE_CONDITION.len(),
-                        "it is more than one condition".to_owned(),
+                        "expected a single condition, found more".to_owned(),
                     )),
                 }
             });
@@ -139,10 +137,10 @@ impl JsonPath {
         JsonPath::parse(&format!("{self}[?{bare}]"))
     }
 
-    /// The elements of a range of the arrays that the path leads to, as `[start:end:step]` takes them.
+    /// Appends a slice: selects a range of elements, like `[start:end:step]`.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY`: a number is larger than a path may hold.
+    /// Returns `E_ARTIFACT_QUERY` if a number is too large for a path.
     pub fn sliced(
         &self,
         start: Option<i64>,
@@ -153,33 +151,33 @@ impl JsonPath {
         JsonPath::parse(&format!("{self}[{slice}]"))
     }
 
-    /// All children.
+    /// Appends a wildcard: selects all children.
     pub(super) fn children(&self) -> Result<Self, Error> {
         JsonPath::parse(&format!("{self}[*]"))
     }
 
-    /// Whether it is `$` alone.
+    /// Returns whether the path is `$`.
     pub(super) fn is_root(&self) -> bool {
         self.layout.segments.is_empty()
     }
 
-    /// Whether it has one segment.
+    /// Returns whether the path has exactly one segment.
     pub(super) fn is_one_step(&self) -> bool {
         self.layout.segments.len() == 1
     }
 
-    /// Whether a filter in it looks at the whole document.
+    /// Returns whether a filter in the path refers to `$`.
     pub(super) fn looks_at_root(&self) -> bool {
         self.layout.roots > 0
     }
 
-    /// Whether it leads to one node at most, whatever the document.
+    /// Returns whether the path matches at most one node in any document.
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.layout.is_singular()
     }
 
-    /// The paths on the way, from the longest to `$`.
+    /// Iterates over the prefixes of the path, from the longest to `$`.
     pub(super) fn ways_there(&self) -> impl Iterator<Item = JsonPath> {
         let starts = self
             .layout
@@ -190,10 +188,10 @@ impl JsonPath {
         starts.filter_map(|start| JsonPath::within_bounds(self.text.get(..start)?.trim_end()).ok())
     }
 
-    /// Every node of a document that the path leads to, in order.
+    /// Returns the nodes of a document that the path matches, in order.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY`: it takes too many steps, or the document is nested too deeply.
+    /// Returns `E_ARTIFACT_QUERY` if the evaluation takes too many steps or the document is nested too deeply.
     pub fn query<'v>(&self, document: &'v Value) -> Result<Vec<LocatedNode<'v>>, Error> {
         let found = self.find(document)?;
         let paths = found.locate(0, usize::MAX);
@@ -203,7 +201,7 @@ impl JsonPath {
             .collect())
     }
 
-    /// Hands over the nodes of a document, in order, until `take` has enough.
+    /// Calls `take` for the matched nodes in order, until it returns `Break`.
     pub(super) fn select(&self, document: &Value, take: &mut Take<'_>) -> Result<(), Error> {
         self.select_in(document, None, take)
     }
@@ -239,7 +237,7 @@ impl JsonPath {
 }
 
 impl fmt::Debug for LocatedNode<'_> {
-    /// What is there may be secret.
+    /// Omits the value, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocatedNode")
             .field("path", &self.path)

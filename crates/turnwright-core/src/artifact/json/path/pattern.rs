@@ -1,14 +1,14 @@
-//! The patterns of a path. The evaluation compiles them for every node, so they must be small, and known before.
+//! Patterns in paths. The evaluation compiles them again for every node, so their size is limited before.
 
 use regex_automata::nfa::thompson::NFA;
 
 use super::hint::Fault;
 use super::layout::without_quoted;
 
-/// The most that a pattern may take once it is compiled.
+/// Maximum size of a compiled pattern in bytes.
 const LARGEST: usize = 64 * 1024;
 
-/// How many patterns are written in the path, and how many stand in the document.
+/// Returns how many patterns are written in the path, and how many come from the document.
 pub(super) fn count(text: &str) -> (u64, u64) {
     let (written, found): (Vec<_>, Vec<_>) = patterns(text)
         .into_iter()
@@ -16,7 +16,7 @@ pub(super) fn count(text: &str) -> (u64, u64) {
     (written.len() as u64, found.len() as u64)
 }
 
-/// The places of all calls of `match` and `search`, each with its pattern, if that is written there.
+/// Returns the positions of all calls of `match` and `search`, each with its pattern if it is a literal.
 fn patterns(text: &str) -> Vec<(usize, Option<String>)> {
     let bare = without_quoted(text);
     let calls = ["match(", "search("].into_iter().flat_map(|call| {
@@ -28,23 +28,23 @@ fn patterns(text: &str) -> Vec<(usize, Option<String>)> {
         .collect()
 }
 
-/// Refuses patterns that are large.
+/// Rejects large patterns.
 pub(super) fn check(text: &str) -> Result<(), Fault> {
     for (at, pattern) in patterns(text) {
-        // One that stands in the document counts for much in what the path costs.
+        // A pattern that comes from the document has a high cost instead.
         let Some(pattern) = pattern else {
             continue;
         };
         let config = NFA::config().nfa_size_limit(Some(LARGEST));
         let compiled = NFA::compiler().configure(config).build(&pattern);
         if compiled.is_err_and(|error| error.size_limit().is_some()) {
-            return Err(Fault::new(at, "this pattern is too large".to_owned()));
+            return Err(Fault::new(at, "the pattern is too large".to_owned()));
         }
     }
     Ok(())
 }
 
-/// The second of the arguments that begin at `start`, if it is text in quotes.
+/// Returns the second argument of the list that starts at `start`, if it is a quoted string.
 fn second_argument(text: &str, bare: &str, start: usize) -> Option<String> {
     let mut open = 0_u32;
     let mut ends = bare.get(start..)?.char_indices().filter(|(_, c)| {
@@ -60,7 +60,7 @@ fn second_argument(text: &str, bare: &str, start: usize) -> Option<String> {
     let argument = text.get(start + comma + 1..start + end)?.trim();
     let quoted = argument.strip_prefix(['\'', '"'])?;
     let quoted = quoted.strip_suffix(['\'', '"'])?;
-    // Escapes other than that of the backslash make no pattern larger than they are.
+    // Only the backslash escape must be resolved: other escapes do not make the pattern larger.
     Some(
         quoted
             .replace("\\\\", "\u{0}")

@@ -1,4 +1,4 @@
-//! A path that goes through JSON lines: `$` is the array of the records, which is never in memory.
+//! Evaluates a path on JSON Lines. `$` is the array of records, which is never in memory as a whole.
 
 use serde_json::Value;
 
@@ -7,16 +7,16 @@ use super::slice::Slice;
 use super::{JsonPath, Take};
 use crate::error::Error;
 
-/// A path from a record on.
+/// A path relative to a record.
 pub(in crate::artifact::json) struct FromRecord {
     path: JsonPath,
-    /// A filter tests the children of a node: then a record is searched in an array of its own.
+    /// Whether to wrap the record in an array, because a filter tests the children of a node.
     in_array: bool,
 }
 
 impl JsonPath {
-    /// The passes through the records that the path takes, each with the records that it selects and the path from each on. The
-    /// path is not `$`, and its filters do not refer to `$`.
+    /// Splits the path into passes over the records. Each pass has the records that it selects and the path relative to each
+    /// record. The path must not be `$`, and its filters must not refer to `$`.
     pub(in crate::artifact::json) fn for_records(&self) -> Result<Vec<(Slice, FromRecord)>, Error> {
         let Some(first) = self.layout.segments.first() else {
             return Ok(Vec::new());
@@ -24,15 +24,15 @@ impl JsonPath {
         let rest = self.text.get(first.end..).unwrap_or_default();
         let way = |before: &str, in_array: bool| {
             let path = JsonPath::within_bounds(&format!("${before}{rest}"));
-            // A part of a valid path is one.
-            let invalid = || Error::bad_artifact_query(format!("`{self}` cannot be followed"));
+            // A part of a valid path is valid.
+            let invalid = || Error::bad_artifact_query(format!("`{self}` cannot be evaluated"));
             let path = path.map_err(|_| invalid())?;
             Ok::<_, Error>(FromRecord { path, in_array })
         };
         let mut passes = Vec::new();
         for part in &first.parts {
             passes.push(match part {
-                // An array has no names.
+                // An array has no members with names.
                 Part::Name => continue,
                 Part::Index(index) => (Slice::at(*index), way("", false)?),
                 Part::Slice(slice) => (*slice, way("", false)?),
@@ -48,7 +48,7 @@ impl JsonPath {
         Ok(passes)
     }
 
-    /// Whether it begins with names alone, which an array has not.
+    /// Returns whether the path starts with names only. An array has no names.
     pub(in crate::artifact::json) fn begins_with_names(&self) -> bool {
         self.layout
             .segments
@@ -58,7 +58,7 @@ impl JsonPath {
 }
 
 impl FromRecord {
-    /// Hands over the nodes of one record.
+    /// Calls `take` for the matched nodes of one record.
     pub(in crate::artifact::json) fn select(
         &self,
         index: u64,

@@ -1,8 +1,8 @@
-//! Slices of arrays whose length may not be known yet.
+//! Slices of arrays whose length may be unknown.
 
 use std::fmt;
 
-/// `start:end:step`. The default is all of an array.
+/// `start:end:step`. The default selects the whole array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::artifact::json) struct Slice {
     pub(super) start: Option<i64>,
@@ -11,7 +11,7 @@ pub(in crate::artifact::json) struct Slice {
 }
 
 impl Slice {
-    /// The slice of one element.
+    /// A slice of one element.
     pub(super) fn at(index: i64) -> Self {
         Slice {
             start: Some(index),
@@ -20,10 +20,10 @@ impl Slice {
         }
     }
 
-    /// The indices of an array of `len` elements, in order.
+    /// Returns the selected indices of an array with `len` elements, in order.
     pub(in crate::artifact::json) fn over(&self, len: u64) -> Box<dyn Iterator<Item = u64>> {
         let len = i64::try_from(len).unwrap_or(i64::MAX);
-        // A path's numbers have 53 bits at most, so nothing here overflows; saturating all the same.
+        // The numbers in a path have at most 53 bits, so this cannot overflow. Saturate anyway.
         let from_start = |at: i64| if at < 0 { len.saturating_add(at) } else { at };
         let step = self.step.unwrap_or(1);
         let stride = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
@@ -43,7 +43,7 @@ impl Slice {
         }
     }
 
-    /// Whether it can be followed from the front without knowing how many elements there are.
+    /// Returns whether the slice can be evaluated front to back without knowing the length.
     pub(in crate::artifact::json) fn is_forward(&self) -> bool {
         self.step.is_none_or(|step| step > 0)
             && self.start.is_none_or(|start| start >= 0)

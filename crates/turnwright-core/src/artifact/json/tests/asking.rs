@@ -14,7 +14,7 @@ const RECORDS: &str = r#"{"id":1,"level":"info","ms":3,"user":{"name":"Ann"}}
 {"id":3,"level":"error","ms":90}
 "#;
 
-/// The same three elements in each form: under `$` or under `$.log`.
+/// The same three elements in each format, under `$` or under `$.log`.
 fn forms() -> [(SpooledJsonArtifact, &'static str); 4] {
     let lines = RECORDS.lines().filter(|line| !line.is_empty());
     let array = format!("[{}]", lines.collect::<Vec<_>>().join(",\n"));
@@ -27,7 +27,7 @@ fn forms() -> [(SpooledJsonArtifact, &'static str); 4] {
     ]
 }
 
-/// Asks every form as a tool does; places are told as if all were under `$`.
+/// Asks every format like a tool does. Paths are rewritten as if all elements were under `$`.
 fn ask(tool: &str, mut args: Value) -> String {
     let query = queries().iter().find(|query| query.name() == tool).unwrap();
     let below = args["path"].as_str().unwrap_or("$").to_owned();
@@ -46,7 +46,7 @@ fn ask(tool: &str, mut args: Value) -> String {
 }
 
 #[test]
-fn every_form_is_asked_for_values() {
+fn json_get_works_on_every_format() {
     assert_eq!(
         ask("artifact_json_get", json!({ "path": "$[1].user" })),
         "$[1]['user']: {\"name\":\"Bob\"}\n[1 node]"
@@ -61,12 +61,12 @@ fn every_form_is_asked_for_values() {
     );
     assert_eq!(
         ask("artifact_json_get", json!({ "path": "$[*].ms", "skip": 9 })),
-        "[there is no more than 3 nodes: skip=9 is beyond the last]"
+        "[skip=9 is past the end: there are only 3 nodes]"
     );
 }
 
 #[test]
-fn every_form_is_filtered() {
+fn json_filter_works_on_every_format() {
     assert_eq!(
         ask(
             "artifact_json_filter",
@@ -82,12 +82,12 @@ fn every_form_is_filtered() {
         "$[1]['level']: \"error\"\n[1 node]"
     );
     assert!(
-        ask("artifact_json_filter", json!({ "where": "@.ms > 1000" })).contains("leads to nothing")
+        ask("artifact_json_filter", json!({ "where": "@.ms > 1000" })).contains("matches nothing")
     );
 }
 
 #[test]
-fn every_form_is_sliced() {
+fn json_slice_works_on_every_format() {
     assert_eq!(
         ask(
             "artifact_json_slice",
@@ -105,7 +105,7 @@ fn every_form_is_sliced() {
 }
 
 #[test]
-fn every_form_is_plucked() {
+fn json_pluck_works_on_every_format() {
     assert_eq!(
         ask(
             "artifact_json_pluck",
@@ -124,11 +124,11 @@ fn every_form_is_plucked() {
         "artifact_json_pluck",
         json!({ "path": "$[:1]", "fields": ["naem"] }),
     );
-    assert!(typo.contains("no element here has any of these fields: the first is an object with 4 keys: \"id\", \"level\""), "{typo}");
+    assert!(typo.contains("no element has any of these fields; the first element is an object with 4 keys: \"id\", \"level\""), "{typo}");
 }
 
 #[test]
-fn every_form_tells_its_shape() {
+fn json_type_keys_and_length_work_on_every_format() {
     assert_eq!(
         ask("artifact_json_type", json!({ "path": "$[1]" })),
         "object (5 keys)"
@@ -139,8 +139,8 @@ fn every_form_tells_its_shape() {
     );
     assert_eq!(
         ask("artifact_json_type", json!({ "path": "$[1][*]" })),
-        "number: 2 nodes, the first at $[1]['id']\nstring: 1 node, the first at $[1]['level']\n\
-         object: 1 node, the first at $[1]['user']\narray: 1 node, the first at $[1]['tags']\n[5 nodes]"
+        "number: 2 nodes, first at $[1]['id']\nstring: 1 node, first at $[1]['level']\n\
+         object: 1 node, first at $[1]['user']\narray: 1 node, first at $[1]['tags']\n[5 nodes]"
     );
     assert_eq!(
         ask("artifact_json_keys", json!({ "path": "$[0]" })),
@@ -168,15 +168,15 @@ fn the_root_of_lines_is_the_array_of_records() {
     assert_eq!(get(&lines, "$"), "$: [1,[2]]\n[1 node]");
     let types = wait(lines.json_type(&path("$"))).unwrap();
     assert!(types.starts_with("array\n"), "{types}");
-    assert!(types.contains("JSON lines"));
+    assert!(types.contains("JSON Lines"));
     let keys = wait(lines.json_keys(&path("$"), 0)).unwrap();
-    assert!(keys.contains("ask for `$[*]`"), "{keys}");
+    assert!(keys.contains("use `$[*]`"), "{keys}");
     assert_eq!(
         wait(lines.json_pluck(&path("$"), vec!["[0]".into()], 0)).unwrap(),
         "{}\n{\"[0]\":2}\n[2 nodes]"
     );
     let named = get(&lines, "$.name");
-    assert!(named.contains("ask for `$[*].name`"), "{named}");
+    assert!(named.contains("use `$[*].name`"), "{named}");
     let many = json("{\"n\":1}\n".repeat(5000));
     let answer = get(&many, "$");
     assert!(
@@ -186,7 +186,7 @@ fn the_root_of_lines_is_the_array_of_records() {
 }
 
 #[test]
-fn the_form_is_found_out_from_the_beginning() {
+fn the_format_is_detected_from_the_first_bytes() {
     for (text, lines) in [
         ("{\"a\":1}\n{\"a\":2}", true),
         ("\u{feff}\n 1 \r\n\n-2", true),
@@ -198,19 +198,19 @@ fn the_form_is_found_out_from_the_beginning() {
         ("[\n{\"a\":1}\n,\n{\"a\":2}\n]", false),
     ] {
         let types = wait(json(text).json_type(&path("$"))).unwrap();
-        assert_eq!(types.contains("JSON lines"), lines, "{text}");
+        assert_eq!(types.contains("JSON Lines"), lines, "{text}");
     }
     // The first record may be long.
     let long = format!("{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(300_000));
     assert!(
         wait(json(long).json_type(&path("$")))
             .unwrap()
-            .contains("JSON lines")
+            .contains("JSON Lines")
     );
 }
 
 #[test]
-fn of_a_repeated_key_the_last_counts_and_numbers_are_exact() {
+fn the_last_of_repeated_keys_counts_and_numbers_are_exact() {
     let artifact = json("{\"a\":1,\"b\":18446744073709551615,\"a\":-9223372036854775808}");
     assert_eq!(
         get(&artifact, "$.*"),
@@ -219,11 +219,11 @@ fn of_a_repeated_key_the_last_counts_and_numbers_are_exact() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_told_how_far_it_led() {
+fn the_answer_for_a_path_without_matches_describes_the_last_node() {
     let artifact = json(r#"{"shop":{"items":[1],"it's":2}}"#);
     assert_eq!(
         get(&artifact, "$.shop.item[0].name"),
-        "[`$.shop.item[0].name` leads to nothing; `$['shop']` is an object with 2 keys: \"items\", \"it's\"]"
+        "[`$.shop.item[0].name` matches nothing; `$['shop']` is an object with 2 keys: \"items\", \"it's\"]"
     );
     assert!(
         get(&artifact, "$.shop.items[3]").contains("`$['shop']['items']` is an array of 1 element")
@@ -231,12 +231,12 @@ fn a_path_that_leads_nowhere_is_told_how_far_it_led() {
     let keys = wait(artifact.json_keys(&path("$.shop.items"), 0)).unwrap();
     assert_eq!(
         keys,
-        "[no keys: `$.shop.items` is an array of 1 element: for the keys of all of them ask for `$.shop.items[*]`]"
+        "[no keys: `$.shop.items` is an array of 1 element: use `$.shop.items[*]` for the keys of all elements]"
     );
 }
 
 #[test]
-fn a_value_that_no_answer_holds_is_shortened_and_told_how_to_look_inside() {
+fn a_value_larger_than_an_answer_is_shortened_with_advice() {
     let artifact = json(json!({ "a": { "big": "é".repeat(10_000), "n": 1 }, "b": 2 }).to_string());
     let answer = wait(artifact.json_get(&path("$.*"), 0)).unwrap();
     assert!(answer.contains("éé…\n"), "{answer}");
@@ -254,7 +254,7 @@ fn a_value_that_no_answer_holds_is_shortened_and_told_how_to_look_inside() {
 }
 
 #[test]
-fn a_slice_says_where_to_go_on() {
+fn a_slice_says_how_to_continue() {
     let numbers: Vec<String> = (0..500).map(|n| format!("{n:0>100}")).collect();
     let artifact = json(json!({ "n": numbers, "m": [numbers] }).to_string());
     let first = wait(artifact.json_slice(&path("$.n"), None, None, Some(2))).unwrap();
@@ -265,25 +265,25 @@ fn a_slice_says_where_to_go_on() {
         .parse()
         .unwrap();
     assert!(first.contains(&format!(
-        "of 250, counted from 0: go on with start={}]",
+        "of 250, counted from 0: continue with start={}]",
         next + 2
     )));
     let back = wait(artifact.json_slice(&path("$.n"), None, None, Some(-1))).unwrap();
     assert_eq!(paths(&back)[0], "$['n'][499]");
     let next = 499 - items(&back).len() as u64;
-    assert_eq!(noted(&back, "go on with start="), Some(next));
+    assert_eq!(noted(&back, "continue with start="), Some(next));
     let many = wait(artifact.json_slice(&path("$.m[*]"), Some(1), None, None)).unwrap();
     let skip = items(&many).len();
     assert!(
         many.contains(&format!(
-            "go on with artifact_json_get path=$.m[*][1:] skip={skip}"
+            "continue with artifact_json_get path=$.m[*][1:] skip={skip}"
         )),
         "{many}"
     );
 }
 
 #[test]
-fn answers_can_be_larger_or_smaller() {
+fn the_answer_limit_is_configurable() {
     let artifact = json(format!("[{}1]", "1,".repeat(5000)));
     let small = (*artifact)
         .clone()
@@ -297,7 +297,7 @@ fn answers_can_be_larger_or_smaller() {
 }
 
 #[test]
-fn the_tools_have_sound_schemas_and_say_what_each_argument_is() {
+fn the_tools_have_valid_schemas_and_describe_every_argument() {
     let names: Vec<_> = queries().iter().map(|query| query.name()).collect();
     assert_eq!(
         names,
@@ -345,7 +345,7 @@ fn the_tools_have_sound_schemas_and_say_what_each_argument_is() {
 }
 
 #[test]
-fn what_can_be_asked_of_text_can_still_be_asked() {
+fn text_queries_work_on_json() {
     let artifact = json("[1]");
     assert_eq!(artifact.byte_length(), 3);
     assert_eq!(&wait(artifact.as_bytes()).unwrap()[..], b"[1]");

@@ -13,7 +13,7 @@ fn refusal(artifact: &SpooledJsonArtifact, code: ErrorCode) -> String {
 }
 
 #[test]
-fn nothing_is_no_json() {
+fn empty_content_is_rejected() {
     for text in ["", " \n\t\n", "\u{feff}"] {
         for kind in [
             ArtifactKind::JSON,
@@ -27,18 +27,18 @@ fn nothing_is_no_json() {
 }
 
 #[test]
-fn what_is_neither_json_nor_json5_is_told_both_places() {
+fn invalid_content_reports_both_errors() {
     let refusal = refusal(
         &json("{\n \"a\": 1,\n \"b\" 2\n}"),
         ErrorCode::ARTIFACT_MALFORMED,
     );
     assert_eq!(
         refusal,
-        "The artifact is no JSON: expected `:` in line 2, column 6; nor JSON5: expected `:` in line 2 (lines count from \
-         0). Read it as text: artifact_grep, artifact_cat."
+        "The artifact is neither valid JSON (expected `:` at line 2, column 6) nor valid JSON5 (expected `:` at line 2); line \
+         numbers start at 0. Read it as text with artifact_grep or artifact_cat."
     );
     let binary = refusal_of_bytes(b"\xff\xfe{\"a\":1}");
-    assert!(binary.contains("no UTF-8 from byte 0 on"), "{binary}");
+    assert!(binary.contains("invalid UTF-8 at byte 0"), "{binary}");
 }
 
 fn refusal_of_bytes(bytes: &'static [u8]) -> String {
@@ -46,19 +46,19 @@ fn refusal_of_bytes(bytes: &'static [u8]) -> String {
 }
 
 #[test]
-fn documents_that_nest_too_deeply_are_told() {
+fn documents_that_are_nested_too_deeply_are_rejected() {
     for kind in [ArtifactKind::JSON, ArtifactKind::JSON5] {
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
         let refusal = refusal(&of_kind(deep, kind), ErrorCode::ARTIFACT_MALFORMED);
         assert!(
-            refusal.contains("nested deeper than 128 levels"),
+            refusal.contains("nested more than 128 levels deep"),
             "{refusal}"
         );
         let open = "{\"a\":".repeat(100_000);
         let refusal =
             super::bad_content::refusal(&of_kind(open, kind), ErrorCode::ARTIFACT_MALFORMED);
         assert!(
-            refusal.contains("nested deeper than 128 levels"),
+            refusal.contains("nested more than 128 levels deep"),
             "{refusal}"
         );
     }
@@ -69,7 +69,7 @@ fn documents_that_nest_too_deeply_are_told() {
     let answer = super::get(&json(lines), "$[*]");
     assert_eq!(
         answer,
-        "$[0]: [1]\n[1 node]\n[lines left out: 1 that are no JSON (the first: line 1, nested deeper than 128 levels)]"
+        "$[0]: [1]\n[1 node]\n[skipped lines: 1 not valid JSON (first: line 1, nested more than 128 levels deep)]"
     );
 }
 
@@ -85,7 +85,7 @@ fn a_document_over_the_limit_is_read_as_text() {
     );
     assert_eq!(
         refusal,
-        "The artifact has 2003 bytes, and JSON is parsed up to 2000 bytes. Read it as text: artifact_grep, artifact_cat."
+        "The artifact is too large for JSON queries: 2003 bytes, limit 2000 bytes. Read it as text with artifact_grep or artifact_cat."
     );
     let lines = of_kind("[1]\n".repeat(1000), ArtifactKind::JSON5);
     let lines = (*lines)
@@ -95,26 +95,26 @@ fn a_document_over_the_limit_is_read_as_text() {
         wait(SpooledJsonArtifact::new(lines).json_get(&path("$"), 0)),
         ErrorCode::ARTIFACT_TOO_LARGE,
     );
-    assert!(refusal.contains("kind jsonl"), "{refusal}");
+    assert!(refusal.contains("not `jsonl`"), "{refusal}");
 }
 
 #[test]
-fn broken_records_are_left_out_and_told() {
+fn invalid_records_are_skipped_and_reported() {
     let lines = json("{\"a\":1}\n{\"a\":\n\n{\"a\":2}\noops\n");
     let nodes = wait(lines.json_get(&path("$[*].a"), 0)).unwrap();
     assert_eq!(
         nodes,
         "$[0]['a']: 1\n$[1]['a']: 2\n[2 nodes]\n\
-         [lines left out: 2 that are no JSON (the first: line 1, EOF while parsing a value)]"
+         [skipped lines: 2 not valid JSON (first: line 1, EOF while parsing a value)]"
     );
 }
 
 #[test]
-fn lines_of_which_none_is_json_are_malformed() {
+fn content_without_any_json_line_is_malformed() {
     let lines = of_kind("oops\n{\"a\"\n", ArtifactKind::JSON_LINES);
     let refusal = refusal(&lines, ErrorCode::ARTIFACT_MALFORMED);
     assert!(
-        refusal.starts_with("No line of the artifact is JSON; line 0 (counted from 0): expected"),
+        refusal.starts_with("The artifact contains no JSON records. First error: expected"),
         "{refusal}"
     );
     let long = of_kind(
@@ -125,11 +125,11 @@ fn lines_of_which_none_is_json_are_malformed() {
         wait(long.json_length(&path("$"), 0)),
         ErrorCode::ARTIFACT_MALFORMED,
     );
-    assert!(refusal.contains("too long for a record"), "{refusal}");
+    assert!(refusal.contains("exceeds the record limit"), "{refusal}");
 }
 
 #[test]
-fn a_reader_that_fails_half_way_is_told() {
+fn a_read_error_midway_is_reported() {
     let text = "{\"a\":1}\n".repeat(100_000);
     for kind in [
         ArtifactKind::JSON,
@@ -151,7 +151,7 @@ fn a_reader_that_fails_half_way_is_told() {
 }
 
 #[test]
-fn a_scan_ends_when_nobody_waits_any_more() {
+fn a_scan_ends_when_its_future_is_dropped() {
     let reader = Arc::new(FarReader::new("{\"a\":1}\n".repeat(1_000_000)));
     let artifact = far(&reader, ArtifactKind::JSON_LINES);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -161,7 +161,7 @@ fn a_scan_ends_when_nobody_waits_any_more() {
     runtime.block_on(async {
         let everything = path("$[*]");
         let scan = artifact.json_get(&everything, 0);
-        // Begun, and then given up.
+        // Started and then dropped.
         let _ = tokio::time::timeout(std::time::Duration::ZERO, scan).await;
     });
     // Waits for the thread.
@@ -171,10 +171,10 @@ fn a_scan_ends_when_nobody_waits_any_more() {
 }
 
 #[test]
-fn a_step_of_nothing_is_refused() {
+fn a_step_of_0_is_rejected() {
     let refusal = refused(
         wait(json("[1]").json_slice(&path("$"), None, None, Some(0))),
         ErrorCode::ARTIFACT_QUERY,
     );
-    assert!(refusal.contains("use 1 to go forward"), "{refusal}");
+    assert!(refusal.contains("Use 1 to go forward"), "{refusal}");
 }

@@ -13,69 +13,69 @@ fn refusal_of_condition(text: &str) -> String {
 }
 
 #[test]
-fn a_bad_path_is_told_where_it_is_wrong_and_what_a_good_one_looks_like() {
+fn the_error_for_an_invalid_path_has_its_position_and_valid_examples() {
     assert_eq!(
         refusal("$.items[0.name"),
-        "`$.items[0.name` is no JSONPath: at character 9, `]` or `,` was expected. Good paths: \
-         `$.items[0].name`, `$.items[?@.price > 10]['first name']`."
+        "Invalid JSONPath `$.items[0.name`: expected `]` or `,` at character 9. Valid paths: `$.items[0].name`, \
+         `$.items[?@.price > 10]['first name']`."
     );
     assert!(
-        refusal("$.é☺[0").contains("at character 6, it ends too early"),
+        refusal("$.é☺[0").contains("unexpected end at character 6"),
         "{}",
         refusal("$.é☺[0")
     );
 }
 
 #[test]
-fn paths_as_other_tools_write_them_get_a_hint() {
+fn paths_in_the_syntax_of_other_tools_get_a_hint() {
     for (text, hint) in [
-        ("", "`$` alone is the whole document"),
-        ("items", "Begin with `$`: `$.items`."),
-        (".a.b", "Begin with `$`: `$.a.b`."),
-        (".[0].a", "Begin with `$`"),
-        ("a[\"b\"]", "Begin with `$`: `$.a[\"b\"]`."),
-        ("[0].a", "Begin with `$`: `$[0].a`."),
-        ("@.a", "Begin with `$`: `$.a`."),
-        ("/a/0/b~1c", "Begin with `$`: `$['a'][0]['b/c']`."),
-        (" $.a", "Leave out the blanks"),
-        ("$.items.0", "An index stands in brackets: `[0]`."),
+        ("", "Use `$` for the whole document"),
+        ("items", "Start the path with `$`: `$.items`."),
+        (".a.b", "Start the path with `$`: `$.a.b`."),
+        (".[0].a", "Start the path with `$`"),
+        ("a[\"b\"]", "Start the path with `$`: `$.a[\"b\"]`."),
+        ("[0].a", "Start the path with `$`: `$[0].a`."),
+        ("@.a", "Start the path with `$`: `$.a`."),
+        ("/a/0/b~1c", "Start the path with `$`: `$['a'][0]['b/c']`."),
+        (" $.a", "Remove the spaces"),
+        ("$.items.0", "Write an index in brackets: `[0]`."),
         (
             "$[name]",
-            "A name in brackets stands in quotes: `['name']`.",
+            "Write a name in brackets with quotes: `['name']`.",
         ),
         ("$.first-name", "`['first-name']`"),
     ] {
         let refusal = refusal(text);
         assert!(
-            refusal.contains(hint) || text == ".[0].a" && refusal.contains("begins with `$`"),
+            refusal.contains(hint) || text == ".[0].a" && refusal.contains("starts with `$`"),
             "{text}: {refusal}"
         );
-        assert!(refusal.contains("Good paths: `$."), "{text}: {refusal}");
+        assert!(refusal.contains("Valid paths: `$."), "{text}: {refusal}");
     }
 }
 
 #[test]
-fn a_bad_condition_is_told_what_a_good_one_looks_like() {
+fn the_error_for_an_invalid_condition_has_a_hint() {
     for (text, hint) in [
-        ("@.a = 1", "Equality is `==`."),
-        ("@.a == 1 and @.b", "And is `&&`."),
-        ("@.a == 1 or @.b", "Or is `||`."),
-        ("not @.a", "Not is `!`"),
+        ("@.a = 1", "Use `==` for equality."),
+        ("@.a == 1 and @.b", "Use `&&` for and."),
+        ("@.a == 1 or @.b", "Use `||` for or."),
+        ("not @.a", "Use `!` for not"),
         ("@.a =~ 'x'", "`match(@.name"),
         ("name == 'x'", "`@.name`"),
-        ("@.name == x", "Text stands in quotes"),
-        ("!@.a == 1", "wants parentheses"),
-        ("@.a[*] == 1", "may lead to many nodes"),
-        ("@.a, ?@.b", "more than one condition"),
-        ("contains(@.a, 'x')", "The functions are"),
-        ("match(@.a, 'x') == true", "true or false by themselves"),
+        ("@.name == x", "Put strings in quotes"),
+        ("!@.a == 1", "Put parentheses around"),
+        ("@.a[*] == 1", "can match many nodes"),
+        ("@.a, ?@.b", "expected a single condition"),
+        ("contains(@.a, 'x')", "The available functions are"),
+        ("match(@.a, 'x') == true", "already return true or false"),
         ("@.a[-1] == 1", "`value(@.a[-1:]) == 1`"),
-        ("", "is no filter condition"),
+        ("", "Invalid filter condition"),
     ] {
         let refusal = refusal_of_condition(text);
         assert!(refusal.contains(hint), "{text}: {refusal}");
         assert!(
-            refusal.contains("Good conditions: `@."),
+            refusal.contains("Valid conditions: `@."),
             "{text}: {refusal}"
         );
     }
@@ -88,14 +88,14 @@ fn a_condition_cannot_leave_its_brackets() {
 }
 
 #[test]
-fn what_is_told_of_a_long_path_is_short() {
+fn the_error_for_a_long_path_is_short() {
     let long = format!("$.{}-", "é".repeat(2000));
     assert!(refusal(&long).len() < 1000, "{}", refusal(&long));
-    assert!(refusal(&"x".repeat(100_000)).contains("a path has at most 4096 bytes"));
+    assert!(refusal(&"x".repeat(100_000)).contains("a path can have at most 4096 bytes"));
 }
 
 #[test]
-fn paths_that_nest_are_bounded() {
+fn the_nesting_of_paths_is_limited() {
     for (open, close) in [
         ("(", ")"),
         ("!(", ")"),
@@ -108,11 +108,11 @@ fn paths_that_nest_are_bounded() {
             let text = format!("$[?{}@.a{}]", open.repeat(levels), close.repeat(levels));
             let refusal = refusal(&text);
             assert!(
-                refusal.contains("within each other") || refusal.contains("4096 bytes"),
+                refusal.contains("nested") || refusal.contains("4096 bytes"),
                 "{refusal}"
             );
         }
-        // And without an end.
+        // Also without closing brackets.
         refusal(&format!("$[?{}", open.repeat(400)));
     }
     let deepest = format!("$[?{}@.a{}]", "(".repeat(31), ")".repeat(31));
@@ -124,7 +124,7 @@ fn nested(levels: usize) -> Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }
 
-/// Runs where there is as little room as on the threads of a runtime.
+/// Runs with as little stack as the threads of a runtime have.
 fn with_little_stack(work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(2 << 20);
     thread.spawn(work).unwrap().join().unwrap();
@@ -139,7 +139,7 @@ fn a_path_that_multiplies_its_nodes_ends() {
 }
 
 #[test]
-fn what_multiplies_inside_of_a_filter_is_counted_too() {
+fn the_cost_of_filters_is_counted() {
     let twice = "[0,0]".repeat(40);
     for text in [
         format!("$[?@{twice}]"),
@@ -157,12 +157,12 @@ fn what_multiplies_inside_of_a_filter_is_counted_too() {
 }
 
 #[test]
-fn what_patterns_cost_is_counted() {
+fn the_cost_of_patterns_is_counted() {
     assert!(refusal("$[?match(@, '((x{1,90}){1,90}){1,90}')]").contains("too large"));
     let patterns = json!(vec![json!({ "a": "x", "p": "(\\w{1,50}){1,9}" }); 2_000]);
     for text in ["$[?search(@.a, @.p)]", "$[?search(value(@..a), $[0].p)]"] {
         let refusal = refused(path(text).query(&patterns), ErrorCode::ARTIFACT_QUERY);
-        assert!(refusal.contains("compiles a pattern"), "{refusal}");
+        assert!(refusal.contains("matches a pattern"), "{refusal}");
     }
     let document = json!(["a,b", "(", "b"]);
     assert_eq!(
@@ -184,11 +184,11 @@ fn what_patterns_cost_is_counted() {
         path("$[?search(@, 'x')]").query(&many),
         ErrorCode::ARTIFACT_QUERY,
     );
-    assert!(refusal.contains("compiles a pattern"), "{refusal}");
+    assert!(refusal.contains("matches a pattern"), "{refusal}");
 }
 
 #[test]
-fn filters_that_begin_again_at_the_top_end_and_need_little_stack() {
+fn filters_that_refer_to_the_root_end_and_need_little_stack() {
     with_little_stack(|| {
         let text = "$..[?$..[?$..[?$..[?$..[?@.nope]]]]]";
         let refusal = refused(path(text).query(&nested(127)), ErrorCode::ARTIFACT_QUERY);
@@ -212,7 +212,7 @@ fn the_deepest_document_needs_little_stack() {
 }
 
 #[test]
-fn patterns_run_in_linear_time_and_what_is_none_matches_nothing() {
+fn patterns_run_in_linear_time_and_invalid_ones_match_nothing() {
     let text = "a".repeat(50_000);
     let document = json!([text, "("]);
     let hostile = path("$[?match(@, '(a*)*(a*)*b')]");

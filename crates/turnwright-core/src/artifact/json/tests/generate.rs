@@ -1,10 +1,10 @@
-//! Documents and paths to try.
+//! Random documents and paths.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// A document with few names and values, so that paths meet something.
+/// A document with few names and values, so that paths often match.
 pub(super) fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -33,7 +33,7 @@ pub(super) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any path; its filters look at `$` only if told.
+/// Any path. Its filters refer to `$` only if `root` is set.
 pub(super) fn path(root: bool) -> impl Strategy<Value = String> {
     vec(segment(root), 0..4).prop_map(|segments| format!("${}", segments.concat()))
 }

@@ -11,7 +11,7 @@ fn parsed(text: &str) -> Option<Value> {
 }
 
 #[test]
-fn what_people_write_is_read() {
+fn json5_syntax_is_accepted() {
     let text = "// settings\n{ /* who */ name: 'it\\'s \"me\"', $a_1: [.5, 5., +1, -2, 0xFF, -0x10, 1e3,],\n\
                 \"t\": \"two \\\nlines\\x41\\v\\0\", ünï: null, 'k': {a: true,},\u{a0}}\u{feff}\n";
     let expected = json!({
@@ -32,7 +32,7 @@ fn what_people_write_is_read() {
 }
 
 #[test]
-fn what_is_no_json5_is_refused() {
+fn invalid_json5_is_rejected() {
     for text in [
         "",
         "{",
@@ -86,26 +86,26 @@ fn hostile_json5_neither_overflows_nor_hangs() {
 }
 
 #[test]
-fn numbers_that_json_has_not_are_told() {
+fn numbers_that_json_cannot_represent_are_rejected() {
     for text in ["{a: NaN}", "[-Infinity]", "+Infinity", "[1, +NaN]"] {
         let artifact = of_kind(text, ArtifactKind::JSON5);
         let refusal = refused(
             wait(artifact.json_get(&path("$"), 0)),
             ErrorCode::ARTIFACT_MALFORMED,
         );
-        assert!(refusal.contains("is no JSON value"), "{refusal}");
+        assert!(refusal.contains("is not a JSON value"), "{refusal}");
     }
 }
 
 #[test]
-fn a_fault_is_told_with_its_line() {
+fn an_error_has_its_line() {
     let artifact = of_kind("{\n  // fine\n  a: 1,\n  b: oops,\n}", ArtifactKind::JSON5);
     let refusal = refused(
         wait(artifact.json_get(&path("$"), 0)),
         ErrorCode::ARTIFACT_MALFORMED,
     );
     assert!(
-        refusal.contains("`oops` stands without quotes in line 3"),
+        refusal.contains("`oops` needs quotes at line 3"),
         "{refusal}"
     );
     assert!(refusal.contains("artifact_grep"), "{refusal}");
@@ -114,11 +114,11 @@ fn a_fault_is_told_with_its_line() {
         wait(artifact.json_get(&path("$"), 0)),
         ErrorCode::ARTIFACT_MALFORMED,
     );
-    assert!(refusal.contains("in line 3"), "{refusal}");
+    assert!(refusal.contains("at line 3"), "{refusal}");
 }
 
 #[test]
-fn it_is_found_out_where_nobody_told() {
+fn json5_is_detected() {
     let artifact = super::json("{ // a comment\n  a: [1, 2,],\n}\n");
     assert_eq!(get(&artifact, "$.a"), "$['a']: [1,2]\n[1 node]");
 }
@@ -131,8 +131,8 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_json5_or_refused(text in "[\\[\\]{}:,'\"a1.+xe/* \\\\\n-]{0,30}") {
-        // What is taken as JSON means the same as JSON5.
+    fn any_text_is_json5_or_rejected(text in "[\\[\\]{}:,'\"a1.+xe/* \\\\\n-]{0,30}") {
+        // Valid JSON means the same as JSON5.
         let strict = serde_json::from_str::<Value>(&text).ok();
         prop_assert!(strict.is_none() || strict == parsed(&text), "{}", text);
     }

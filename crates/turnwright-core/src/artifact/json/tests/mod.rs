@@ -1,4 +1,4 @@
-//! JSON artifacts: what is answered, what is refused, and that both are bounded.
+//! JSON artifacts: answers, errors and their limits.
 
 mod asking;
 mod bad_content;
@@ -23,7 +23,7 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
 use crate::spool::ByteReader;
 
-/// Waits for an answer.
+/// Blocks on a future.
 fn wait<T>(answer: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(answer)
@@ -60,7 +60,7 @@ fn paths(answer: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The number that stands after a key in the notes of an answer.
+/// The number after a key in the notes of an answer.
 fn noted(answer: &str, key: &str) -> Option<u64> {
     let note = answer.lines().find(|line| line.starts_with('['))?;
     let digits = note.split_once(key)?.1;
@@ -74,7 +74,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, Error>, code: ErrorCode) -> Str
     error.model_text().to_owned()
 }
 
-/// Bytes that are far away, and of which only so many can be read.
+/// A remote reader that optionally fails after some bytes.
 #[derive(Debug)]
 struct FarReader {
     bytes: Bytes,
@@ -106,7 +106,7 @@ impl ByteReader for FarReader {
     async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.asked.lock().push(range.clone());
         if range.end.min(self.len()) > self.good {
-            return Err(io::Error::other("the line went dead"));
+            return Err(io::Error::other("connection lost"));
         }
         let end = range.end.min(self.len());
         Ok(self.bytes.slice(range.start as usize..end as usize))
@@ -122,7 +122,7 @@ fn far(reader: &Arc<FarReader>, kind: ArtifactKind) -> SpooledJsonArtifact {
     SpooledJsonArtifact::new(SpooledArtifact::new(reader, kind))
 }
 
-/// Whether a question was refused for what it might cost.
+/// Returns whether a query was rejected because of its cost.
 fn costs_too_much<T>(answer: &Result<T, Error>) -> bool {
     matches!(answer, Err(error) if error.message().contains("too many steps"))
 }

@@ -63,7 +63,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_answer_is_larger_than_answers_may_be(
+    fn no_answer_exceeds_the_limit(
         records in vec(sized(), 0..40),
         lines in any::<bool>(),
         limit in 1024..6000usize,
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn going_on_shows_every_node_once(
+    fn paging_shows_every_node_once(
         records in vec(sized(), 1..40),
         lines in any::<bool>(),
         limit in 1024..6000usize,
@@ -86,7 +86,7 @@ proptest! {
         let artifact = artifact(&records, lines, limit);
         let path = JsonPath::parse(text).unwrap();
         let all = json!(records);
-        // Long paths are shortened, and so are values that no answer holds.
+        // Long paths are shortened, and so are values that do not fit into an answer.
         let longest = limit - 513;
         let expected: Vec<_> = path.query(&all).unwrap().into_iter().map(|node| {
             let place = shorten(&node.path, longest / 4);
@@ -100,7 +100,7 @@ proptest! {
             let shown = items(&page);
             seen.extend(shown.iter().map(|line| (*line).to_owned()));
             let total = expected.len();
-            let Some(next) = noted(&page, "go on with skip=") else {
+            let Some(next) = noted(&page, "continue with skip=") else {
                 prop_assert!(total == 0 || seen.len() == total, "{}", page);
                 break;
             };
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn going_on_shows_every_row_and_every_key_once(
+    fn paging_shows_every_row_and_every_key_once(
         records in vec(sized(), 1..40),
         lines in any::<bool>(),
         limit in 1024..6000usize,
@@ -131,7 +131,7 @@ proptest! {
         loop {
             let page = wait(artifact.json_pluck(&JsonPath::root(), vec!["a".into(), "[*]".into()], skip)).unwrap();
             rows += items(&page).len();
-            let Some(next) = noted(&page, "go on with skip=") else { break };
+            let Some(next) = noted(&page, "continue with skip=") else { break };
             prop_assert!(next > skip);
             skip = next;
         }
@@ -140,7 +140,7 @@ proptest! {
         loop {
             let page = wait(artifact.json_keys(&JsonPath::parse("$[*]").unwrap(), skip)).unwrap();
             keys.extend(items(&page).into_iter().map(|line| line.rsplit_once(": ").unwrap().0.to_owned()));
-            let Some(next) = noted(&page, "go on with skip=") else { break };
+            let Some(next) = noted(&page, "continue with skip=") else { break };
             prop_assert!(next == keys.len() as u64 && next > skip);
             skip = next;
         }

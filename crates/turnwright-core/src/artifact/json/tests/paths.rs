@@ -13,10 +13,10 @@ fn found(text: &str, document: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn an_index_from_the_end_in_a_filter_is_refused_since_nothing_would_be_found_there() {
+fn a_negative_index_in_a_filter_is_rejected() {
     for text in ["$[?@[-1] == 2]", "$[?@ == $[ -1 ]]", "$[?@.a[?@[-2]]]"] {
         let error = JsonPath::parse(text).unwrap_err();
-        assert!(error.model_text().contains("count from the end"), "{error}");
+        assert!(error.model_text().contains("cannot be negative"), "{error}");
     }
     let document = json!([[1, 2], [2, 1], [3]]);
     assert_eq!(found("$[-1]", &document), [json!([3])]);
@@ -29,7 +29,7 @@ fn an_index_from_the_end_in_a_filter_is_refused_since_nothing_would_be_found_the
 }
 
 #[test]
-fn a_name_is_written_with_the_escapes_of_the_standard() {
+fn names_use_the_escapes_of_the_standard() {
     let document = json!({ "it's \"\\\u{8}\u{b}\n/é\u{2028}": 1 });
     let path = path("$.*");
     let nodes = path.query(&document).unwrap();
@@ -39,7 +39,7 @@ fn a_name_is_written_with_the_escapes_of_the_standard() {
 }
 
 #[test]
-fn a_filter_and_a_slice_make_the_path_that_they_stand_for() {
+fn filtered_and_sliced_append_to_the_path() {
     let items = path("$.items");
     assert_eq!(
         items.filtered("?@.a == 1").unwrap().to_string(),
@@ -59,7 +59,7 @@ fn a_filter_and_a_slice_make_the_path_that_they_stand_for() {
 }
 
 #[test]
-fn a_value_of_any_depth_can_be_asked() {
+fn a_value_of_any_depth_can_be_queried() {
     let mut document = json!(1);
     for _ in 0..100_000 {
         document = Value::Array(vec![document]);
@@ -67,7 +67,7 @@ fn a_value_of_any_depth_can_be_asked() {
     let error = path("$..*").query(&document).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     assert!(error.model_text().contains("nested too deeply"), "{error}");
-    // Dropping it recurses.
+    // Dropping it is recursive.
     std::mem::forget(document);
 }
 
@@ -97,10 +97,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn another_implementation_finds_the_same(document in generate::value(), text in generate::path(true)) {
+    fn results_match_another_implementation(document in generate::value(), text in generate::path(true)) {
         let path = JsonPath::parse(&text).unwrap();
         let nodes = path.query(&document);
-        // What might cost too much is refused, and is not what this is about.
+        // Paths that are rejected because of their cost are not compared.
         prop_assume!(!costs_too_much(&nodes));
         let nodes = nodes.unwrap();
         let ours: Vec<_> = nodes.into_iter().map(|node| (node.path, node.value.clone())).collect();
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn every_normalised_path_leads_back_to_its_node(document in generate::value(), text in generate::path(true)) {
+    fn every_normalised_path_selects_its_node(document in generate::value(), text in generate::path(true)) {
         let path = JsonPath::parse(&text).unwrap();
         let nodes = path.query(&document);
         prop_assume!(!costs_too_much(&nodes));
@@ -122,16 +122,16 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_path_or_refused_with_a_reason(text in "[$@.\\[\\]()?!*'\"a-c0-9:,&|=<>~ -]{0,40}") {
+    fn any_text_is_a_path_or_rejected_with_a_reason(text in "[$@.\\[\\]()?!*'\"a-c0-9:,&|=<>~ -]{0,40}") {
         let theirs = serde_json_path::JsonPath::parse(&text).is_ok();
         match JsonPath::parse(&text) {
             Ok(path) => {
-                prop_assert!(theirs, "only we take {}", text);
+                prop_assert!(theirs, "only we accept {}", text);
                 prop_assert_eq!(path.to_string(), text);
             }
             Err(error) => {
-                prop_assert!(!theirs, "only they take {}", text);
-                prop_assert!(error.model_text().contains("Good paths:"));
+                prop_assert!(!theirs, "only they accept {}", text);
+                prop_assert!(error.model_text().contains("Valid paths:"));
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::error::Error;
 
 type Found = Vec<(String, Value)>;
 
-/// Every node, as the scan hands it over.
+/// Every node that the scan finds.
 fn scan(artifact: &SpooledJsonArtifact, path: &JsonPath) -> Result<Found, Error> {
     let (path, limits) = (path.clone(), artifact.limits());
     wait(artifact.read_with(move |read| {
@@ -36,7 +36,7 @@ fn of_array(path: &JsonPath, records: &[Value]) -> Found {
         .collect()
 }
 
-/// A line of a file: a record, or what stands between records.
+/// A line of a file: a record, or something between records.
 #[derive(Clone, Debug)]
 enum Entry {
     Record(Value),
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn lines_answer_as_the_array_of_their_records_does(
+    fn json_lines_answer_like_the_array_of_their_records(
         entries in vec(entry(), 0..9),
         text in generate::path(true),
         ends in prop_oneof![Just("\n"), Just("\r\n")],
@@ -83,7 +83,7 @@ proptest! {
                 }
             }
         }
-        // A mark is passed over at the beginning, and once.
+        // A byte order mark is skipped once, at the start.
         let mark = mark || lines.first().is_some_and(|line| line.starts_with('\u{feff}'));
         let mut file = String::from(if mark { "\u{feff}" } else { "" });
         file += &lines.join(ends);
@@ -91,7 +91,7 @@ proptest! {
         let path = JsonPath::parse(&text).unwrap();
         let artifact = of_kind(file, ArtifactKind::JSON_LINES);
         let found = scan(&artifact, &path);
-        // The whole may cost more than its records one by one.
+        // All records together may cost more than each one by itself.
         let all = path.query(&Value::Array(records.clone())).map(drop);
         prop_assume!(!costs_too_much(&found) && !costs_too_much(&all));
         match found {
@@ -104,12 +104,12 @@ proptest! {
 }
 
 #[test]
-fn lines_longer_than_a_block_are_put_together_from_both_ends() {
+fn lines_longer_than_a_block_are_read_from_both_ends() {
     let record = |n: usize, size: usize| serde_json::json!({ "n": n, "t": "é".repeat(size) });
     let sizes = [3, 200_000, 5, 131_072, 131_071, 400_000, 1, 0, 524_000, 2];
     let records: Vec<Value> = (0..).zip(sizes).map(|(n, size)| record(n, size)).collect();
     let mut lines: Vec<String> = records.iter().map(Value::to_string).collect();
-    // Too long to be a record.
+    // Too long for a record.
     lines.insert(4, record(99, 600_000).to_string());
     let artifact = of_kind(lines.join("\n"), ArtifactKind::JSON_LINES);
     for text in [
@@ -130,7 +130,7 @@ fn lines_longer_than_a_block_are_put_together_from_both_ends() {
     let answer = wait(artifact.json_length(&path("$"), 0)).unwrap();
     assert_eq!(
         answer,
-        "$: 10 elements (array)\n[lines left out: 1 longer than 1 MiB (the first: line 4)]"
+        "$: 10 elements (array)\n[skipped lines: 1 longer than 1 MiB (first: line 4)]"
     );
 }
 
@@ -141,7 +141,7 @@ fn many(count: usize) -> String {
 }
 
 #[test]
-fn lines_are_read_in_blocks_one_after_the_other() {
+fn lines_are_read_in_sequential_blocks() {
     let reader = Arc::new(FarReader::new(many(20_000)));
     let artifact = far(&reader, ArtifactKind::JSON_LINES);
     let nodes = wait(artifact.json_filter(&path("$"), "@.n > 19990", 0)).unwrap();
@@ -157,7 +157,7 @@ fn lines_are_read_in_blocks_one_after_the_other() {
 }
 
 #[test]
-fn only_what_is_needed_is_read() {
+fn only_the_needed_part_is_read() {
     let reader = Arc::new(FarReader::new(many(20_000)));
     let artifact = far(&reader, ArtifactKind::JSON);
     let one = wait(artifact.json_get(&path("$[3].n"), 0)).unwrap();
@@ -171,8 +171,8 @@ fn only_what_is_needed_is_read() {
 }
 
 #[test]
-fn the_end_of_long_lines_is_reached_without_holding_them() {
-    // Nothing of this may be parsed whole.
+fn a_large_file_is_queried_without_loading_it() {
+    // Nothing of this may be loaded completely.
     let reader = Arc::new(FarReader::new(many(30_000)));
     let artifact = far(&reader, ArtifactKind::JSON);
     let limits = ArtifactLimits::default().parse(1024);
@@ -182,11 +182,11 @@ fn the_end_of_long_lines_is_reached_without_holding_them() {
     let first = wait(artifact.json_get(&path("$[-30000].n"), 0)).unwrap();
     assert_eq!(paths(&first), ["$[0]['n']"]);
     let none = wait(artifact.json_get(&path("$[-30001].n"), 0)).unwrap();
-    assert!(none.contains("leads to nothing"), "{none}");
+    assert!(none.contains("matches nothing"), "{none}");
 }
 
 #[test]
-fn a_filter_that_looks_at_all_records_is_bound_by_the_limit_for_parsing() {
+fn a_filter_that_refers_to_the_root_is_limited_by_size() {
     let artifact = of_kind(many(100), ArtifactKind::JSON);
     let nodes = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap();
     assert_eq!(paths(&nodes)[0], "$[99]['n']");

@@ -1,4 +1,4 @@
-//! What a metadata block says, as JSON.
+//! Parses frontmatter to JSON.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,29 +13,29 @@ use super::FrontmatterFormat;
 use crate::artifact::markdown::listing::clipped;
 use crate::error::Error;
 
-/// What a block may unfold to, in bytes of text and values: no block without aliases is larger than this.
+/// Maximum size of the parsed values in bytes. Only a block with aliases can exceed it.
 const UNFOLDED: usize = 256 * 1024;
 
-/// Brackets in brackets. The YAML scanner looks at each open one for each token, so it must not see too many.
+/// Maximum nesting of brackets. The YAML scanner checks each open bracket for each token.
 const BRACKETS: usize = 128;
 
-/// The key under which the TOML parser hands a date over.
+/// The key that the TOML parser uses for a date.
 const TOML_DATE: &str = "$__toml_private_datetime";
 
-/// Why a block says nothing, and on which of its lines.
+/// Why a block is invalid, and the line within the block.
 pub(super) struct Fault {
     reason: String,
     line: Option<u64>,
 }
 
 impl Fault {
-    /// The error about the block on these lines.
+    /// Converts to the error for the block on these lines.
     pub(super) fn into_error(self, format: FrontmatterFormat, lines: &Range<u64>) -> Error {
         let (start, end) = (lines.start, lines.end);
         let line = self.line.map(|line| start + 1 + line);
         let place = line.map_or_else(String::new, |line| format!(" at line {}", line.min(end)));
         Error::malformed_artifact(format!(
-            "The metadata block (lines {start}..{end}) is not well-formed {}{place}: {}. Read it as text: artifact_cat \
+            "The frontmatter (lines {start}..{end}) is not valid {}{place}: {}. Read it as text with artifact_cat \
              start={start} end={end}.",
             format.as_str(),
             clipped(&self.reason, 240)
@@ -50,7 +50,7 @@ pub(super) fn parsed(format: FrontmatterFormat, raw: &str) -> Result<Value, Faul
         FrontmatterFormat::Yaml => {
             if let Some(line) = too_many_brackets(raw) {
                 return Err(Fault {
-                    reason: format!("more than {BRACKETS} brackets in each other"),
+                    reason: format!("more than {BRACKETS} nested brackets"),
                     line: Some(line),
                 });
             }
@@ -75,7 +75,7 @@ pub(super) fn parsed(format: FrontmatterFormat, raw: &str) -> Result<Value, Faul
     }
 }
 
-/// The line on which too many brackets are open, quoted ones counted too.
+/// Returns the line on which too many brackets are open. Quoted brackets count too.
 fn too_many_brackets(raw: &str) -> Option<u64> {
     let mut open = 0_usize;
     let mut line = 0;
@@ -93,7 +93,7 @@ fn too_many_brackets(raw: &str) -> Option<u64> {
     None
 }
 
-/// Makes a value and counts what it unfolds to. Both parsers bound how deep values stand in each other.
+/// Builds a value and counts its expanded size. Both parsers limit the nesting depth.
 #[derive(Clone, Copy)]
 struct Unfold<'r> {
     room: &'r Cell<usize>,
@@ -104,7 +104,7 @@ impl Unfold<'_> {
         let left = self.room.get().checked_sub(bytes + 1);
         self.room.set(left.ok_or_else(|| {
             E::custom(format_args!(
-                "its aliases unfold to more than {UNFOLDED} bytes"
+                "its aliases expand to more than {UNFOLDED} bytes"
             ))
         })?);
         Ok(())
@@ -182,7 +182,9 @@ impl<'de> Visitor<'de> for Unfold<'_> {
                 Value::String(key) => key,
                 Value::Null | Value::Bool(_) | Value::Number(_) => key.to_string(),
                 Value::Array(_) | Value::Object(_) => {
-                    return Err(serde::de::Error::custom("a key is a list or a mapping"));
+                    return Err(serde::de::Error::custom(
+                        "a key must not be a list or a mapping",
+                    ));
                 }
             };
             let value = from.next_value_seed(self)?;
@@ -191,7 +193,7 @@ impl<'de> Visitor<'de> for Unfold<'_> {
             }
             if let Some(_twice) = map.get(&key) {
                 return Err(serde::de::Error::custom(format_args!(
-                    "the key {key:?} stands there twice"
+                    "the key {key:?} occurs twice"
                 )));
             }
             map.insert(key, value);
@@ -199,7 +201,7 @@ impl<'de> Visitor<'de> for Unfold<'_> {
         Ok(Value::Object(map))
     }
 
-    /// A tagged value (`!tag value`): the tag is the application's, the value is all that can be said without it.
+    /// A tagged value (`!tag value`): the tag has no meaning here, so only the value is used.
     fn visit_enum<A: EnumAccess<'de>>(self, from: A) -> Result<Value, A::Error> {
         let (_tag, value) = from.variant_seed(self)?;
         value.newtype_variant_seed(self)

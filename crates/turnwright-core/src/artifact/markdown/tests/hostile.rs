@@ -1,4 +1,4 @@
-//! Content that is wrong, huge, or meant to hurt.
+//! Invalid, huge or malicious content.
 
 use std::io;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn all_answers_are_short(text: String, names: &[&str]) {
 }
 
 #[tokio::test]
-async fn quotes_and_lists_in_each_other_cost_no_product_of_depth_and_lines() {
+async fn nested_quotes_and_lists_are_parsed_in_bounded_time() {
     let n = 100_000;
     let lazy = "b\n".repeat(5_000);
     for text in [
@@ -47,7 +47,7 @@ async fn quotes_and_lists_in_each_other_cost_no_product_of_depth_and_lines() {
 }
 
 #[tokio::test]
-async fn marks_that_are_never_closed_or_stand_in_each_other_are_answered() {
+async fn unclosed_and_nested_markup_is_answered() {
     let n = 20_000;
     for text in [
         "[".repeat(5 * n),
@@ -66,7 +66,7 @@ async fn marks_that_are_never_closed_or_stand_in_each_other_are_answered() {
 }
 
 #[tokio::test]
-async fn what_is_too_deep_is_text_and_said_to_be() {
+async fn excessive_nesting_is_treated_as_text_with_a_note() {
     let text = format!(
         "{}a\n\n# H\n\n```\n{}\n```\n",
         "> ".repeat(300),
@@ -75,11 +75,11 @@ async fn what_is_too_deep_is_text_and_said_to_be() {
     let reply = answer(&text, "artifact_md_ast", json!({})).await;
     assert!(reply.contains("quote, lines 0..1\n"), "{reply}");
     assert!(
-        reply.contains("nodes are deeper than depth=16 and not shown"),
+        reply.contains("nodes below depth=16 are not shown"),
         "{reply}"
     );
     assert!(
-        reply.contains("Quotes and lists beyond column 200 are read as plain text"),
+        reply.contains("Quotes and lists beyond column 200 are treated as plain text"),
         "{reply}"
     );
     let document = markdown(text);
@@ -89,13 +89,13 @@ async fn what_is_too_deep_is_text_and_said_to_be() {
     assert_eq!(
         code[0].content,
         ">".repeat(300) + "\n",
-        "code is told as it is"
+        "code is shown unchanged"
     );
     assert_eq!(document.headings(..).await.unwrap()[0].lines, 2..3);
 }
 
 #[tokio::test]
-async fn what_is_not_utf_8_keeps_its_line_numbers() {
+async fn invalid_utf_8_keeps_its_line_numbers() {
     let text = b"\xff\xfe\n# H\xe2\x82\n\n\xf0\x9f\n[l](u)\n";
     let document = markdown(&text[..]);
     let headings = document.headings(..).await.unwrap();
@@ -107,11 +107,11 @@ async fn what_is_not_utf_8_keeps_its_line_numbers() {
     let reply = asked(&document, "artifact_md_headings", json!({}))
         .await
         .unwrap();
-    assert!(reply.contains("not all UTF-8"), "{reply}");
+    assert!(reply.contains("Invalid UTF-8"), "{reply}");
 }
 
 #[tokio::test]
-async fn above_the_limit_the_text_tools_are_named() {
+async fn the_error_for_a_large_document_names_the_text_tools() {
     let limits = ArtifactLimits::default().parse(4);
     let document = SpooledMarkdownArtifact::new(artifact("# A\n\n").with_limits(limits));
     let error = document.headings(..).await.unwrap_err();
@@ -124,7 +124,7 @@ async fn above_the_limit_the_text_tools_are_named() {
 }
 
 #[tokio::test]
-async fn empty_content_has_nothing_and_says_so() {
+async fn empty_content_has_no_items() {
     for name in ALL {
         let reply = answer("", name, json!({})).await;
         assert!(
@@ -136,7 +136,7 @@ async fn empty_content_has_nothing_and_says_so() {
         .await
         .unwrap_err();
     assert!(
-        error.model_text().starts_with("Line 0 has no heading."),
+        error.model_text().starts_with("Line 0 is not a heading."),
         "{error}"
     );
 }
@@ -152,7 +152,7 @@ impl ByteReader for BreaksOff {
 
     async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         if range.end > 2 * 1024 * 1024 {
-            return Err(io::Error::other("the line is dead"));
+            return Err(io::Error::other("connection lost"));
         }
         Ok(vec![b'#'; (range.end - range.start) as usize].into())
     }
@@ -163,7 +163,7 @@ impl ByteReader for BreaksOff {
 }
 
 #[tokio::test]
-async fn a_reader_that_fails_half_way_is_an_error_with_its_place() {
+async fn a_read_error_midway_has_its_position() {
     let broken = SpooledArtifact::new(Arc::new(BreaksOff), ArtifactKind::MARKDOWN);
     let error = asked(&broken, "artifact_md_headings", json!({}))
         .await

@@ -1,10 +1,10 @@
-//! What is found, and on which lines.
+//! Items and their lines.
 
 use super::*;
 use crate::artifact::markdown::SectionName;
 
 #[tokio::test]
-async fn headings_tell_their_lines_and_where_their_sections_end() {
+async fn headings_have_their_lines_and_sections() {
     let text = "# One\n\ntext\n\n## Two *and* `more`\n\nTitle\nof two lines\n===\n\n### Deep\n#\n";
     let headings = markdown(text).headings(..).await.unwrap();
     let reply: Vec<_> = headings
@@ -57,11 +57,11 @@ async fn a_heading_in_a_quote_has_a_section_that_ends_with_the_quote() {
     );
     let sections = markdown(text).sections(..).await.unwrap();
     let reply: Vec<_> = sections.iter().map(|s| s.lines.clone()).collect();
-    assert_eq!(reply, [0..12, 12..13], "what is enclosed cuts nothing");
+    assert_eq!(reply, [0..12, 12..13], "enclosed headings do not split");
 }
 
 #[tokio::test]
-async fn sections_are_each_line_once() {
+async fn sections_contain_each_line_once() {
     let text = "before\n# A\na\n## B\nb\n# C\n";
     let sections = markdown(text).sections(..).await.unwrap();
     let reply: Vec<_> = sections.iter().map(|s| s.text.as_str()).collect();
@@ -69,7 +69,7 @@ async fn sections_are_each_line_once() {
 }
 
 #[tokio::test]
-async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line() {
+async fn a_section_is_selected_by_exact_case_insensitive_or_partial_name_or_by_line() {
     let text = "# Setup\n\n## Install\nx\n\n## install\ny\n\n## Installing it\nz\n\n# Use\n";
     let document = markdown(text);
     let lines = async |name: SectionName| document.section(name).await.map(|s| s.lines);
@@ -88,20 +88,20 @@ async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line(
     assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     assert_eq!(
         error.model_text(),
-        "2 headings fit; say which with line: line=2 (level 2) \"Install\"; line=5 (level 2) \"install\"."
+        "2 headings match. Select one with `line`: line=2 (level 2) \"Install\"; line=5 (level 2) \"install\"."
     );
     let error = lines(SectionName::Line(3)).await.unwrap_err();
     assert!(
         error
             .model_text()
-            .contains("nearest above is line=2 (level 2) \"Install\""),
+            .contains("nearest heading above is line=2 (level 2) \"Install\""),
         "{error}"
     );
     let error = lines("nothing".into()).await.unwrap_err();
     assert!(
         error
             .model_text()
-            .contains("artifact_md_headings lists all"),
+            .contains("Use artifact_md_headings to list all"),
         "{error}"
     );
     assert_eq!(
@@ -111,7 +111,7 @@ async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line(
 }
 
 #[tokio::test]
-async fn code_blocks_are_found_in_quotes_and_lists_with_their_code_alone() {
+async fn code_blocks_are_found_in_quotes_and_lists() {
     let text = "~~~\nplain\n~~~\n\n> ```rust ignore\n> fn a() {}\n> ```\n\n- item\n\n  ```\n  in item\n\n  ```\n\n    indented\n\n    code\n\nend\n\n```js\nnever closed\n\n";
     let found = markdown(text).code_blocks(..).await.unwrap();
     let reply: Vec<_> = found
@@ -147,7 +147,7 @@ async fn code_blocks_are_found_in_quotes_and_lists_with_their_code_alone() {
 }
 
 #[tokio::test]
-async fn links_of_every_way_of_writing_are_found() {
+async fn links_in_every_syntax_are_found() {
     let text = "[a *b*](/u \"T\") and\n[ref][r], [r][], [r]\n<https://auto.example> <me@example.org>\n\n\
         [![alt](/i.png)](/to) `https://no.example` ![ [x](/y) ](/z)\n[two\nlines](/l)\n\n    https://code.example\n\n[r]: /ref 'R'\n";
     let links = markdown(text).links(..).await.unwrap();
@@ -188,7 +188,7 @@ async fn links_of_every_way_of_writing_are_found() {
 }
 
 #[tokio::test]
-async fn bare_addresses_end_where_the_sentence_goes_on() {
+async fn bare_urls_end_before_punctuation() {
     for (text, urls) in [
         (
             "See https://a.example/b_c_d*e?x=1&y=2.",
@@ -224,7 +224,7 @@ async fn bare_addresses_end_where_the_sentence_goes_on() {
 }
 
 #[tokio::test]
-async fn images_are_found_in_links_but_not_in_the_words_of_images() {
+async fn images_are_found_in_links_but_not_in_alternative_texts() {
     let text = "![a `b`](/1 \"t\")\n[![in link](/2)](/to)\n![out ![in](/4)\nside][3]\n\n[3]: /3\n";
     let images = markdown(text).images(..).await.unwrap();
     let reply: Vec<_> = images
@@ -249,7 +249,7 @@ async fn images_are_found_in_links_but_not_in_the_words_of_images() {
 }
 
 #[tokio::test]
-async fn plain_text_keeps_what_is_said_line_by_line() {
+async fn plain_text_keeps_the_lines() {
     let text = "---\nt: 1\n---\n# Head *er*\n\nA [link](/u) and ![image](/i)\nwent &amp; `on`.\n\n1. one\n   - [x] done\n   - [ ] ~~not~~\n2. two\n\n\
         | a | b |\n|---|---|\n| 1 | 2 |\n\n> quote[^n]\n\n```sh\nx\n\n\ny\n```\n<p>gone</p>\n\n[^n]: Note\n";
     let plain = markdown(text).plain_text(..).await.unwrap();
@@ -267,16 +267,16 @@ async fn plain_text_keeps_what_is_said_line_by_line() {
         "within a block of code"
     );
     let one_line = markdown("-     code\n").plain_text(..).await.unwrap();
-    assert_eq!(one_line, "- code\n", "a line is told once");
+    assert_eq!(one_line, "- code\n", "a line occurs once");
     let reply = answer(text, "artifact_md_text", json!({"start": 24})).await;
     assert_eq!(
         reply,
-        "[^n]: Note\n[HTML was left out: artifact_cat shows it]"
+        "[^n]: Note\n[HTML was omitted: use artifact_cat to read it]"
     );
 }
 
 #[tokio::test]
-async fn the_tree_shows_blocks_with_how_their_text_begins() {
+async fn the_tree_shows_blocks_with_a_preview() {
     let text = "---\na: 1\n---\n# T\n\n- [x] a **b**\n  more\n  - c\n\n    d\n1) x\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> ```rust\n> fn\n> ```\n\n<div>\nhi\n</div>\n\n***\n\n[^n]: note\n\nsee[^n]\n";
     assert_eq!(
         tree(text, 16, false).await,
@@ -291,7 +291,7 @@ list 5..10
         paragraph 9..10 d
 list from 1 10..11
   item 10..11 x
-table of 2 columns 12..15
+table with 2 columns 12..15
   table head 12..13
     table cell 12..13 a
     table cell 12..13 b
@@ -328,7 +328,7 @@ paragraph 0..3
 }
 
 #[tokio::test]
-async fn what_was_found_serialises() {
+async fn items_can_be_serialised() {
     let document = markdown("# A\n\n[l](/u)\n");
     let headings = document.headings(..).await.unwrap();
     let reply = serde_json::to_value(&headings).unwrap();

@@ -1,4 +1,4 @@
-//! Lines, and what is told about them, whatever the text.
+//! Line numbers of arbitrary text.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::artifact::markdown::document::Document;
 use crate::artifact::markdown::lines::Lines;
 
-/// Pieces of Markdown, put together at random: more often nonsense than not.
+/// Random fragments of Markdown, usually nonsense.
 pub(super) fn fragments() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "# Head\n",
@@ -60,7 +60,7 @@ pub(super) fn fragments() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_line_begins_behind_the_newline_before_it(text in "[a\n\ré]{0,40}", repeat in prop::sample::select(vec![1_usize, 100])) {
+    fn a_line_starts_after_the_previous_newline(text in "[a\n\ré]{0,40}", repeat in prop::sample::select(vec![1_usize, 100])) {
         let text = text.repeat(repeat);
         let lines = Lines::of(&text);
         let starts: Vec<usize> = text.split_inclusive('\n').scan(0, |at, line| {
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn every_item_stands_on_the_lines_that_are_told(text in fragments()) {
+    fn every_item_is_on_the_reported_lines(text in fragments()) {
         let document = markdown(text.clone());
         let all = Document::of(text.into_bytes());
         let count = all.lines().count();
@@ -101,7 +101,7 @@ proptest! {
                 let code = block.content.lines().count();
                 prop_assert_eq!(lines.split_inclusive('\n').count(), code);
                 for (line, code) in lines.lines().zip(block.content.lines()) {
-                    // Of a carriage return that ends no line the parser may make nothing.
+                    // The parser may drop a carriage return that does not end a line.
                     let (line, code) = (line.replace('\r', ""), code.replace('\r', ""));
                     let code = code.trim_matches([' ', '\t']);
                     prop_assert!(line.contains(code), "{:?} {:?}", line, code);
@@ -125,7 +125,7 @@ proptest! {
             }
             let sections = document.sections(..).await.unwrap();
             for pair in sections.windows(2) {
-                // A carriage return alone ends a line for Markdown and for nobody else: two headings may share one.
+                // A lone carriage return ends a line only for Markdown, so two headings may share a line.
                 let first = pair[1].lines.start;
                 let shared = shown(&(first..first + 1)).trim_end().contains('\r');
                 prop_assert!(pair[0].lines.end <= first || shared);
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_of_a_document_are_told_as_in_the_whole(text in fragments(), cut in 0_u64..40) {
+    fn parts_of_a_document_give_the_same_items(text in fragments(), cut in 0_u64..40) {
         let document = markdown(text);
         block_on(async {
             macro_rules! same {
@@ -155,7 +155,7 @@ proptest! {
                 parts.extend(document.ast(cut.., 16, inline).await.unwrap());
                 prop_assert_eq!(parts, document.ast(.., 16, inline).await.unwrap());
             }
-            // Between the parts no empty line is told.
+            // No empty line is shown between the parts.
             let words = |text: String| text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
             let mut parts = words(document.plain_text(..cut).await.unwrap());
             parts.extend(words(document.plain_text(cut..).await.unwrap()));

@@ -1,10 +1,10 @@
-//! The metadata block.
+//! Frontmatter.
 
 use super::*;
 use crate::artifact::markdown::FrontmatterFormat;
 
 #[tokio::test]
-async fn a_block_is_told_raw_and_with_its_lines_and_is_no_markdown() {
+async fn frontmatter_has_its_source_and_lines_and_is_not_markdown() {
     for text in [
         "---\ntitle: A\n---\n# H\n",
         "\u{feff}---  \r\ntitle: A\r\n...\r\n# H\r\n",
@@ -20,7 +20,7 @@ async fn a_block_is_told_raw_and_with_its_lines_and_is_no_markdown() {
 }
 
 #[tokio::test]
-async fn a_rule_at_the_beginning_is_no_block() {
+async fn a_thematic_break_at_the_start_is_not_frontmatter() {
     let long = format!("---\n{}---\n", "a: b\n".repeat(20_000));
     for text in [
         "---\n\nA\n---\n",
@@ -37,14 +37,14 @@ async fn a_rule_at_the_beginning_is_no_block() {
         2..4
     );
     let reply = answer(&long, "artifact_md_frontmatter", json!({})).await;
-    assert!(reply.contains("no line ends it within 64 KiB"), "{reply}");
+    assert!(reply.contains("not closed within 64 KiB"), "{reply}");
     let reply = answer("text", "artifact_md_frontmatter", json!({})).await;
     assert!(reply.contains("neither --- nor +++"), "{reply}");
 }
 
 #[cfg(not(feature = "frontmatter"))]
 #[tokio::test]
-async fn without_its_feature_the_block_is_told_as_it_is_written() {
+async fn without_the_feature_the_source_is_shown() {
     let found = markdown("+++\na = [\n+++\n")
         .frontmatter()
         .await
@@ -87,11 +87,11 @@ mod parsed {
     }
 
     #[tokio::test]
-    async fn what_is_not_well_formed_is_told_with_its_line() {
+    async fn invalid_frontmatter_is_reported_with_its_line() {
         for (text, line) in [
             ("---\na: 1\nb: c: d\n---\n", "at line 2"),
-            ("---\na: 1\na: 2\n---\n", "the key \"a\" stands there twice"),
-            ("---\n? [a]\n: b\n---\n", "a key is a list"),
+            ("---\na: 1\na: 2\n---\n", "the key \"a\" occurs twice"),
+            ("---\n? [a]\n: b\n---\n", "a key must not be a list"),
             ("+++\na = 1\nb = \n+++\n", "at line 2"),
             ("+++\na = 1\nb = 2\na = 3\n+++\n", "at line 3"),
         ] {
@@ -102,7 +102,7 @@ mod parsed {
     }
 
     #[tokio::test]
-    async fn aliases_unfold_to_a_bounded_size() {
+    async fn the_expansion_of_aliases_is_limited() {
         let strings = format!(
             "---\na: &a {}\nb: [{}]\n---\n",
             "x".repeat(30_000),
@@ -121,19 +121,19 @@ mod parsed {
         for text in [strings, lists, doubling] {
             let reply = refusal(&text).await;
             assert!(
-                reply.contains("unfold to more than") || reply.contains("repetition limit"),
+                reply.contains("expand to more than") || reply.contains("repetition limit"),
                 "{reply}"
             );
         }
     }
 
     #[tokio::test]
-    async fn brackets_in_brackets_are_bounded() {
+    async fn the_nesting_of_brackets_is_limited() {
         let deep = |open: &str, n| format!("---\na: {}\n---\n", open.repeat(n));
         assert!(
             refusal(&deep("[", 60_000))
                 .await
-                .contains("more than 128 brackets")
+                .contains("more than 128 nested brackets")
         );
         assert!(refusal(&deep("- ", 30_000)).await.contains("line 1"));
         let toml = format!("+++\na = {}\n+++\n", "[".repeat(60_000));

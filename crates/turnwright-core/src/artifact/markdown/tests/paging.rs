@@ -1,4 +1,4 @@
-//! Answers of bounded size, and how to go on.
+//! Size limits of answers, and how to continue.
 
 use proptest::prelude::*;
 
@@ -7,12 +7,12 @@ use super::*;
 use crate::artifact::markdown::queries::{Ast, CodeBlocks, Headings, Listed, OnLines, SectionOf};
 use crate::schema::Schema;
 
-/// What stands in the notes after `start=` and `skip=`.
+/// The values of `start=` and `skip=` in the notes.
 fn next(reply: &str) -> Option<(u64, u64)> {
     let note = reply
         .lines()
         .rev()
-        .find(|line| line.starts_with('[') && line.contains("go on with start="))?;
+        .find(|line| line.starts_with('[') && line.contains("continue with start="))?;
     let number = |key: &str| {
         let digits = note.split(key).nth(1)?;
         digits
@@ -21,10 +21,13 @@ fn next(reply: &str) -> Option<(u64, u64)> {
             .parse()
             .ok()
     };
-    Some((number("go on with start=")?, number("skip=").unwrap_or(0)))
+    Some((
+        number("continue with start=")?,
+        number("skip=").unwrap_or(0),
+    ))
 }
 
-/// Everything that a tool tells, page by page, without the notes.
+/// All pages of a tool's answers, without the notes.
 async fn all_pages(artifact: &SpooledArtifact, name: &str, args: &Value) -> (Vec<String>, usize) {
     let (mut reply, mut pages) = (Vec::new(), 0);
     let mut args = args.clone();
@@ -58,7 +61,7 @@ fn small(text: String) -> SpooledArtifact {
 }
 
 #[tokio::test]
-async fn following_the_notes_tells_every_item_once() {
+async fn following_the_notes_shows_every_item_once() {
     let mut text = String::new();
     for n in 0..200 {
         writeln!(
@@ -94,14 +97,16 @@ async fn following_the_notes_tells_every_item_once() {
 }
 
 #[tokio::test]
-async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
+async fn a_note_has_the_number_of_items_and_how_to_continue() {
     let artifact = small("## A heading of some length\n".repeat(50));
     let reply = asked(&artifact, "artifact_md_headings", json!({"end": 30}))
         .await
         .unwrap();
     assert!(reply.starts_with("lines 0..1: ## A heading of some length (section: lines 0..1)\n"));
     assert!(
-        reply.ends_with("[headings 1 to 8 of 30; go on with start=8, all else as before]"),
+        reply.ends_with(
+            "[headings 1 to 8 of 30; continue with start=8 and the same other arguments]"
+        ),
         "{reply}"
     );
     let reply = asked(&artifact, "artifact_md_headings", json!({"level": 1}))
@@ -109,10 +114,10 @@ async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
         .unwrap();
     assert_eq!(
         reply,
-        "No headings of this level or above begin in lines 0..50 (the document has 50 lines)."
+        "No headings up to this level in lines 0..50 (the document has 50 lines)."
     );
     let reply = asked(&artifact, "artifact_md_headings", json!({"skip": u64::MAX})).await;
-    assert!(reply.unwrap().contains("leaves none"));
+    assert!(reply.unwrap().contains("Nothing left after skip"));
     let artifact = small("```rust\nx\n```\n```sh\ny\n```\n".to_owned());
     let reply = asked(
         &artifact,
@@ -123,13 +128,13 @@ async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
     .unwrap();
     assert_eq!(
         reply,
-        "No code blocks in this language begin in lines 0..6 (the document has 6 lines).\n\
-         [the languages here are \"rust\", \"sh\"]"
+        "No code blocks in this language in lines 0..6 (the document has 6 lines).\n\
+         [available languages: \"rust\", \"sh\"]"
     );
 }
 
 #[tokio::test]
-async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
+async fn a_truncated_section_or_block_says_how_to_read_the_rest() {
     let body: String = (0..100)
         .map(|n| format!("line {n} of the text\n"))
         .collect();
@@ -146,7 +151,7 @@ async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
     let shown = reply.lines().count() as u64 - 2;
     assert!(
         reply.ends_with(&format!(
-            "[cut: go on with artifact_cat start={shown} end=101]"
+            "[truncated: continue with artifact_cat start={shown} end=101]"
         )),
         "{reply}"
     );
@@ -159,12 +164,14 @@ async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
         .filter(|line| line.starts_with("line "))
         .count() as u64;
     let rest = format!(
-        "[the block is cut: artifact_cat start={} end=204]",
+        "[the block is truncated: read it with artifact_cat start={} end=204]",
         104 + shown
     );
     assert!(reply.contains(&rest), "{reply}");
     assert!(
-        reply.contains("[code blocks 1 to 1 of 2; go on with start=206, all else as before]"),
+        reply.contains(
+            "[code blocks 1 to 1 of 2; continue with start=206 and the same other arguments]"
+        ),
         "{reply}"
     );
     let reply = asked(&artifact, "artifact_md_code_blocks", json!({"start": 206}))
@@ -174,26 +181,29 @@ async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
 }
 
 #[tokio::test]
-async fn a_line_longer_than_a_page_is_cut_and_said_to_be() {
+async fn a_line_longer_than_a_page_is_truncated_with_a_note() {
     let artifact = small(format!("# A\n\n{}\n\nnext\n", "é".repeat(2000)));
     let reply = asked(&artifact, "artifact_md_text", json!({"start": 1}))
         .await
         .unwrap();
-    assert!(reply.contains("line 2 is cut after 510 bytes"), "{reply}");
+    assert!(
+        reply.contains("line 2 is truncated after 510 bytes"),
+        "{reply}"
+    );
     assert_eq!(next(&reply), Some((3, 0)));
     let artifact = small(format!("{}\n===\n", "é".repeat(2000)));
     let reply = asked(&artifact, "artifact_md_section", json!({"line": 1}))
         .await
         .unwrap();
-    assert!(reply.contains("[line 0 is cut after "), "{reply}");
+    assert!(reply.contains("[line 0 is truncated after "), "{reply}");
     assert!(
-        reply.contains("go on with artifact_cat start=1 end=2]"),
+        reply.contains("continue with artifact_cat start=1 end=2]"),
         "{reply}"
     );
 }
 
 #[test]
-fn what_a_model_may_say_stands_in_closed_schemas_with_bounds_and_defaults() {
+fn the_schemas_are_closed_with_limits_and_defaults() {
     let document =
         |schema: Result<Schema, crate::schema::SchemaError>| schema.unwrap().document().clone();
     let headings = document(Schema::of::<Headings>());
@@ -201,7 +211,7 @@ fn what_a_model_may_say_stands_in_closed_schemas_with_bounds_and_defaults() {
     assert_eq!(
         headings["required"],
         Value::Null,
-        "everything can be left out"
+        "every argument is optional"
     );
     let level = &headings["properties"]["level"];
     assert_eq!(
@@ -236,7 +246,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn pages_stay_within_their_budget_and_tell_what_one_page_would(text in fragments(), times in 1_usize..10) {
+    fn pages_stay_within_the_limit_and_show_what_one_large_page_would(text in fragments(), times in 1_usize..10) {
         let text = text.repeat(times);
         let (narrow, wide) = (small(text.clone()), artifact(text).with_limits(ArtifactLimits::default().answer(1 << 24)));
         block_on(async {
@@ -250,7 +260,7 @@ proptest! {
                 let (reply, _) = all_pages(&narrow, name, &args).await;
                 let (on_one_page, pages) = all_pages(&wide, name, &args).await;
                 prop_assert_eq!(pages, 1);
-                // An item that is long by itself is clipped on a narrow page, and on a wide one not.
+                // A long item is clipped on a small page, but not on a large one.
                 let clipped = |items: &[String]| items.iter().any(|item| item.contains('…'));
                 if clipped(&reply) && !clipped(&on_one_page) {
                     prop_assert_eq!(reply.len(), on_one_page.len());

@@ -1,34 +1,34 @@
-//! Matching lines as an answer.
+//! Formats matching lines as an answer.
 
 use super::Grep;
 use crate::artifact::text::line::Line;
 use crate::artifact::text::{page, show};
 
-/// A line that matches, or one that stands near such a line.
+/// A matching line or a line of context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundLine {
-    /// Its number, counted from 0.
+    /// The line number, starting at 0.
     pub number: u64,
-    /// What it says. A long line that matches is shown in part, from near the match on.
+    /// The text. A long matching line is shown in part, starting near the match.
     pub line: Line,
-    /// Whether it matches; otherwise it stands near one that does.
+    /// Whether the line matches. If `false`, it is a line of context.
     pub matches: bool,
 }
 
-/// The lines of an artifact that match a pattern, as many as there was room for, with the lines around them if they were
-/// asked for. As text it also says what was left out and how to ask for it.
+/// The lines of an artifact that match a pattern, with their context, limited by the size of an answer.
+/// [`to_answer`](Matches::to_answer) adds what was omitted and how to continue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Matches {
-    /// The lines, in their order.
+    /// The lines, in order.
     pub lines: Vec<FoundLine>,
-    /// How many lines match, from where the search began to the end, shown or not.
+    /// Number of matching lines from the start of the search to the end of the artifact, including those not shown.
     pub total: u64,
-    /// The first matching line that is not among these: where to start again.
+    /// The first matching line that is not shown: the `start` of the next query.
     pub next: Option<u64>,
-    /// Whether there were lines so long that they were searched in windows, where a match that is longer than what two
-    /// windows have in common may have been missed.
+    /// Whether some lines were so long that they were searched in overlapping windows. A match longer than the overlap may have
+    /// been missed.
     pub windowed: bool,
     pub(super) context_cut: bool,
     grep: Grep,
@@ -48,7 +48,7 @@ impl FoundLine {
         }
     }
 
-    /// What stands before it in an answer.
+    /// The prefix of the line in an answer.
     fn label(&self) -> String {
         let mark = if self.matches { ':' } else { '-' };
         match self.line.offset {
@@ -62,7 +62,7 @@ impl FoundLine {
     }
 }
 
-/// Stands between lines that do not follow each other.
+/// Separates lines that are not adjacent.
 pub(super) const GAP: &str = "--";
 
 impl Matches {
@@ -82,8 +82,8 @@ impl Matches {
         self.lines.len() as u64 >= self.grep.max
     }
 
-    /// The lines as an answer: `12:text` for a line that matches, `11-text` for one beside it, `--` between lines that do
-    /// not follow each other, and notes that say what was left out and how to ask for it.
+    /// Formats the lines as an answer: `12:text` for a matching line, `11-text` for a line of context, `--` between lines that
+    /// are not adjacent. Notes say what was omitted and how to continue.
     #[must_use]
     pub fn to_answer(&self) -> String {
         let mut page = page(self.answer);
@@ -95,7 +95,7 @@ impl Matches {
             }
             let mut text = line.label();
             escaped |= show::show(&line.line.bytes, &mut text);
-            // What was collected fits: it was measured by the same rule.
+            // The lines fit: the same rule was used to collect them.
             let _fits = page.line(&text);
             last = Some(line);
         }
@@ -117,22 +117,22 @@ impl Matches {
         } else if let Some(next) = self.next {
             let from = self.beginning();
             notes.push(format!(
-                "{shown} of {total} matching lines{from} shown: go on with start={next}"
+                "{shown} of {total} matching lines{from} shown: continue with start={next}"
             ));
         }
         if let Some(cut) = self.lines.iter().find(|line| !line.line.is_whole()) {
             let (number, offset) = (cut.number, cut.line.offset.unwrap_or_default());
             notes.push(format!(
-                "long lines are shown in part, N+B being line N from its byte B on: artifact_cat start={number} offset={offset} reads on there"
+                "long lines are truncated; N+B means line N from byte B: read more with artifact_cat start={number} offset={offset}"
             ));
         }
         if self.context_cut {
-            notes.push("not all context fits: ask for less, or use artifact_cat".to_owned());
+            notes.push("not all context fits: request less context or use artifact_cat".to_owned());
         }
         if self.windowed {
             let overlap = self.grep.sizes.overlap;
             notes.push(format!(
-                "a line beyond {} bytes was searched in windows: a match longer than {overlap} bytes may be missed in it",
+                "a line longer than {} bytes was searched in windows: matches longer than {overlap} bytes may have been missed",
                 self.grep.sizes.line
             ));
         }
@@ -165,7 +165,7 @@ impl Matches {
     fn beginning(&self) -> String {
         match self.grep.start {
             0 => String::new(),
-            start => format!(" from line {start} on"),
+            start => format!(" from line {start}"),
         }
     }
 }

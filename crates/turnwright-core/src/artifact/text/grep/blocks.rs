@@ -1,4 +1,4 @@
-//! Whole lines, as many at once as a block holds.
+//! Searches complete lines, one block at a time.
 
 use memchr::{memmem, memrchr};
 
@@ -14,9 +14,9 @@ pub(super) struct Blocks<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) sizes: Sizes,
     pub(super) buffer: Vec<u8>,
-    /// How much of the buffer is filled.
+    /// Number of bytes in the buffer.
     pub(super) filled: usize,
-    /// Where its first byte stands in the artifact.
+    /// The offset of the buffer in the artifact.
     pub(super) at: u64,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Searches from the beginning of a line to the end.
+    /// Searches from the start of a line to the end of the artifact.
     pub(super) fn search(&mut self, from: u64, found: &mut Collector<'_>) -> Result<(), Error> {
         self.at = from;
         let mut compact = Vec::new();
@@ -71,12 +71,12 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// What is in the buffer.
+    /// Returns the bytes in the buffer.
     pub(super) fn bytes(&self) -> &[u8] {
         self.buffer.get(..self.filled).unwrap_or_default()
     }
 
-    /// Fills what is free of the buffer, and says whether the artifact ends within it.
+    /// Fills the buffer. Returns whether the end of the artifact was reached.
     pub(super) fn fill(&mut self) -> Result<bool, Error> {
         let place = self.at + self.filled as u64;
         if let Some(free) = self
@@ -89,7 +89,7 @@ impl<'a> Blocks<'a> {
         Ok(self.at + self.filled as u64 >= self.read.len())
     }
 
-    /// Makes room, by dropping the first bytes.
+    /// Drops the first bytes of the buffer to make room.
     pub(super) fn drop_front(&mut self, bytes: usize) {
         let bytes = bytes.min(self.filled);
         self.buffer.copy_within(bytes..self.filled, 0);
@@ -98,8 +98,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The lines with `\n` for every `\r\n`, which is what a pattern is about: `$` stands before the end of the line, whichever it
-/// is, and a `\r` anywhere else is a character like others.
+/// Replaces every `\r\n` with `\n`, so that `$` matches before either line ending. A `\r` anywhere else is an ordinary character.
 fn without_cr<'a>(lines: &'a [u8], compact: &'a mut Vec<u8>) -> &'a [u8] {
     compact.clear();
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! Gathering matching lines until there are enough, and counting the rest.
+//! Collects matching lines until the page is full, then only counts.
 
 use std::ops::Range;
 
@@ -13,17 +13,17 @@ use crate::artifact::text::line::Line;
 use crate::artifact::text::show;
 use crate::error::Error;
 
-/// Gathers matching lines. When no more fit, it only counts.
+/// Collects matching lines. When no more fit, only counts.
 pub(super) struct Collector<'a> {
     read: &'a ArtifactRead,
     pattern: &'a Pattern,
     index: &'a LineIndex,
-    /// The number of the first line of the block that is being searched.
+    /// The number of the first line of the current block.
     number: u64,
-    /// How far lines of the text at hand were counted, and how many there were.
+    /// How far the lines of the current text were counted, and their number.
     counted: (usize, u64),
     left: usize,
-    /// The most that one line takes.
+    /// Maximum space for one line.
     share: usize,
     pub(super) matches: Matches,
 }
@@ -69,7 +69,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// The line, or what fits of it around the match.
+    /// Returns the line, or the part around the match that fits.
     fn excerpt(&self, line: &[u8]) -> Line {
         let short = line.len() <= self.share && show::cost(line) <= self.share;
         let Some(hit) = (!short).then(|| self.pattern.find_in_line(line)).flatten() else {
@@ -82,10 +82,10 @@ impl<'a> Collector<'a> {
         part(rest, begin as u64, self.share, false)
     }
 
-    /// The same of a line that is not at hand.
+    /// Like [`Self::excerpt`], for a line that is not in memory.
     fn read_excerpt(&self, long: &LongLine, hit: &Range<u64>) -> Result<Line, Error> {
         let begin = self.begin_of_part(hit.start, hit.end);
-        // A few bytes more on both sides, so as not to begin or end inside a character.
+        // Read a few more bytes on both sides, to avoid splitting a character.
         let from = begin.saturating_sub(4);
         let mut bytes = vec![0; self.share + 8];
         let came = self.read.read_at(long.at + from, &mut bytes)?;
@@ -104,7 +104,7 @@ impl<'a> Collector<'a> {
         Ok(part(line, from + start as u64, self.share, goes_on))
     }
 
-    /// From where to show a line: its beginning if the match is near, else somewhat before the match.
+    /// Returns the offset at which to start showing a line: 0 if the match is near the start, else slightly before the match.
     fn begin_of_part(&self, start: u64, end: u64) -> u64 {
         if end <= self.share as u64 / 2 {
             0
@@ -113,7 +113,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// A matching line in a text of whole lines, in which `\r\n` stands as `\n`.
+    /// Handles a matching line in a text of complete lines, where `\r\n` was replaced with `\n`.
     pub(super) fn line(&mut self, text: &[u8], line: Range<usize>) -> Result<(), Error> {
         self.matches.total += 1;
         if self.matches.next.is_some() {
@@ -127,11 +127,11 @@ impl<'a> Collector<'a> {
         self.add(self.number + lines, |this| Ok(this.excerpt(bytes)))
     }
 
-    /// All lines of a block were searched: its bytes as they stand in the artifact, and where they begin.
+    /// Ends a block. Takes its bytes in the artifact and its offset.
     pub(super) fn block(&mut self, bytes: &[u8], at: u64) {
         self.counted = (0, 0);
         if self.matches.next.is_some() {
-            // No more numbers are needed.
+            // No more line numbers are needed.
             return;
         }
         let mut at = at;
@@ -143,7 +143,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// A line was searched in windows.
+    /// Handles a line that was searched in windows.
     pub(super) fn long_line(&mut self, long: &LongLine) -> Result<(), Error> {
         self.matches.windowed = true;
         let number = self.number;
@@ -162,12 +162,12 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// How much of the room one line may take: a long one must not push all others out.
+/// Returns how much of the room one line may take, so that a long line does not displace all others.
 pub(super) fn share_of_line(room: usize) -> usize {
     room / 4
 }
 
-/// As much of the rest of a line as fits. `more` of it may follow the bytes at hand.
+/// Returns as much of the rest of a line as fits. `more`: whether the line continues after these bytes.
 pub(super) fn part(rest: &[u8], offset: u64, share: usize, more: bool) -> Line {
     let fitting = show::fitting(rest, share);
     Line {

@@ -1,4 +1,4 @@
-//! The lines around matching lines.
+//! Adds context to matching lines.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use crate::artifact::text::index::LineIndex;
 use crate::artifact::text::source::Source;
 use crate::error::Error;
 
-/// How much is read at once: context is short.
+/// Bytes per read. Context is short.
 const PIECE: usize = 32 * 1024;
 
-/// Puts up to `context` lines before and after each matching line, in one way forward. Matching lines for which there is
-/// no room any more are left to the next answer.
+/// Adds up to `context` lines before and after each matching line, in one forward pass. Matching lines that no longer fit are
+/// left to the next answer.
 pub(super) fn add(
     matches: &mut Matches,
     source: &mut Source,
@@ -37,7 +37,7 @@ pub(super) fn add(
             next = Some(number);
             break;
         }
-        // A matching line is never shown as one that is not.
+        // A matching line must not be shown as context.
         let following = numbers.get(at + 1).copied().or(next).unwrap_or(u64::MAX);
         let end = number
             .saturating_add(context)
@@ -63,7 +63,7 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// The lines before a match and the match itself: all or, after others, nothing.
+    /// Adds the lines before a match and the match itself: all of them or, if there are lines already, none.
     fn up_to_match(&mut self, line: FoundLine, context: u64) -> Result<bool, Error> {
         let first = self.first_free().max(line.number.saturating_sub(context));
         let gap = if self.lines.is_empty() || first == self.first_free() {
@@ -77,7 +77,7 @@ impl Writing<'_> {
             while let Some(near) = self.read_before(line.number)? {
                 cost += near.cost();
                 before.push_back(near);
-                // The first match has the page for itself: of the lines before it, the nearest ones are kept.
+                // The first match may use the entire page. Of the lines before it, keep the nearest ones.
                 while cost > self.left
                     && self.lines.is_empty()
                     && let Some(far) = before.pop_front()
@@ -99,7 +99,7 @@ impl Writing<'_> {
         Ok(true)
     }
 
-    /// The lines after a match, up to `end`: as many as fit, and whether that was all.
+    /// Adds the lines after a match up to `end`, as many as fit. Returns whether all of them fit.
     fn after_match(&mut self, end: u64) -> Result<bool, Error> {
         let first = self.first_free();
         if first >= end || !self.forward.go_to(first)? {
@@ -116,12 +116,12 @@ impl Writing<'_> {
         Ok(true)
     }
 
-    /// The first line that is not there yet.
+    /// Returns the first line that has not been added.
     fn first_free(&self) -> u64 {
         self.lines.last().map_or(0, |last| last.number + 1)
     }
 
-    /// The next line, if it comes before `end`.
+    /// Reads the next line, if it comes before `end`.
     fn read_before(&mut self, end: u64) -> Result<Option<FoundLine>, Error> {
         let number = self.forward.number();
         if number >= end {

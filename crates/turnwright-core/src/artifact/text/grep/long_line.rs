@@ -1,4 +1,4 @@
-//! A line that is too long to be held: searched in windows that overlap.
+//! Searches a line that is too long to hold in memory, in overlapping windows.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use memchr::memchr;
 use super::blocks::Blocks;
 use crate::error::Error;
 
-/// What a window shows of the bytes around the part that is searched: enough for one character on each side.
+/// Bytes of context on each side of the searched part of a window: enough for one character.
 const MARGIN: usize = 4;
 
 /// A line that was searched in windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LongLine {
-    /// Where it begins.
+    /// The offset of the line.
     pub(super) at: u64,
-    /// Where it ends, its newline included.
+    /// The end of the line, including its newline.
     pub(super) end: u64,
-    /// The first match that a window had, in bytes of the line.
+    /// The first match, as offsets within the line.
     pub(super) found: Option<Range<u64>>,
-    /// Whether it ends with a newline.
+    /// Whether the line ends with a newline.
     pub(super) closed: bool,
 }
 
 impl Blocks<'_> {
-    /// Searches the line that fills the buffer and goes on beyond it. Afterwards the buffer begins with the next line.
+    /// Searches the line that fills the buffer and continues beyond it. Afterwards the buffer starts with the next line.
     pub(super) fn search_long_line(&mut self) -> Result<LongLine, Error> {
         let begin = self.at;
         let mut found = None;
@@ -62,7 +62,7 @@ impl Blocks<'_> {
                     closed: newline.is_some(),
                 });
             }
-            // Once there is a match, only the end of the line is looked for.
+            // After a match, only the end of the line is searched for.
             let overlap = if found.is_none() {
                 self.sizes.overlap
             } else {

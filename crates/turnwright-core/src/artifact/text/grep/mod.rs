@@ -1,4 +1,4 @@
-//! Lines that match a pattern.
+//! Regular expression search.
 
 mod answer;
 mod blocks;
@@ -19,7 +19,14 @@ use super::source::{PIECE, Source};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
-/// What to look for, and how much of it to show.
+/// A search: the pattern and how much to show.
+///
+/// ```
+/// use turnwright_core::artifact::text::Grep;
+///
+/// let grep = Grep::new("^error").flags("i")?.context(2).max(20);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Grep {
     pattern: String,
@@ -31,14 +38,14 @@ pub struct Grep {
     sizes: Sizes,
 }
 
-/// How much is held at once.
+/// Buffer sizes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// What is read and searched at once, as long as lines are shorter.
+    /// Bytes that are read and searched at once, as long as lines are shorter.
     pub(super) block: usize,
     /// The longest line that is searched as a whole.
     pub(super) line: usize,
-    /// What two windows of a longer line have in common.
+    /// The overlap of two windows of a longer line.
     pub(super) overlap: usize,
 }
 
@@ -51,8 +58,8 @@ impl Sizes {
 }
 
 impl Grep {
-    /// Looks for a regular expression, in the syntax of the `regex` crate: no look-around, no back-references, and time
-    /// that grows with the text alone.
+    /// Searches for a regular expression in the syntax of the `regex` crate. Look-around and back-references are not supported.
+    /// Search time is linear in the length of the text.
     pub fn new(pattern: impl Into<String>) -> Self {
         Grep {
             pattern: pattern.into(),
@@ -65,18 +72,18 @@ impl Grep {
         }
     }
 
-    /// Takes the pattern as plain text.
+    /// Sets whether the pattern is plain text.
     #[must_use]
     pub fn literal(mut self, literal: bool) -> Self {
         self.literal = literal;
         self
     }
 
-    /// Flags as letters: `i` ignores case. `m`, `s` and `u` are taken and change nothing: lines are searched one by one,
-    /// so `^` and `$` always mean the ends of a line, `.` never meets a newline, and characters are Unicode's.
+    /// Sets flags. `i` ignores case. `m`, `s` and `u` are accepted and have no effect: lines are searched separately, so `^` and
+    /// `$` always match at the ends of a line, `.` never matches a newline, and matching is always Unicode-aware.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY`, for any other letter.
+    /// Returns `E_ARTIFACT_QUERY` for any other letter.
     pub fn flags(mut self, flags: &str) -> Result<Self, Error> {
         self.ignore_case = false;
         for flag in flags.chars() {
@@ -85,7 +92,7 @@ impl Grep {
                 'm' | 's' | 'u' => {}
                 other => {
                     return Err(Error::bad_artifact_query(format!(
-                        "flags {other:?} is not known: flags may hold i (ignore case), m, s and u"
+                        "unknown flag {other:?}: supported flags are i (ignore case), m, s and u"
                     )));
                 }
             }
@@ -93,21 +100,23 @@ impl Grep {
         Ok(self)
     }
 
-    /// Shows so many lines before and after each match.
+    /// Sets the number of lines to show before and after each match.
     #[must_use]
     pub fn context(mut self, lines: u64) -> Self {
         self.context = lines;
         self
     }
 
-    /// Shows at most so many matching lines: 100 unless told.
+    /// Sets the maximum number of matching lines to show.
+    ///
+    /// Default: 100.
     #[must_use]
     pub fn max(mut self, lines: u64) -> Self {
         self.max = lines;
         self
     }
 
-    /// Looks at this line and those after it only.
+    /// Sets the first line to search.
     #[must_use]
     pub fn start(mut self, line: u64) -> Self {
         self.start = line;
@@ -122,22 +131,22 @@ impl Grep {
 }
 
 impl SpooledArtifact {
-    /// The lines that match, as many as there is room for, and how many there are in all.
+    /// Returns the matching lines that fit into an answer, and the total number of matches.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY` if the pattern is wrong, `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_QUERY` if the pattern is invalid, and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn grep(&self, grep: &Grep) -> Result<Matches, Error> {
         let (artifact, grep) = (self.clone(), grep.clone());
         self.read_with(move |read| artifact.search(&mut Source::new(read), &grep))
             .await
     }
 
-    /// How many lines match. Faster than [`SpooledArtifact::grep`] where nothing else is of interest.
+    /// Returns the number of matching lines. Faster than [`SpooledArtifact::grep`].
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY` if the pattern is wrong, `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_QUERY` if the pattern is invalid, and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn count(&self, grep: &Grep) -> Result<u64, Error> {
-        // When nothing more is to be shown, matching lines are only counted.
+        // With no room for lines, matching lines are only counted.
         let counting = Grep {
             context: 0,
             ..grep.clone().max(0)
@@ -162,7 +171,7 @@ impl SpooledArtifact {
         Ok(matches)
     }
 
-    /// Where a line begins, and its number.
+    /// Returns the offset of a line, and its number.
     fn first_line(&self, source: &mut Source, line: u64) -> Result<Option<(u64, u64)>, Error> {
         let mut forward = Forward::new(source, &self.shared.lines, PIECE);
         let there = forward.go_to(line)?;
@@ -171,7 +180,7 @@ impl SpooledArtifact {
 }
 
 impl fmt::Debug for Grep {
-    /// A pattern may quote what is secret.
+    /// Omits the pattern, which may contain a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grep")
             .field("literal", &self.literal)

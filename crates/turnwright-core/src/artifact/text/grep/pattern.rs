@@ -1,4 +1,4 @@
-//! A pattern, ready to search.
+//! Compiled patterns.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use regex_automata::util::syntax;
 
 use crate::error::Error;
 
-/// The most bytes of a compiled pattern, and of the states that searching makes of it.
+/// Maximum size in bytes of a compiled pattern, and of the states cached during a search.
 const COMPILED: usize = 2 * 1024 * 1024;
 
-/// How deep groups may lie in each other.
+/// Maximum nesting of groups.
 const NESTED: u32 = 100;
 
 /// A compiled pattern. It never matches across lines.
 pub(super) struct Pattern {
-    /// Searches many lines at once, by the literals that a match must have where there are some.
+    /// Searches many lines at once, using required literals if there are any.
     lines: RegexMatcher,
-    /// Searches one line, or a part of it with a look at what stands around it.
+    /// Searches one line, or a part of it that takes the surrounding text into account.
     one_line: Regex,
-    /// Whether it asks for the ends of the text, which only the search of a single line knows.
+    /// Whether the pattern refers to the ends of the text, which only the search of a single line can handle.
     line_by_line: bool,
 }
 
@@ -60,14 +60,14 @@ impl Pattern {
         })
     }
 
-    /// The first matching line in whole lines, from the beginning of a line on, without its end.
+    /// Finds the first matching line in complete lines, from the start of a line. The range excludes the line break.
     pub(super) fn find_line(&self, text: &[u8], mut from: usize) -> Option<Range<usize>> {
         if self.line_by_line {
             return self.find_line_by_line(text, from);
         }
         loop {
             let rest = text.get(from..)?;
-            // Its error is one that cannot be made.
+            // The error type is uninhabited.
             let (place, sure) = match self.lines.find_candidate_line(rest) {
                 Ok(Some(LineMatchKind::Confirmed(place))) => (from + place, true),
                 Ok(Some(LineMatchKind::Candidate(place))) => (from + place, false),
@@ -76,7 +76,7 @@ impl Pattern {
             let begin = memrchr(b'\n', text.get(from..place)?).map_or(from, |end| from + end + 1);
             let end = memchr(b'\n', text.get(place..)?).map_or(text.len(), |end| place + end);
             if begin >= text.len() {
-                // After the last newline, where an empty match may stand and no line does.
+                // After the last newline there may be an empty match, but no line.
                 return None;
             }
             if sure || self.lines.is_match(text.get(begin..end)?).unwrap_or(false) {
@@ -98,12 +98,12 @@ impl Pattern {
         None
     }
 
-    /// The first match in a line.
+    /// Finds the first match in a line.
     pub(super) fn find_in_line(&self, line: &[u8]) -> Option<Range<usize>> {
         self.find_in_part(line, 0..line.len())
     }
 
-    /// The first match in a part of a line; what stands around the part is seen by `^`, `$` and `\b`.
+    /// Finds the first match in a part of a line. `^`, `$` and `\b` take the text around the part into account.
     pub(super) fn find_in_part(&self, line: &[u8], part: Range<usize>) -> Option<Range<usize>> {
         if part.start > part.end || part.end > line.len() {
             return None;
@@ -130,12 +130,12 @@ fn one_line(expression: &str, ignore_case: bool) -> Result<Regex, String> {
         .build(expression);
     built.map_err(|error| match (error.syntax_error(), error.size_limit()) {
         (Some(syntax), _) => syntax.to_string(),
-        (None, Some(_)) => "it is too large when compiled: repeat less".to_owned(),
+        (None, Some(_)) => "the compiled pattern is too large: use fewer repetitions".to_owned(),
         (None, None) => error.to_string(),
     })
 }
 
-/// Plain text as an expression: everything that could mean something by its code.
+/// Turns plain text into an expression by escaping every character that could be special.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -149,20 +149,20 @@ fn escape(text: &str) -> String {
 }
 
 fn bad(pattern: &str, why: &str) -> Error {
-    // The whole of it shows the pattern and marks the place, which helps if the pattern is short.
+    // The complete error quotes the pattern and marks the position. That is useful only if the pattern is short.
     let last = why.lines().last().unwrap_or_default();
     let why = if pattern.len() > 200 { last } else { why };
-    // Who escapes knows that it is an expression.
+    // A pattern with escapes is meant as a regular expression.
     let advice = if pattern.contains('\\') {
         ""
     } else {
-        " To look for plain text, say literal=true."
+        " To search for plain text, set literal=true."
     };
-    Error::bad_artifact_query(format!("The pattern was refused: {why}.{advice}"))
+    Error::bad_artifact_query(format!("Invalid pattern: {why}.{advice}"))
 }
 
 fn across_lines() -> Error {
     Error::bad_artifact_query(
-        "The pattern was refused: it asks for a newline, but lines are searched one by one. Look for a part that stands in one line, with context=n to see the lines around it.",
+        "Invalid pattern: it contains a newline, but a match cannot span lines. Search for a part that is on one line, and set context=n to see the lines around it.",
     )
 }

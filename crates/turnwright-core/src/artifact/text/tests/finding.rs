@@ -1,4 +1,4 @@
-//! What matches, and how it is shown.
+//! Matching and how matches are shown.
 
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn matching_lines_have_their_numbers() {
 }
 
 #[test]
-fn context_stands_around_matches_and_gaps_are_marked() {
+fn context_is_shown_around_matches_and_gaps_are_marked() {
     assert_eq!(
         answer(LOG, &Grep::new("ERROR").context(1)),
         "0-boot\n1:ERROR disk\n2-ok 1\n--\n6-ok 4\n7:ERROR cpu\n8-end"
@@ -50,16 +50,16 @@ fn context_stands_around_matches_and_gaps_are_marked() {
     );
     assert_eq!(
         answer(LOG, &Grep::new("ERROR|net").context(1).max(1)),
-        "0-boot\n1:ERROR disk\n2-ok 1\n[1 of 3 matching lines shown: go on with start=5]"
+        "0-boot\n1:ERROR disk\n2-ok 1\n[1 of 3 matching lines shown: continue with start=5]"
     );
     assert_eq!(
         answer(LOG, &Grep::new("ERROR|net").context(1).max(1).start(5)),
-        "4-ok 3\n5:error net\n6-ok 4\n[1 of 2 matching lines from line 5 on shown: go on with start=7]"
+        "4-ok 3\n5:error net\n6-ok 4\n[1 of 2 matching lines from line 5 shown: continue with start=7]"
     );
 }
 
 #[test]
-fn a_match_is_shown_even_if_its_context_alone_would_fill_the_answer() {
+fn a_match_is_shown_even_if_its_context_would_fill_the_answer() {
     let mut content: String = (0..300).map(|n| format!("some line {n}\n")).collect();
     content += "HIT\nafter\n";
     let artifact = answering(text(content), 1024);
@@ -71,7 +71,7 @@ fn a_match_is_shown_even_if_its_context_alone_would_fill_the_answer() {
 }
 
 #[test]
-fn flags_mean_what_they_say() {
+fn flags_have_their_documented_effect() {
     let grep = |flags: &str| Grep::new("error").flags(flags).unwrap();
     assert_eq!(count(LOG.as_bytes(), &grep("")), 1);
     assert_eq!(count(LOG.as_bytes(), &grep("i")), 3);
@@ -79,7 +79,7 @@ fn flags_mean_what_they_say() {
     assert_eq!(count(LOG.as_bytes(), &grep("imsu")), 3);
     let unicode = Grep::new("\u{c9}COLE").flags("i").unwrap();
     assert_eq!(count("\u{e9}cole".as_bytes(), &unicode), 1);
-    // `s` and `m` change nothing: a line ends where it ends.
+    // `s` and `m` have no effect: a match cannot span lines.
     for flags in ["", "s", "m", "sm"] {
         let dot = Grep::new("boot.ERROR|^boot$").flags(flags).unwrap();
         assert_eq!(count(LOG.as_bytes(), &dot), 1);
@@ -90,7 +90,7 @@ fn flags_mean_what_they_say() {
 }
 
 #[test]
-fn literal_text_means_itself() {
+fn literal_text_has_no_special_characters() {
     let text = "a.b*c\\d\n(x)[y]{2}\na<b>\n# $^|?+-&~ \u{e9}\naxbbc\n";
     for line in text.lines() {
         let grep = Grep::new(line).literal(true);
@@ -104,7 +104,7 @@ fn literal_text_means_itself() {
 }
 
 #[test]
-fn bad_patterns_are_refused_with_advice() {
+fn invalid_patterns_are_rejected_with_advice() {
     let text = refused(&Grep::new("a(b"));
     assert!(
         text.contains("unclosed group") && text.contains("literal=true"),
@@ -119,10 +119,10 @@ fn bad_patterns_are_refused_with_advice() {
     assert!(text.contains("backreferences"), "{text}");
     for pattern in ["a\nb", r"a\nb", r"[\n]", r"\x0A"] {
         let text = refused(&Grep::new(pattern));
-        assert!(text.contains("one by one"), "{pattern}: {text}");
+        assert!(text.contains("cannot span lines"), "{pattern}: {text}");
     }
     let text = refused(&Grep::new("a\nb").literal(true));
-    assert!(text.contains("one by one"), "{text}");
+    assert!(text.contains("cannot span lines"), "{text}");
     for pattern in [
         "x{1000}{1000}{1000}",
         r"\w{5000}",
@@ -137,27 +137,24 @@ fn bad_patterns_are_refused_with_advice() {
 }
 
 #[test]
-fn nothing_found_says_what_to_try() {
+fn an_answer_without_matches_suggests_what_to_try() {
     let nothing = |grep: &Grep| answer(LOG, grep);
     assert_eq!(
         nothing(&Grep::new("x.y")),
         "[no line matches: try flags=\"i\" or literal=true]"
     );
     let grep = Grep::new("xy").flags("i").unwrap().start(3);
-    assert_eq!(
-        nothing(&grep),
-        "[no line matches from line 3 on: try start=0]"
-    );
+    assert_eq!(nothing(&grep), "[no line matches from line 3: try start=0]");
     let grep = Grep::new("xy").flags("i").unwrap().literal(true);
     assert_eq!(nothing(&grep), "[no line matches: try a shorter pattern]");
     assert_eq!(
         nothing(&Grep::new("boot").start(99)),
-        "[no line matches from line 99 on: try flags=\"i\" or start=0]"
+        "[no line matches from line 99: try flags=\"i\" or start=0]"
     );
 }
 
 #[test]
-fn the_ends_of_a_line_are_its_ends_whichever_they_are() {
+fn anchors_match_before_every_kind_of_line_ending() {
     let content = b"abc\r\nabc\nab\rc\nabc\r";
     let count = |pattern: &str| count(content, &Grep::new(pattern));
     assert_eq!(count("abc$"), 2);
@@ -171,7 +168,7 @@ fn the_ends_of_a_line_are_its_ends_whichever_they_are() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_searched_too() {
+fn binary_content_is_searched() {
     let content = b"\xff\xfeabc\0\n\x80\n\0\0\nabc\xc3\n";
     assert_eq!(count(content, &Grep::new("abc")), 2);
     assert_eq!(count(content, &Grep::new(r"(?-u)\xFE")), 1);
@@ -200,7 +197,9 @@ fn long_lines_are_shown_around_the_match() {
         let answer = matches.to_answer();
         assert!(answer.starts_with(&format!("0+{offset}:aaa")), "{answer}");
         assert!(answer.contains("\n1:short NEEDLE\n"), "{answer}");
-        assert!(answer.contains(&format!("artifact_cat start=0 offset={offset} reads on")));
+        assert!(answer.contains(&format!(
+            "read more with artifact_cat start=0 offset={offset}"
+        )));
         let cat = artifact.cat_from(0.., offset as u64).await.unwrap();
         assert!(cat.lines[0].bytes.starts_with(&line.bytes));
     });
@@ -214,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn lines_that_match_are_those_that_match_alone(
+    fn a_line_matches_as_it_does_alone(
         content in hostile(), context in 0_u64..3, start in 0_u64..9, which in 0_usize..12, block in 1_usize..300,
     ) {
         let patterns = [

@@ -1,4 +1,4 @@
-//! What a line is, and what an answer says of lines.
+//! Line splitting, and the notes of answers.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn shown(excerpt: &Excerpt) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn lines_are_what_the_specification_says() {
+fn lines_match_the_specification() {
     let table: &[(&str, &[&str])] = &[
         ("", &[]),
         ("\n", &[""]),
@@ -74,18 +74,18 @@ fn ranges_are_half_open_and_clamped() {
 }
 
 #[test]
-fn answers_say_how_to_go_on() {
+fn answers_say_how_to_continue() {
     let numbers: String = (0..1000).map(|n| format!("number {n}\n")).collect();
     let artifact = answering(text(numbers), 1024);
     wait(async {
         let answer = artifact.head(2).await.unwrap().to_answer();
         assert_eq!(
             answer,
-            "number 0\nnumber 1\n[more lines follow: go on with artifact_cat start=2]"
+            "number 0\nnumber 1\n[more lines follow: continue with artifact_cat start=2]"
         );
         let answer = artifact.head(100).await.unwrap().to_answer();
         assert!(
-            answer.ends_with("[not all lines fit: go on with artifact_cat start=52 end=100]"),
+            answer.ends_with("[not all lines fit: continue with artifact_cat start=52 end=100]"),
             "{answer}"
         );
         let answer = artifact.cat(999..).await.unwrap().to_answer();
@@ -96,15 +96,15 @@ fn answers_say_how_to_go_on() {
             "[no lines in this range: the artifact has 1000 lines, 0 to 999]"
         );
         let answer = artifact.cat(7..7).await.unwrap().to_answer();
-        assert_eq!(answer, "[no line was asked for: end must be above start]");
-        let answer = artifact.tail(2).await.unwrap().to_answer();
         assert_eq!(
             answer,
-            "number 998\nnumber 999\n[these are lines 998 to 999]"
+            "[the range is empty: `end` must be greater than `start`]"
         );
+        let answer = artifact.tail(2).await.unwrap().to_answer();
+        assert_eq!(answer, "number 998\nnumber 999\n[lines 998 to 999]");
         let answer = artifact.tail(100).await.unwrap().to_answer();
         assert!(
-            answer.ends_with("the ones before are artifact_cat start=900 end=954]"),
+            answer.ends_with("read the earlier ones with artifact_cat start=900 end=954]"),
             "{answer}"
         );
         let answer = text("").head(5).await.unwrap().to_answer();
@@ -115,7 +115,7 @@ fn answers_say_how_to_go_on() {
 }
 
 #[test]
-fn what_is_not_printable_is_shown_as_its_code_and_kept_as_it_is() {
+fn unprintable_bytes_are_escaped_in_answers_only() {
     let content = b"tab\there \xff\x00 \x1b[31mred \xc3 \xc2\x85 caf\xc3\xa9\n";
     wait(async {
         let excerpt = text(content.to_vec()).head(1).await.unwrap();
@@ -129,7 +129,7 @@ fn what_is_not_printable_is_shown_as_its_code_and_kept_as_it_is() {
 }
 
 #[test]
-fn text_says_what_was_replaced() {
+fn as_text_reports_replacements() {
     wait(async {
         let plain = text("caf\u{e9}").as_text().await.unwrap();
         assert_eq!((plain.text.as_str(), plain.replaced), ("caf\u{e9}", 0));
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn excerpts_show_the_lines_asked_for_within_the_budget(
+    fn excerpts_show_the_requested_lines_within_the_limit(
         content in hostile(), budget in 1024_usize..3000, from in 0_u64..40, many in 0_u64..40, offset in 0_u64..90,
     ) {
         let lines = lines_of(&content);
@@ -198,7 +198,7 @@ proptest! {
 }
 
 #[test]
-fn a_line_is_text_also_where_its_bytes_are_not() {
+fn a_line_with_invalid_utf_8_can_be_read_as_text() {
     let excerpt = wait(text(b"caf\xc3\xa9\n\xff!\n".to_vec()).head(2)).unwrap();
     let lines: Vec<_> = excerpt.lines.iter().map(|line| line.text()).collect();
     assert_eq!(lines, ["café", "\u{FFFD}!"]);

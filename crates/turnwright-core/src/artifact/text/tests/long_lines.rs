@@ -1,4 +1,4 @@
-//! Lines that are too long to be held.
+//! Lines that are too long to hold in memory.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::{answering, lines_of, text, wait};
 use crate::artifact::text::Grep;
 use crate::artifact::text::grep::Sizes;
 
-/// Windows small enough for a test.
+/// Small windows for tests.
 const SMALL: Sizes = Sizes {
     block: 32,
     line: 64,
@@ -19,7 +19,7 @@ fn small(pattern: &str) -> Grep {
 }
 
 #[test]
-fn a_match_across_the_border_of_windows_is_found() {
+fn a_match_across_windows_is_found() {
     for before in 0..200 {
         let content = format!(
             "x\n{}NEEDLE{}\nNEEDLE\n",
@@ -35,7 +35,7 @@ fn a_match_across_the_border_of_windows_is_found() {
 }
 
 #[test]
-fn only_the_ends_of_the_line_are_its_ends() {
+fn anchors_do_not_match_at_window_boundaries() {
     for length in (60..260).step_by(7) {
         let content = format!(
             "{}Z\r\nshort\r\n",
@@ -50,13 +50,13 @@ fn only_the_ends_of_the_line_are_its_ends() {
         assert_eq!(count("Z$"), 1, "{length}");
         assert_eq!(count("^a"), 1, "{length}");
         assert_eq!(count("^short$"), 1, "{length}");
-        // No word begins in the middle of one.
+        // No word starts in the middle of one.
         assert_eq!(count(r"\bb"), 0, "{length}");
     }
 }
 
 #[test]
-fn words_end_where_they_end_at_the_border_of_a_window_too() {
+fn word_boundaries_are_correct_at_window_boundaries() {
     for before in (50..90).step_by(3) {
         let content = format!(
             "{}\u{e9}\u{e9} {}",
@@ -71,7 +71,7 @@ fn words_end_where_they_end_at_the_border_of_a_window_too() {
 }
 
 #[test]
-fn a_part_of_an_overlong_line_is_shown_around_its_match_and_can_be_read_on() {
+fn a_long_line_is_shown_around_its_match_and_can_be_continued() {
     let content = format!(
         "{}caf\u{e9}NEEDLE{}\nend",
         "\u{65e5}".repeat(2000),
@@ -95,7 +95,7 @@ fn a_part_of_an_overlong_line_is_shown_around_its_match_and_can_be_read_on() {
 }
 
 #[test]
-fn the_end_of_a_long_last_line_is_what_tail_shows() {
+fn tail_shows_the_end_of_a_long_last_line() {
     let content = format!("first\n{}THE END", "\u{65e5}".repeat(100_000));
     let artifact = answering(text(content), 1024);
     wait(async {
@@ -110,20 +110,20 @@ fn the_end_of_a_long_last_line_is_what_tail_shows() {
         assert_eq!((line.number, line.offset), (None, None));
         let answer = tail.to_answer();
         assert!(
-            answer.len() <= 1024 && answer.contains("artifact_cat with start=N-1"),
+            answer.len() <= 1024 && answer.contains("artifact_cat start=N-1"),
             "{answer}"
         );
         artifact.line_count().await.unwrap();
         let answer = artifact.tail(5).await.unwrap().to_answer();
         assert!(
-            answer.contains("artifact_cat start=1 reads it from its beginning"),
+            answer.contains("read it from its start with artifact_cat start=1"),
             "{answer}"
         );
     });
 }
 
 #[test]
-fn one_endless_line_is_read_where_it_is_asked_for_only() {
+fn only_the_requested_part_of_a_huge_line_is_read() {
     let (artifact, reader) = Watched::new(vec![b'x'; 20_000_000]).artifact();
     wait(async {
         assert!(artifact.head(10).await.unwrap().is_cut);
@@ -149,7 +149,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn windows_find_what_whole_lines_have(
+    fn windows_find_the_same_as_complete_lines(
         pieces in proptest::collection::vec(
             prop_oneof![
                 20 => Just("a"), 20 => Just("b"), 4 => Just(" "), 4 => Just("\u{e9}"), 4 => Just("\u{65e5}"), 1 => Just("\r"),

@@ -1,4 +1,4 @@
-//! What lines of text promise, with readers that count, fail and dawdle.
+//! Text queries on readers that count, fail and are slow.
 
 mod finding;
 mod lines;
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 
-/// Runs it to its end.
+/// Runs a future to completion.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         tokio::runtime::Builder::new_multi_thread()
@@ -31,12 +31,12 @@ fn text(content: impl Into<Vec<u8>>) -> SpooledArtifact {
     SpooledArtifact::in_memory(content.into(), ArtifactKind::TEXT)
 }
 
-/// With answers of so many bytes.
+/// Sets the maximum size of answers.
 fn answering(artifact: SpooledArtifact, bytes: usize) -> SpooledArtifact {
     artifact.with_limits(ArtifactLimits::default().answer(bytes))
 }
 
-/// The lines of a content, by the rules of the specification and nothing else.
+/// Splits content into lines by the specification.
 fn lines_of(content: &[u8]) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     let mut line = Vec::new();
@@ -59,7 +59,7 @@ fn lines_of(content: &[u8]) -> Vec<Vec<u8>> {
     lines
 }
 
-/// Text, bytes that are none, every end of line, and lines that are longer than an answer.
+/// Text, binary data, all line endings, and lines longer than an answer.
 fn hostile() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
     use proptest::prelude::*;
     let short = prop_oneof![

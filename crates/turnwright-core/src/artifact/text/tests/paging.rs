@@ -1,4 +1,4 @@
-//! Following what the notes say leads through all of it, once.
+//! Following the notes of answers shows everything once.
 
 use proptest::prelude::*;
 
@@ -6,15 +6,15 @@ use super::{answering, hostile, lines_of, text, wait};
 use crate::artifact::SpooledArtifact;
 use crate::artifact::text::Grep;
 
-/// The number after `name=` in the last lines of an answer, where the notes stand.
+/// The number after `name=` in the notes of an answer.
 fn noted(answer: &str, name: &str) -> Option<u64> {
-    let (_, note) = answer.rsplit_once("go on with ")?;
+    let (_, note) = answer.rsplit_once("continue with ")?;
     let (_, number) = note.split_once(&format!("{name}="))?;
     let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
 
-/// All lines, by doing what each answer says.
+/// All lines, by following each note.
 async fn read_all(artifact: &SpooledArtifact, first: u64) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     let mut excerpt = artifact.head(first).await.unwrap();
@@ -39,12 +39,12 @@ async fn read_all(artifact: &SpooledArtifact, first: u64) -> Vec<Vec<u8>> {
         };
         let offset = noted(&answer, "offset").unwrap_or(0);
         assert_eq!(excerpt.next, Some((start, offset)), "{answer}");
-        // To the end, whatever the first question was bounded by.
+        // Up to the end, whatever the limit of the first query was.
         excerpt = artifact.cat_from(start.., offset).await.unwrap();
     }
 }
 
-/// All matching lines, by doing what each answer says.
+/// All matching lines, by following each note.
 async fn find_all(artifact: &SpooledArtifact, grep: Grep) -> Vec<u64> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! The tools that a model sees.
+//! The text query tools.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn ask(content: &str, name: &str, args: Value) -> Result<String, String> {
 }
 
 #[test]
-fn every_question_stands_in_its_place_and_says_what_it_is_for() {
+fn every_text_tool_exists_and_has_a_description() {
     let names: Vec<&str> = queries().iter().map(|query| query.name()).collect();
     assert_eq!(
         names,
@@ -30,7 +30,7 @@ fn every_question_stands_in_its_place_and_says_what_it_is_for() {
 }
 
 #[test]
-fn questions_are_answered_with_their_defaults() {
+fn tools_work_with_default_arguments() {
     let log: String = (0..20).map(|n| format!("line {n}\n")).collect();
     let answer = |name: &str, args: Value| ask(&log, name, args).unwrap();
     assert!(answer("artifact_head", json!({})).starts_with("line 0\n"));
@@ -61,7 +61,7 @@ fn questions_are_answered_with_their_defaults() {
 }
 
 #[test]
-fn a_wrong_question_tells_the_model_what_is_wrong() {
+fn an_invalid_query_is_explained_to_the_model() {
     let reply = ask("x", "artifact_grep", json!({ "pattern": "(" })).unwrap_err();
     assert!(
         reply.contains("unclosed group") && reply.contains("literal=true"),
@@ -77,7 +77,7 @@ fn a_wrong_question_tells_the_model_what_is_wrong() {
 }
 
 #[test]
-fn what_the_model_is_shown_is_bounded_described_and_has_its_defaults() {
+fn the_schemas_have_limits_descriptions_and_defaults() {
     let document =
         |schema: Result<Schema, crate::schema::SchemaError>| schema.unwrap().document().clone();
     let search = document(Schema::of::<Search>());
@@ -102,7 +102,7 @@ fn what_the_model_is_shown_is_bounded_described_and_has_its_defaults() {
     let range = document(Schema::of::<Range>());
     assert_eq!(range["properties"]["offset"]["default"], 0);
     assert_eq!(range["required"], Value::Null);
-    // A number that every JSON parser can hold.
+    // A number that every JSON parser can represent.
     assert_eq!(
         range["properties"]["end"]["maximum"],
         9_007_199_254_740_991_u64

@@ -1,4 +1,4 @@
-//! Readers that count what is asked of them, give little at once, fail, or take their time.
+//! Readers that count reads, return little at once, fail, or are slow.
 
 use std::io;
 use std::ops::Range;
@@ -12,17 +12,17 @@ use tokio::sync::Semaphore;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::spool::ByteReader;
 
-/// A reader over memory that is watched.
+/// An instrumented reader over memory.
 #[derive(Debug)]
 pub(super) struct Watched {
     bytes: Bytes,
-    /// The most that it gives at once.
+    /// Maximum bytes per read.
     pub(super) most: usize,
-    /// The place from which on it fails.
+    /// The offset at which it fails.
     pub(super) fails_at: u64,
-    /// Whether it can be read without waiting.
+    /// Whether it supports synchronous reads.
     pub(super) near: bool,
-    /// Each read that is waited for takes one of these.
+    /// Each asynchronous read takes one of these.
     pub(super) permits: Option<Semaphore>,
     read: AtomicU64,
     calls: AtomicU64,
@@ -47,7 +47,7 @@ impl Watched {
         (artifact, reader)
     }
 
-    /// How many bytes were read since somebody asked.
+    /// Returns how many bytes were read since the last call.
     pub(super) fn read_since(&self) -> u64 {
         self.read.swap(0, Ordering::SeqCst)
     }
@@ -59,7 +59,7 @@ impl Watched {
     fn give(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         if range.end > self.fails_at {
-            return Err(io::Error::other("the disk is gone"));
+            return Err(io::Error::other("disk failure"));
         }
         let start = usize::try_from(range.start).unwrap().min(self.bytes.len());
         let end = usize::try_from(range.end).unwrap().min(self.bytes.len());

@@ -1,4 +1,4 @@
-//! How much is read, and what happens when it cannot be.
+//! How much is read, and read errors.
 
 use tokio::sync::Semaphore;
 
@@ -38,7 +38,7 @@ fn head_and_tail_read_little() {
 }
 
 #[test]
-fn a_place_that_was_passed_is_found_again_without_reading_from_the_beginning() {
+fn a_known_place_is_found_without_reading_from_the_start() {
     let (artifact, reader) = Watched::new(many_lines()).artifact();
     wait(async {
         let first = artifact.cat(400_000..400_010).await.unwrap();
@@ -61,7 +61,7 @@ fn a_place_that_was_passed_is_found_again_without_reading_from_the_beginning() {
 }
 
 #[test]
-fn grep_learns_places_too() {
+fn grep_extends_the_index() {
     let (artifact, reader) = Watched::new(many_lines()).artifact();
     wait(async {
         let found = artifact.grep(&Grep::new("line 0045")).await.unwrap();
@@ -76,7 +76,7 @@ fn grep_learns_places_too() {
 }
 
 #[test]
-fn the_index_stays_small_and_right() {
+fn the_index_stays_small_and_correct() {
     use crate::artifact::text::index::{LineIndex, Place};
     let index = LineIndex::default();
     for n in 1..=100_000_u64 {
@@ -99,7 +99,7 @@ fn the_index_stays_small_and_right() {
 }
 
 #[test]
-fn a_place_inside_a_long_line_is_found_again_without_reading_the_line() {
+fn a_known_place_in_a_long_line_is_found_without_reading_the_line() {
     let mut content = vec![b'x'; 5_000_000];
     content.extend_from_slice(b"end\nlast");
     let (artifact, reader) = Watched::new(content).artifact();
@@ -115,7 +115,7 @@ fn a_place_inside_a_long_line_is_found_again_without_reading_the_line() {
 }
 
 #[test]
-fn a_reader_that_fails_half_way_is_an_error_that_says_where() {
+fn a_read_error_midway_has_its_position() {
     let mut watched = Watched::new(many_lines());
     watched.fails_at = 3_000_000;
     let (artifact, _) = watched.artifact();
@@ -131,21 +131,21 @@ fn a_reader_that_fails_half_way_is_an_error_that_says_where() {
         ];
         for error in errors {
             assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
-            assert!(error.message().contains("the disk is gone"), "{error}");
+            assert!(error.message().contains("disk failure"), "{error}");
             let text = error.model_text();
             assert!(
                 text.contains("of 7000000") && text.contains("Try again"),
                 "{text}"
             );
         }
-        // What was learnt before it failed is right.
+        // What the index learnt before the failure is correct.
         let cat = artifact.cat(150_000..150_001).await.unwrap();
         assert_eq!(cat.lines[0].bytes, b"line 00150000");
     });
 }
 
 #[test]
-fn readers_may_give_little_at_once_and_only_when_awaited() {
+fn readers_may_return_little_at_once_and_only_asynchronously() {
     let content = "one\r\ntwo \u{65e5}\u{672c}\r\n\r\nfour\nERROR"
         .repeat(50)
         .into_bytes();
@@ -167,7 +167,7 @@ fn readers_may_give_little_at_once_and_only_when_awaited() {
 }
 
 #[test]
-fn nobody_waiting_ends_the_search() {
+fn dropping_the_future_ends_the_search() {
     let mut watched = Watched::new(many_lines());
     watched.near = false;
     watched.most = 64 * 1024;
@@ -182,7 +182,7 @@ fn nobody_waiting_ends_the_search() {
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
         reader.permits.as_ref().unwrap().add_permits(10_000);
-        // The block that was being read may still be filled; the thread, which holds the reader, then ends.
+        // The current read may still complete. The thread, which holds the reader, then ends.
         drop(artifact);
         while std::sync::Arc::strong_count(&reader) > 1 {
             tokio::task::yield_now().await;

@@ -1,10 +1,10 @@
-//! How many tokens.
+//! Token counts.
 
 use super::{text, wait};
 use crate::ErrorCode;
 
 #[test]
-fn estimates_are_labelled_and_weigh_scripts() {
+fn estimates_are_labelled_and_depend_on_the_script() {
     let estimate = |content: &str| wait(text(content).estimate_tokens(None)).unwrap();
     assert_eq!(estimate("").tokens, 0);
     assert_eq!(estimate("word").tokens, 1);
@@ -19,11 +19,11 @@ fn estimates_are_labelled_and_weigh_scripts() {
 }
 
 #[test]
-fn an_encoding_that_is_not_there_is_refused_with_what_there_is() {
+fn an_unknown_encoding_is_rejected_with_the_available_ones() {
     let error = wait(text("a").estimate_tokens(Some("o201k"))).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ARTIFACT_QUERY);
     let reply = error.model_text();
-    assert!(reply.contains("leave encoding out"), "{reply}");
+    assert!(reply.contains("omit `encoding`"), "{reply}");
     assert_eq!(
         reply.contains("o200k_base"),
         cfg!(feature = "tokens"),
@@ -33,7 +33,7 @@ fn an_encoding_that_is_not_there_is_refused_with_what_there_is() {
 
 #[cfg(feature = "tokens")]
 #[test]
-fn counts_in_pieces_are_those_of_the_whole() {
+fn counting_in_pieces_gives_the_same_result() {
     let mut content = String::new();
     for n in 0..4000_u32 {
         let words = "The quick brown fox doesn't jump over\t the lazy dog's   back; ";
@@ -52,7 +52,7 @@ fn counts_in_pieces_are_those_of_the_whole() {
 
 #[cfg(feature = "tokens")]
 #[test]
-fn runs_without_a_space_are_counted_in_pieces_and_nearly_right() {
+fn runs_without_a_space_are_counted_in_pieces_with_a_small_error() {
     for unit in ["x", " ", "\n", "\u{65e5}", "=", "7", "aB"] {
         let content = unit.repeat(100_000 / unit.len());
         let counted = wait(text(content.clone()).estimate_tokens(Some("o200k_base"))).unwrap();
@@ -69,9 +69,9 @@ fn runs_without_a_space_are_counted_in_pieces_and_nearly_right() {
 }
 
 #[test]
-fn the_text_of_a_prompt_is_counted_by_the_vocabulary_of_its_model_where_that_is_known() {
+fn the_encoding_of_a_known_model_is_used() {
     use crate::artifact::text::TokenCount;
-    let estimate = TokenCount::of_text("Hello world, hello world!", "a-model-that-nobody-knows");
+    let estimate = TokenCount::of_text("Hello world, hello world!", "unknown-model");
     assert_eq!(
         (estimate.tokens, estimate.encoding, estimate.exact),
         (7, None, false)

@@ -1,4 +1,4 @@
-//! Counts by a vocabulary, piece by piece.
+//! Counts tokens with an encoding, piece by piece.
 
 use tiktoken::CoreBpe;
 
@@ -7,10 +7,10 @@ use crate::artifact::text::show;
 use crate::artifact::text::source::{PIECE, Source};
 use crate::error::Error;
 
-/// The longest text that is counted at once: the work for one run without a space grows faster than its length.
+/// Maximum length of a text that is counted at once. The cost of a run without spaces grows faster than its length.
 const TEXT: usize = 16 * 1024;
 
-/// The encoding of a model of OpenAI's.
+/// Returns the encoding of an OpenAI model.
 pub(super) fn encoding_of(model: &str) -> Option<&'static str> {
     tiktoken::model_to_encoding(model)
 }
@@ -39,7 +39,7 @@ pub(super) fn count(source: &mut Source, encoding: &str) -> Result<TokenCount, E
 
 struct Counting {
     vocabulary: &'static CoreBpe,
-    /// What is not counted yet.
+    /// Bytes that have not been counted yet.
     waiting: Vec<u8>,
     tokens: u64,
     exact: bool,
@@ -49,7 +49,7 @@ impl Counting {
     fn by(encoding: &str) -> Result<Self, Error> {
         let Some(vocabulary) = tiktoken::get_encoding(encoding) else {
             return Err(Error::bad_artifact_query(format!(
-                "there is no encoding \"{}\": take one of {}, or leave encoding out for an estimate",
+                "unknown encoding \"{}\": use one of {}, or omit `encoding` for an estimate",
                 crate::schema::escape(encoding, 40),
                 tiktoken::list_encodings().join(", ")
             )));
@@ -70,7 +70,7 @@ impl Counting {
         }
     }
 
-    /// Counts the first bytes of those that wait.
+    /// Counts the first `bytes` of the pending bytes.
     fn count(&mut self, bytes: usize) {
         let first: Vec<u8> = self.waiting.drain(..bytes).collect();
         let text = String::from_utf8_lossy(&first);
@@ -87,7 +87,8 @@ impl Counting {
     }
 }
 
-/// Where to cut a text that is too long: where no encoding has a token across, or else at a character, which is not exact.
+/// Returns where to split a text that is too long: where no encoding has a token across the boundary, or else at a character
+/// boundary, which makes the count inexact.
 fn cut_at(text: &[u8], exact: &mut bool) -> usize {
     let between = (1..=TEXT).rev().find(|at| is_between_tokens(text, *at));
     between.unwrap_or_else(|| {
@@ -96,7 +97,8 @@ fn cut_at(text: &[u8], exact: &mut bool) -> usize {
     })
 }
 
-/// Before the space between two words, or before a word at the beginning of a line: all of these encodings split there.
+/// Returns whether the position is before the space between two words, or before a word at the start of a line. All of these
+/// encodings split there.
 fn is_between_tokens(text: &[u8], at: usize) -> bool {
     let byte = |at: Option<usize>| at.and_then(|at| text.get(at)).copied().unwrap_or(0);
     let (last, next) = (byte(at.checked_sub(1)), byte(Some(at)));

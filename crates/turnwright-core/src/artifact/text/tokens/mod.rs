@@ -1,4 +1,4 @@
-//! How many tokens a model would make of an artifact.
+//! Token counts.
 
 #[cfg(feature = "tokens")]
 mod counted;
@@ -10,27 +10,27 @@ use super::source::Source;
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
-/// How many tokens there are, and how that was found out.
+/// A number of tokens, and how it was determined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenCount {
-    /// How many.
+    /// The number of tokens.
     pub tokens: u64,
-    /// The encoding by which they were counted; `None` if they were estimated.
+    /// The encoding used, or `None` for an estimate.
     pub encoding: Option<String>,
-    /// Whether it is the number that the encoding gives for the whole text. It is not where a text without spaces had to
-    /// be counted in pieces: then it may be off by one for each piece.
+    /// Whether the number is exactly what the encoding gives for the complete text. `false` for estimates, and if a text without
+    /// spaces had to be counted in pieces: then it may be off by one per piece.
     pub exact: bool,
 }
 
 impl TokenCount {
-    /// How many tokens a model of this name makes of a text: by its vocabulary where that is known and at hand (with the
-    /// feature `tokens`, for OpenAI's models), else an estimate as [`SpooledArtifact::estimate_tokens`] makes it.
+    /// Counts the tokens of a text for a model. Uses the model's encoding if it is known (OpenAI models, with the feature
+    /// `tokens`). Otherwise estimates like [`SpooledArtifact::estimate_tokens`].
     ///
     /// ```
     /// use turnwright_core::artifact::text::TokenCount;
     ///
-    /// let count = TokenCount::of_text("How many tokens is this?", "a-model-that-nobody-knows");
+    /// let count = TokenCount::of_text("How many tokens is this?", "unknown-model");
     /// assert_eq!(count.tokens, 6);
     /// assert!(!count.exact);
     /// ```
@@ -51,17 +51,22 @@ impl TokenCount {
 }
 
 impl SpooledArtifact {
-    /// How many tokens a model would make of it.
+    /// Counts the tokens of the artifact.
     ///
-    /// Without an encoding it is an estimate, the same for every model: a token for four ASCII characters, for two
-    /// characters of Latin, Greek, Cyrillic, Hebrew or Arabic letters beyond them, and for each character of the scripts that
-    /// UTF-8 writes with three bytes; two for each emoji; one for two bytes that are not text. Texts differ by about a third
-    /// either way.
+    /// Without an encoding, returns an estimate that is the same for every model. One token is assumed for:
     ///
-    /// With the feature `tokens` the encodings of OpenAI's models count: `o200k_base`, `cl100k_base` and others.
+    /// - four ASCII characters,
+    /// - two characters of other Latin, Greek, Cyrillic, Hebrew or Arabic letters,
+    /// - one character of a script that takes three bytes in UTF-8,
+    /// - half an emoji,
+    /// - two bytes that are not text.
+    ///
+    /// The estimate is usually within a third of the real number.
+    ///
+    /// With the feature `tokens`, the encodings of OpenAI models are available: `o200k_base`, `cl100k_base` and others.
     ///
     /// # Errors
-    /// `E_ARTIFACT_QUERY` for an encoding that is not there, `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_QUERY` if the encoding is unknown, and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
     pub async fn estimate_tokens(&self, encoding: Option<&str>) -> Result<TokenCount, Error> {
         let Some(encoding) = encoding else {
             return self
@@ -79,11 +84,11 @@ impl SpooledArtifact {
     }
 
     #[cfg(not(feature = "tokens"))]
-    #[allow(clippy::unused_async, reason = "as with the feature")]
+    #[allow(clippy::unused_async, reason = "same signature as with the feature")]
     async fn counted(&self, encoding: &str) -> Result<TokenCount, Error> {
         let encoding = crate::schema::escape(encoding, 40);
         Err(Error::bad_artifact_query(format!(
-            "there is no encoding \"{encoding}\" here, nor any other: leave encoding out for an estimate"
+            "unknown encoding \"{encoding}\": no encodings are available, omit `encoding` for an estimate"
         )))
     }
 }
