@@ -1,4 +1,4 @@
-//! Base64, piece by piece.
+//! Streaming base64 encoding.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use bytes::BytesMut;
 
 use crate::spool::ByteStream;
 
-/// Three bytes become four letters: only whole threes are encoded before the end.
+/// Base64 turns three bytes into four characters. Before the end, only complete groups are encoded.
 const GROUP: usize = 3;
 
-/// A media's bytes as base64, as they come: see [`Media::base64_stream`](super::Media::base64_stream).
+/// The bytes of a media item as base64: see [`Media::base64_stream`](super::Media::base64_stream).
 pub struct Base64Stream {
     bytes: ByteStream,
-    /// What came and makes no whole group yet.
+    /// Bytes that do not form a complete group yet.
     rest: BytesMut,
     ended: bool,
 }
@@ -28,7 +28,7 @@ impl Base64Stream {
         }
     }
 
-    /// The next piece, never empty, or `None` at the end. After an error there is nothing more.
+    /// Returns the next piece, which is never empty, or `None` at the end. Returns `None` after an error.
     pub async fn next(&mut self) -> Option<io::Result<String>> {
         while !self.ended {
             match self.bytes.next().await {

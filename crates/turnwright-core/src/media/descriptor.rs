@@ -1,4 +1,4 @@
-//! What is known of a media without its bytes.
+//! Metadata of media.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::schema::admit_key;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
 
-/// What is known of a media without its bytes: what is stored of it, and what it is made from again once a reader of its
-/// bytes is at hand.
+/// The metadata of a media item, without its bytes. This is the serialised form. [`attach`](MediaDescriptor::attach) turns it
+/// back into a [`Media`] with a reader of the bytes.
 ///
 /// ```
 /// use turnwright_core::media::{Media, MediaDescriptor, MediaKind};
@@ -23,52 +23,52 @@ use crate::validate::Violations;
 /// let chart = Media::tool_generated(MediaKind::Image, "image/png", "chart.png", MemoryReader::new("…")).build()?;
 /// let stored = serde_json::to_string(&chart)?;
 ///
-/// let known: MediaDescriptor = serde_json::from_str(&stored)?;
-/// let again = known.attach(MemoryReader::new("…"))?;
-/// assert_eq!(again.id(), chart.id());
-/// assert_eq!(again.base64().await?, "4oCm");
+/// let descriptor: MediaDescriptor = serde_json::from_str(&stored)?;
+/// let restored = descriptor.attach(MemoryReader::new("…"))?;
+/// assert_eq!(restored.id(), chart.id());
+/// assert_eq!(restored.base64().await?, "4oCm");
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MediaDescriptor {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// What it is.
+    /// The kind of media.
     pub kind: MediaKind,
-    /// Its MIME type.
+    /// The MIME type.
     pub mime_type: String,
-    /// Its file name, as it came: never a path to read from.
+    /// The file name as received. Never use it as a path.
     pub filename: String,
-    /// Where it is from, if that was said.
+    /// The origin, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How far it can be trusted.
+    /// How far the content is trusted.
     pub trust_tier: TrustTier,
-    /// How it could carry instructions.
+    /// How the content could carry instructions.
     pub modality_hazard: ModalityHazard,
-    /// What was derived from it, by name.
+    /// Texts derived from the media, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub stash: IndexMap<String, Derived>,
 }
 
 impl MediaDescriptor {
-    /// The media, with its bytes to be read from there.
+    /// Creates a [`Media`] with this metadata, whose bytes come from the reader.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_MEDIA_VALUE`, which names every wrong field.
+    /// Returns `E_INVALID_INITIAL_MEDIA_VALUE`, which lists all invalid fields.
     pub fn attach(mut self, reader: impl MediaReader + 'static) -> Result<Media, Error> {
         let mut wrong = Violations::default();
         wrong.check_id(&self.id);
         wrong.check(
             "mimeType",
             is_mime_type(&self.mime_type),
-            "is no MIME type: write it like `image/png`",
+            "is not a MIME type such as `image/png`",
         );
-        wrong.check("filename", !self.filename.is_empty(), "is empty");
+        wrong.check("filename", !self.filename.is_empty(), "must not be empty");
         let named = !self.stash.contains_key("");
-        wrong.check("stash", named, "has an entry without a name");
+        wrong.check("stash", named, "has an entry with an empty name");
         let names = self.stash.keys().try_for_each(|name| admit_key(name));
         wrong.admit("stash", names);
         wrong.finish(ErrorCode::INVALID_INITIAL_MEDIA_VALUE, "media")?;
@@ -82,7 +82,7 @@ impl MediaDescriptor {
         })
     }
 
-    /// Trusted no further than the media.
+    /// Limits the trust tier of the text to that of the media.
     pub(super) fn derive(&mut self, name: String, text: String, tier: TrustTier) {
         let trust_tier = tier.min(self.trust_tier);
         self.stash.insert(name, Derived { text, trust_tier });
@@ -96,8 +96,9 @@ debug_fields!(MediaDescriptor {
     trust_tier
 });
 
-/// `type/subtype` of letters, digits, `.`, `+`, `-` and `_`, which is all that registered types have, with or without
-/// parameters of visible ASCII. Nothing that escapes are written with: a type comes from strangers and stands in prompts.
+/// Accepts `type/subtype` of letters, digits, `.`, `+`, `-` and `_`, which covers all registered types, optionally with
+/// parameters of visible ASCII. Rejects characters used in escapes, because a type comes from third parties and appears in
+/// prompts.
 fn is_mime_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim_end();
     let name = |part: &str| {

@@ -1,32 +1,32 @@
-//! What a media is, and how it could carry instructions.
+//! Kinds of media and the hazards that they pose.
 
 use serde::{Deserialize, Serialize};
 
-/// What a media is.
+/// A kind of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// Moving pictures.
+    /// Video.
     Video,
-    /// Text in a format of its own: PDF, office files.
+    /// A document, such as a PDF or office file.
     Document,
 }
 
-/// How a media could carry instructions to a model that perceives it.
+/// How media could carry instructions to a model that perceives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ModalityHazard {
-    /// It cannot: you know what is in it.
+    /// Not at all: the content is known.
     Inert,
-    /// As text that can be taken out and looked at.
+    /// As text that can be extracted and inspected.
     ExtractableInstructions,
-    /// In what is seen or heard, where nothing can be taken out and looked at.
+    /// In what is seen or heard, where no text can be extracted and inspected.
     OpaquePerceptual,
 }
 
@@ -38,7 +38,7 @@ names!(MediaKind {
 });
 
 impl MediaKind {
-    /// The kind that a MIME type speaks of. What is neither image, audio nor video is a document.
+    /// Returns the kind for a MIME type. Everything but images, audio and video is a document.
     #[must_use]
     pub fn of_mime_type(mime_type: &str) -> Self {
         let family = mime_type.split('/').next().unwrap_or_default().trim();
@@ -47,7 +47,7 @@ impl MediaKind {
         known.copied().unwrap_or(MediaKind::Document)
     }
 
-    /// What the factories say of the kind.
+    /// Returns the default hazard of the kind.
     #[must_use]
     pub const fn hazard(self) -> ModalityHazard {
         match self {

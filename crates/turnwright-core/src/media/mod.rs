@@ -1,4 +1,4 @@
-//! Images, audio, video and documents: labelled when they are made, read only at the wire.
+//! Images, audio, video and documents. Media carry a trust label, and their bytes are read only when they are sent.
 //!
 //! ```
 //! use turnwright_core::media::{Media, MediaKind, ModalityHazard};
@@ -10,7 +10,7 @@
 //!     .build()?;
 //! assert_eq!(scan.tier(), TrustTier::ThirdPartyPrivate);
 //! assert_eq!(scan.hazard(), ModalityHazard::ExtractableInstructions);
-//! // What was derived from it is trusted no more than it is.
+//! // A derived text is trusted no more than the media.
 //! assert_eq!(scan.derived("transcript").unwrap().trust_tier, TrustTier::ThirdPartyPrivate);
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
@@ -43,8 +43,8 @@ pub use sniff::sniff;
 use crate::spool::{Body, ByteStream, Spool, Spooled};
 use crate::trust::TrustTier;
 
-/// An image, a piece of audio or video, or a document. Lazy: its bytes are read when they are sent, as often as needed.
-/// Immutable, cheap to clone. Serialising one gives what is known of it and never touches its bytes.
+/// An image, audio, video or document. Immutable and cheap to clone. The bytes are read lazily, each time they are sent.
+/// Serialisation writes only the metadata and does not read the bytes.
 #[derive(Clone)]
 pub struct Media {
     described: Arc<MediaDescriptor>,
@@ -53,79 +53,79 @@ pub struct Media {
     spooled: Option<Spooled>,
 }
 
-/// Text that was derived from a media: a transcript, a caption.
+/// Text derived from media: a transcript or a caption.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Derived {
     /// The text.
     pub text: String,
-    /// How far it can be trusted: never further than the media.
+    /// How far the text is trusted: never more than the media.
     pub trust_tier: TrustTier,
 }
 
 impl Media {
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.described.id
     }
 
-    /// What it is.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> MediaKind {
         self.described.kind
     }
 
-    /// Its MIME type.
+    /// Returns the MIME type.
     #[must_use]
     pub fn mime_type(&self) -> &str {
         &self.described.mime_type
     }
 
-    /// Its file name, as it came: never a path to write to.
+    /// Returns the file name as received. Never use it as a path.
     #[must_use]
     pub fn filename(&self) -> &str {
         &self.described.filename
     }
 
-    /// Where it is from, if that was said.
+    /// Returns the origin, if known.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.described.source.as_deref()
     }
 
-    /// How far it can be trusted.
+    /// Returns how far the content is trusted.
     #[must_use]
     pub fn tier(&self) -> TrustTier {
         self.described.trust_tier
     }
 
-    /// How it could carry instructions.
+    /// Returns how the content could carry instructions.
     #[must_use]
     pub fn hazard(&self) -> ModalityHazard {
         self.described.modality_hazard
     }
 
-    /// Whether a prompt that shows it must say that it is not to be obeyed.
+    /// Returns whether a prompt that shows the media must warn the model not to follow instructions in it.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
         self.tier() < TrustTier::FirstParty && self.hazard() != ModalityHazard::Inert
     }
 
-    /// What was derived from it under a name.
+    /// Returns the derived text with this name.
     #[must_use]
     pub fn derived(&self, name: &str) -> Option<&Derived> {
         self.described.stash.get(name)
     }
 
-    /// All that was derived from it.
+    /// Returns all derived texts.
     #[must_use]
     pub fn stash(&self) -> &IndexMap<String, Derived> {
         &self.described.stash
     }
 
-    /// The same media with one more text that was derived from it, trusted no further than the media itself.
+    /// Adds a derived text. Its trust tier is at most that of the media.
     #[must_use]
     pub fn with_derived(
         &self,
@@ -142,7 +142,7 @@ impl Media {
         }
     }
 
-    /// The id under which a spool stores its bytes, if one does. A store writes the id and not the bytes.
+    /// Returns the id of the spool entry, if a spool has the bytes. A store saves the id, not the bytes.
     #[must_use]
     pub fn spool_id(&self) -> Option<&str> {
         self.spooled.as_ref().map(|spooled| &*spooled.id)
@@ -152,18 +152,18 @@ impl Media {
         self.spooled.as_ref()
     }
 
-    /// The same media, whose reader reads what a spool stores.
+    /// Sets the spool entry from which the reader reads.
     pub(crate) fn in_spool(mut self, spooled: Spooled) -> Self {
         self.spooled = Some(spooled);
         self
     }
 
-    /// Whether its bytes are in no spool yet and can be put into one.
+    /// Returns whether the bytes are not in a spool yet and can be written to one.
     pub(crate) fn is_to_be_spooled(&self) -> bool {
         self.spooled.is_none() && self.reader.byte_reader().is_some()
     }
 
-    /// The same media with its bytes in a spool, unless they are in one or cannot be read by range.
+    /// Writes the bytes to a spool, unless they are already in one or cannot be read by range.
     pub(crate) async fn keep(self, spool: &dyn Spool, spool_id: &str) -> io::Result<Self> {
         let reader = self.reader.byte_reader().filter(|_| self.spooled.is_none());
         let Some(reader) = reader else {
@@ -178,30 +178,30 @@ impl Media {
         })
     }
 
-    /// What is known of it without its bytes.
+    /// Returns the metadata.
     #[must_use]
     pub fn descriptor(&self) -> &MediaDescriptor {
         &self.described
     }
 
-    /// How many bytes it has, if that is known without reading them.
+    /// Returns the size in bytes, if known without reading.
     #[must_use]
     pub fn byte_length(&self) -> Option<u64> {
         self.reader.len_hint()
     }
 
-    /// Its bytes, piece by piece, from the beginning, each time.
+    /// Opens a stream of the bytes. Each call starts from the beginning.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Returns an error if the bytes cannot be read.
     pub async fn stream(&self) -> io::Result<ByteStream> {
         self.reader.open().await
     }
 
-    /// All of its bytes. Needs as much memory, without a bound: use [`Media::stream`] where the size is not known.
+    /// Reads all bytes into memory, without a size limit. Use [`Media::stream`] if the size is unknown.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Returns an error if the bytes cannot be read.
     pub async fn bytes(&self) -> io::Result<Bytes> {
         let mut stream = self.stream().await?;
         let mut all = BytesMut::new();
@@ -211,11 +211,11 @@ impl Media {
         Ok(all.freeze())
     }
 
-    /// All of it as base64, the standard alphabet with padding. Needs as much memory, without a bound: use
-    /// [`Media::base64_stream`] where the size is not known.
+    /// Reads everything as base64 (standard alphabet, with padding) into memory, without a size limit. Use
+    /// [`Media::base64_stream`] if the size is unknown.
     ///
     /// # Errors
-    /// Its bytes cannot be read.
+    /// Returns an error if the bytes cannot be read.
     pub async fn base64(&self) -> io::Result<String> {
         let mut stream = self.base64_stream().await?;
         let mut all = String::new();
@@ -225,10 +225,10 @@ impl Media {
         Ok(all)
     }
 
-    /// Its bytes as base64, piece by piece: the pieces joined are what [`Media::base64`] gives.
+    /// Opens a stream of the bytes as base64. The concatenated pieces equal [`Media::base64`].
     ///
     /// # Errors
-    /// Its bytes cannot be read.
+    /// Returns an error if the bytes cannot be read.
     pub async fn base64_stream(&self) -> io::Result<Base64Stream> {
         Ok(Base64Stream::new(self.stream().await?))
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of a media come from.
+//! Readers of media.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -7,26 +7,27 @@ use async_trait::async_trait;
 
 use crate::spool::{ByteReader, ByteStream};
 
-/// Where the bytes of a media come from. Nothing is opened before it is asked, and it can be asked again.
+/// A source of the bytes of a media item. Nothing is opened until [`open`](MediaReader::open) is called, and it can be called
+/// repeatedly.
 ///
-/// Everything that reads byte ranges (memory, files, object stores) is one already. For what can only be streamed, such
-/// as an HTTP response, implement it: feed a [`ByteStream::channel`].
+/// Every [`ByteReader`] (memory, files, object stores) is a `MediaReader`. Implement this trait for sources that can only be
+/// streamed, such as an HTTP response, with a [`ByteStream::channel`].
 #[async_trait]
 pub trait MediaReader: Send + Sync + fmt::Debug {
-    /// How many bytes there are, if that is known without asking far away.
+    /// Returns the number of bytes, if known without a remote request.
     fn len_hint(&self) -> Option<u64> {
         None
     }
 
-    /// All bytes from the beginning.
+    /// Opens a stream of all bytes, from the beginning.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Returns an error if the bytes cannot be read.
     async fn open(&self) -> io::Result<ByteStream>;
 
-    /// The same bytes by range, if they can be read that way. When a record with the media goes to a persistent store, bytes that
-    /// can are copied into the spool. Bytes that cannot stay where they are: after a restart
-    /// [`ByteResolver::media`](crate::record::ByteResolver::media) finds them.
+    /// Returns a reader of byte ranges, if the source supports them. When a record with the media is written to a persistent
+    /// store, such bytes are copied into the spool. Other bytes stay where they are, and
+    /// [`ByteResolver::media`](crate::record::ByteResolver::media) finds them after a restart.
     fn byte_reader(&self) -> Option<Arc<dyn ByteReader>> {
         None
     }

@@ -1,12 +1,12 @@
-//! A media's type from what it begins with.
+//! Detects the type of media.
 
 use super::MediaKind;
 
-/// Enough of a file's beginning to tell its type.
+/// How many bytes are enough to detect a type.
 const ENOUGH: usize = 8 * 1024;
 
-/// The kind and MIME type of bytes that begin like this, or else of a file of that name. What the bytes say counts more: a
-/// name can say anything.
+/// Detects the kind and MIME type from the first bytes, or else from the file name. The bytes have precedence, because a name can
+/// be wrong.
 ///
 /// ```
 /// use turnwright_core::media::{MediaKind, sniff};
@@ -14,7 +14,7 @@ const ENOUGH: usize = 8 * 1024;
 /// let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 /// assert_eq!(sniff(png, "holiday.pdf"), Some((MediaKind::Image, "image/png".to_owned())));
 /// assert_eq!(sniff(b"", "song.mp3"), Some((MediaKind::Audio, "audio/mpeg".to_owned())));
-/// assert_eq!(sniff(b"", "no-idea"), None);
+/// assert_eq!(sniff(b"", "unknown"), None);
 /// ```
 #[must_use]
 pub fn sniff(first: &[u8], filename: &str) -> Option<(MediaKind, String)> {
@@ -27,7 +27,7 @@ pub fn sniff(first: &[u8], filename: &str) -> Option<(MediaKind, String)> {
     Some((MediaKind::of_mime_type(mime_type), mime_type.to_owned()))
 }
 
-/// Text whose root element is `svg`, whatever stands before it.
+/// Returns whether the text is XML with the root element `svg`.
 fn is_svg(first: &[u8]) -> bool {
     let text = String::from_utf8_lossy(first);
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -43,7 +43,7 @@ fn is_svg(first: &[u8]) -> bool {
             && text.match_indices("<svg").any(|(at, _)| opens(&text[at..])))
 }
 
-/// The brand of the file type box.
+/// Checks the brand of the file type box.
 fn is_avif(first: &[u8]) -> bool {
     first.get(4..8) == Some(b"ftyp") && matches!(first.get(8..12), Some(b"avif" | b"avis"))
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::error::ErrorCode;
 use crate::spool::MemoryReader;
 
-/// Counts how often it is opened, gives pieces of a set size, and fails after some of them if told.
+/// Counts how often it is opened, returns pieces of a fixed size, and optionally fails after some of them.
 #[derive(Debug)]
 struct Counted {
     bytes: Vec<u8>,
@@ -62,7 +62,7 @@ fn picture(reader: impl MediaReader + 'static) -> Media {
 }
 
 #[test]
-fn the_factories_say_tier_and_hazard() {
+fn constructors_set_tier_and_hazard() {
     use MediaKind::{Audio, Document, Image, Video};
     use TrustTier::{FirstParty, ThirdPartyPrivate, ThirdPartyPublic};
     let reader = || MemoryReader::new("");
@@ -105,7 +105,7 @@ fn the_factories_say_tier_and_hazard() {
 }
 
 #[test]
-fn a_media_that_is_not_well_defined_names_every_wrong_field() {
+fn invalid_media_reports_every_invalid_field() {
     let bad = Media::tool_generated(MediaKind::Image, "png", "", MemoryReader::new(""))
         .id("\n")
         .build()
@@ -113,8 +113,8 @@ fn a_media_that_is_not_well_defined_names_every_wrong_field() {
     assert_eq!(bad.code(), ErrorCode::INVALID_INITIAL_MEDIA_VALUE);
     assert_eq!(
         bad.message(),
-        "the media is not well defined: id: has control characters, or others that are not seen; \
-         mimeType: is no MIME type: write it like `image/png`; filename: is empty"
+        "invalid media: id: must not contain control or invisible characters; \
+         mimeType: is not a MIME type such as `image/png`; filename: must not be empty"
     );
     for (mime_type, good) in [
         ("image/png", true),
@@ -137,7 +137,7 @@ fn a_media_that_is_not_well_defined_names_every_wrong_field() {
 }
 
 #[test]
-fn what_is_derived_is_never_trusted_above_its_media() {
+fn derived_text_is_never_trusted_more_than_its_media() {
     let media = picture(MemoryReader::new(""));
     let media = media.with_derived("caption", "a cat", TrustTier::FirstParty);
     assert_eq!(
@@ -158,7 +158,7 @@ fn what_is_derived_is_never_trusted_above_its_media() {
         TrustTier::ThirdPartyPrivate,
         "lower stays lower"
     );
-    // Nor by way of a store.
+    // Nor after it was stored.
     let mut stored = serde_json::to_value(&media).unwrap();
     stored["stash"]["caption"]["trustTier"] = json!("first-party");
     let known: MediaDescriptor = serde_json::from_value(stored).unwrap();
@@ -170,7 +170,7 @@ fn what_is_derived_is_never_trusted_above_its_media() {
 }
 
 #[tokio::test]
-async fn serialising_tells_what_is_known_and_never_touches_the_bytes() {
+async fn serialisation_writes_metadata_and_does_not_read_the_bytes() {
     let reader = Counted::new(b"bytes".to_vec(), 2);
     let opened = Arc::clone(&reader.opened);
     let media = picture(reader).with_derived("caption", "a cat", TrustTier::ThirdPartyPublic);
@@ -195,7 +195,7 @@ async fn serialising_tells_what_is_known_and_never_touches_the_bytes() {
 }
 
 #[tokio::test]
-async fn a_reader_that_fails_half_way_is_an_error_and_no_half_of_the_bytes() {
+async fn a_reader_that_fails_midway_returns_an_error_and_no_partial_bytes() {
     let mut reader = Counted::new(vec![7; 10], 3);
     reader.fail_after = Some(2);
     let media = picture(reader);
@@ -210,7 +210,7 @@ async fn a_reader_that_fails_half_way_is_an_error_and_no_half_of_the_bytes() {
 }
 
 #[tokio::test]
-async fn everything_that_reads_ranges_is_a_media_reader() {
+async fn every_byte_reader_is_a_media_reader() {
     let reader: Arc<dyn crate::spool::ByteReader> =
         Arc::new(MemoryReader::new(vec![1_u8; 200_000]));
     let media = picture(reader);
@@ -220,7 +220,7 @@ async fn everything_that_reads_ranges_is_a_media_reader() {
 
 proptest! {
     #[test]
-    fn base64_in_pieces_is_base64_of_the_whole(
+    fn streamed_base64_equals_base64_of_all_bytes(
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         piece in 1_usize..20,
     ) {
@@ -242,7 +242,7 @@ proptest! {
 
 #[cfg(feature = "sniff")]
 #[test]
-fn the_bytes_say_more_than_the_name() {
+fn content_takes_precedence_over_the_file_name() {
     let svg = b"<?xml version=\"1.0\"?>\n<!-- x -->\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
     let avif = b"\0\0\0\x1cftypavif\0\0\0\0";
     for (first, name, expected) in [

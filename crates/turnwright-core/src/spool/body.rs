@@ -1,4 +1,4 @@
-//! The content of a result.
+//! Content that is written to a spool.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use bytes::Bytes;
 
 use super::stream::ByteStream;
 
-/// Content that a spool keeps.
+/// Content to write to a spool.
 #[non_exhaustive]
 pub enum Body {
     /// Text.
     Text(String),
     /// Bytes.
     Bytes(Bytes),
-    /// Bytes that come piece by piece, and are spooled as they come.
+    /// A stream of bytes, written to the spool as it arrives.
     Stream(ByteStream),
 }
 
@@ -48,7 +48,7 @@ impl From<ByteStream> for Body {
 }
 
 impl fmt::Debug for Body {
-    /// Results may hold secrets: only their form and size are shown.
+    /// Omits the content, which may be secret. Shows only its form and size.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Body::Text(text) => write!(f, "Text({} bytes)", text.len()),

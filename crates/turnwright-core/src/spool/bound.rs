@@ -1,4 +1,4 @@
-//! Results of bounded size.
+//! Limits the size of results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::body::Body;
 
-/// Whether a result was cut off at its bound. Of a stream that is known once it was read.
+/// Whether a result was truncated. For a stream, this is known only after it has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Truncated(Arc<AtomicBool>);
 
@@ -22,7 +22,7 @@ impl Truncated {
 }
 
 impl Body {
-    /// The same content, cut off after `most` bytes: up to three bytes earlier where a character would be split.
+    /// Truncates the content to `most` bytes, or up to three bytes less to avoid splitting a character.
     pub(crate) fn bounded(self, most: u64) -> (Self, Truncated) {
         let truncated = Truncated::default();
         let body = match self {
@@ -30,7 +30,7 @@ impl Body {
                 if let Some(end) = cut(text.as_bytes(), most) {
                     truncated.set();
                     text.truncate(text.floor_char_boundary(end));
-                    // What was cut off is given back.
+                    // Free the memory of the part that was cut off.
                     text.shrink_to_fit();
                 }
                 Body::Text(text)
@@ -49,7 +49,7 @@ impl Body {
     }
 }
 
-/// Where bytes are cut off, if there are more than `most`.
+/// Returns where to cut, if there are more than `most` bytes.
 fn cut(bytes: &[u8], most: u64) -> Option<usize> {
     let most = usize::try_from(most).ok()?;
     bytes
@@ -58,12 +58,12 @@ fn cut(bytes: &[u8], most: u64) -> Option<usize> {
         .map(whole_characters)
 }
 
-/// The length of `bytes` without a character of UTF-8 that is begun at its end and not ended.
+/// Returns the length of `bytes` without an incomplete UTF-8 character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
     let mut end = bytes.len();
     for (from_end, byte) in (1..=3).zip(bytes.iter().rev()) {
         let length = match byte {
-            // In the midst of a character.
+            // A continuation byte.
             0x80..=0xBF => continue,
             0xC2..=0xDF => 2,
             0xE0..=0xEF => 3,
@@ -78,14 +78,14 @@ fn whole_characters(bytes: &[u8]) -> usize {
     end
 }
 
-/// The longest part of a character that a stream may have to hold back, and one more.
+/// The most bytes of a character that a stream may have to hold back, plus one.
 const CHARACTER: u64 = 4;
 
-/// The bound of a stream.
+/// The limit of a stream.
 pub(super) struct Bound {
-    /// How many bytes may still be given out.
+    /// How many bytes may still be passed on.
     left: u64,
-    /// The beginning of a character near the bound, held back until the rest of it came.
+    /// The start of a character near the limit, held back until the rest arrives.
     held_back: Bytes,
     truncated: Truncated,
 }
@@ -99,7 +99,7 @@ impl Bound {
         }
     }
 
-    /// What may be given out now, and whether the rest is cut off.
+    /// Returns what may be passed on now, and whether the rest is cut off.
     pub(super) fn admit(&mut self, piece: Bytes) -> (Bytes, bool) {
         let mut piece = match self.held_back.is_empty() {
             true => piece,
@@ -122,7 +122,7 @@ impl Bound {
         (piece, false)
     }
 
-    /// The stream ended within its bound: what was held back, if anything.
+    /// Returns what was held back, after the stream ended within its limit.
     pub(super) fn finish(&mut self) -> Option<Bytes> {
         let rest = std::mem::take(&mut self.held_back);
         (!rest.is_empty()).then_some(rest)

@@ -1,4 +1,4 @@
-//! How many bytes a spool in memory may hold.
+//! The capacity of a spool in memory.
 
 use std::io;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use bytes::Bytes;
 
 use crate::spool::Body;
 
-/// The bytes that a spool may hold, and how many it holds now.
+/// The capacity of a spool, and how much of it is in use.
 #[derive(Debug)]
 pub(super) struct Capacity {
     most: u64,
     used: AtomicU64,
-    /// What to do when it is full.
+    /// What to do when the spool is full, for the error message.
     advice: &'static str,
 }
 
-/// Bytes and the room that is reserved for them, which is given back when the last clone or slice of the [`Bytes`] made of it
-/// is dropped.
+/// Bytes and the capacity reserved for them. The capacity is released when the last clone or slice of the resulting [`Bytes`] is
+/// dropped.
 struct Reserved {
     capacity: Arc<Capacity>,
     room: u64,
@@ -34,10 +34,10 @@ impl Capacity {
         })
     }
 
-    /// Takes all bytes of a content into memory. Room is reserved before a piece of a stream is kept.
+    /// Reads content into memory. Reserves capacity before each piece of a stream is stored.
     ///
     /// # Errors
-    /// The content does not fit, or its stream failed.
+    /// Returns an error if the content does not fit or its stream fails.
     pub(super) async fn take_in(self: &Arc<Self>, content: Body) -> io::Result<Bytes> {
         let mut reserved = Reserved {
             capacity: Arc::clone(self),
@@ -60,7 +60,7 @@ impl Capacity {
                     reserved.grow(piece.len())?;
                     all.extend_from_slice(&piece);
                 }
-                // A vector that grew has up to twice the room that it needs.
+                // A vector that has grown may have up to twice the needed capacity.
                 all.shrink_to_fit();
                 Bytes::from(all)
             }
@@ -86,7 +86,7 @@ impl Reserved {
                 let others = used - self.room;
                 let advice = self.capacity.advice;
                 let message = format!(
-                    "the spool in memory is full: it holds at most {most} bytes, and {others} of them are taken by other results: {advice}"
+                    "the in-memory spool is full: its capacity is {most} bytes, of which other results use {others}. To fix this, {advice}"
                 );
                 Err(io::Error::new(io::ErrorKind::StorageFull, message))
             }

@@ -1,4 +1,4 @@
-//! SHA-256 digests of stored bytes: bytes that were replaced on the disk are not read as the result of a tool.
+//! SHA-256 digests of stored bytes, so that bytes that were replaced on disk are not read as the result of a tool.
 
 use std::io;
 use std::sync::Arc;
@@ -10,20 +10,19 @@ use super::{ByteReader, Spool};
 use crate::checksum::{HashSink, Hex, Sink as _};
 use crate::spool::{Body, ByteStream};
 
-/// How many bytes of a reader are hashed at once.
+/// How many bytes are hashed at once.
 const BLOCK: usize = 256 * 1024;
 
-/// Where a spool stores bytes.
+/// Where a spool stores content.
 #[derive(Clone, Debug)]
 pub(crate) struct Spooled {
     pub(crate) id: Box<str>,
-    /// SHA-256 of the bytes, if it is known.
+    /// SHA-256 of the bytes, if known.
     pub(crate) digest: Option<Hex>,
 }
 
 impl Spooled {
-    /// Puts content into a spool, and hashes it on the way if the spool outlives the process: other programs cannot replace what
-    /// is in our memory.
+    /// Writes content to a spool. Hashes it on the way if the spool is persistent; other programs cannot replace bytes in memory.
     pub(crate) async fn put(
         spool: &dyn Spool,
         id: &str,
@@ -45,7 +44,7 @@ impl Spooled {
     }
 }
 
-/// A digest in the making. Clones share it.
+/// A digest in progress. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Hashing(Arc<Mutex<Option<(HashSink, u64)>>>);
 
@@ -66,14 +65,14 @@ impl Hashing {
         .await
     }
 
-    /// The digest, if exactly this many bytes were hashed: a spool may have left a stream before its end.
+    /// Returns the digest if exactly this many bytes were hashed. A spool may have stopped reading a stream before its end.
     fn finish(&self, length: u64) -> Option<Hex> {
         let (sink, hashed) = self.0.lock().take()?;
         (hashed == length).then(|| sink.finish())
     }
 }
 
-/// The digest of all bytes of a reader.
+/// Returns the digest of all bytes of a reader.
 pub(crate) async fn digest_of(reader: &Arc<dyn ByteReader>) -> io::Result<Hex> {
     let near = Arc::clone(reader);
     if let Some(digest) = blocking(move || digest_now(&*near)).await? {
@@ -87,7 +86,7 @@ pub(crate) async fn digest_of(reader: &Arc<dyn ByteReader>) -> io::Result<Hex> {
     Ok(sink.finish())
 }
 
-/// The same for a reader that need not be awaited.
+/// Like [`digest_of`], for a reader that does not need to be awaited.
 fn digest_now(reader: &dyn ByteReader) -> io::Result<Option<Hex>> {
     let mut sink = HashSink::new();
     let mut block = vec![0; BLOCK];

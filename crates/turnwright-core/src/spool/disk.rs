@@ -1,4 +1,4 @@
-//! Results in a folder.
+//! A spool in a directory.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -14,22 +14,23 @@ use super::file::{FileReader, blocking};
 use super::{ByteReader, Spool};
 use crate::spool::{Body, ByteStream};
 
-/// What a result's file name ends in.
+/// The suffix of result files.
 const SUFFIX: &str = ".spool";
-/// What the name of a file that is still written begins with: no id is ever encoded like that.
+/// The prefix of files that are still being written. No encoded id starts like this.
 const UNFINISHED: &str = ".unfinished-";
-/// The longest file name that every common file system takes.
+/// The longest file name that all common file systems support.
 const LONGEST_NAME: usize = 255;
-/// Pieces of a stream are gathered to this before they are written.
+/// Pieces of a stream are collected up to this size before they are written.
 const BLOCK: usize = 256 * 1024;
-/// An unfinished file of this age has no writer any more.
+/// After this time, an unfinished file no longer has a writer.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Keeps results in one folder, a file each. A file is written under another name, flushed to the disk and then renamed:
-/// whoever opens an id finds all of its content or none.
+/// A spool that stores each result as a file in one directory. A file is written under a temporary name, flushed to disk and then
+/// renamed, so a reader sees either the complete content or none.
 ///
-/// Files are for their owner alone. Ids are written so that they cannot leave the folder, nor meet each other on a file system that does not know case.
-/// One folder serves any number of conversations: the ids that a runner gives differ from turn to turn.
+/// Files are accessible only to their owner. Ids are encoded so that they cannot escape the directory or collide on a
+/// case-insensitive file system. One directory can be used for any number of conversations: the runner assigns ids that differ
+/// between turns.
 ///
 /// ```
 /// use turnwright_core::Body;
@@ -39,7 +40,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let spool = DiskSpool::open(&folder).await?;
 /// spool.put("../../etc/passwd", Body::Text("harmless".to_owned())).await?;
-/// let reader = spool.open("../../etc/passwd").await?.expect("it was kept");
+/// let reader = spool.open("../../etc/passwd").await?.expect("it was stored");
 /// assert_eq!(&reader.read(0..4).await?[..], b"harm");
 /// assert_eq!(spool.list().await?, ["../../etc/passwd"]);
 /// # std::fs::remove_dir_all(&folder)?;
@@ -51,10 +52,10 @@ pub struct DiskSpool {
 }
 
 impl DiskSpool {
-    /// Opens the folder, which is made if it is not there, and clears away what a crash left unfinished a day or more ago.
+    /// Opens the directory and creates it if necessary. Removes unfinished files that are older than a day.
     ///
     /// # Errors
-    /// It cannot be made or read, or it is no folder.
+    /// Returns an error if the path is not a directory, or if it cannot be created or read.
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         let folder = blocking(move || {
@@ -68,8 +69,8 @@ impl DiskSpool {
         })
     }
 
-    /// The spool in this folder, which is created when the first result is stored. [`DiskSpool::open`] creates it at once, and so
-    /// reports early if that fails.
+    /// Returns a spool in this directory, which is created when the first result is stored. [`DiskSpool::open`] creates it
+    /// immediately and so reports errors early.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         DiskSpool {
             folder: folder.into().into(),
@@ -95,7 +96,7 @@ impl Spool for DiskSpool {
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        // A link in the folder must not have other files read.
+        // Do not follow a symbolic link in the directory: it could point to any file.
         match FileReader::open_with(self.path_of(id)?, false).await {
             Ok(reader) => Ok(Some(Arc::new(reader))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -141,7 +142,7 @@ impl Spool for DiskSpool {
     }
 }
 
-/// A file that is still written. Gone when it is dropped before it was renamed.
+/// A file that is still being written. Deleted on drop unless it was renamed.
 struct Unfinished {
     path: PathBuf,
     file: Option<File>,
@@ -166,7 +167,7 @@ impl Unfinished {
         .await
     }
 
-    /// Writes pieces as they come; no thread waits while none does.
+    /// Writes pieces as they arrive. Does not block a thread while waiting for one.
     async fn write_stream(mut self, mut stream: ByteStream, to: PathBuf) -> io::Result<FileReader> {
         let mut block = BytesMut::new();
         while let Some(piece) = stream.next().await {
@@ -211,13 +212,13 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.finished {
             drop(self.file.take());
-            // Best effort: what stays is swept when the folder is next opened.
+            // Best effort: remaining files are removed when the directory is opened the next time.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// A rename is on the disk once its folder is.
+/// A rename is durable once its directory has been flushed.
 #[cfg(unix)]
 fn flush_folder_of(path: &Path) -> io::Result<()> {
     match path.parent() {
@@ -227,12 +228,15 @@ fn flush_folder_of(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "a folder cannot be flushed here")]
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "a directory cannot be flushed on this platform"
+)]
 fn flush_folder_of(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Results may be nobody else's business.
+/// Creates a file that only its owner can access, because results may be secret.
 fn make_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -262,21 +266,21 @@ fn sweep(folder: &Path) -> io::Result<()> {
                 .ok()
         };
         if unfinished && age().is_some_and(|age| age > ABANDONED) {
-            // Another process may have been faster.
+            // Another process may have deleted it already.
             let _ = fs::remove_file(entry.path());
         }
     }
     Ok(())
 }
 
-/// The file name of an id: lower-case letters, digits, `-` and `_` stand for themselves, every other byte is `%` and two
-/// hex digits.
+/// Encodes an id as a file name: lower-case letters, digits, `-` and `_` stay the same, every other byte becomes `%` and two hex
+/// digits.
 fn encode(id: &str) -> io::Result<String> {
     let mut name = String::with_capacity(id.len() + SUFFIX.len());
     for byte in id.bytes() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             _ => _ = write!(name, "%{byte:02x}"),
         }
     }
@@ -303,7 +307,7 @@ fn decode(name: &str) -> Option<String> {
             _ => return None,
         });
     }
-    // Another spelling is somebody else's file.
+    // A different spelling was not written by this spool.
     let id = String::from_utf8(id).ok()?;
     encode(&id)
         .is_ok_and(|spelled| spelled == name)

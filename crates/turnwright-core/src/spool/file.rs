@@ -1,4 +1,4 @@
-//! A file, read by range.
+//! Reads ranges of a file.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -10,19 +10,21 @@ use bytes::Bytes;
 
 use super::ByteReader;
 
-/// A regular file on a local disk. Opened for each read and closed again: a conversation with thousands of results holds no
-/// handles. Its length is taken once; what is appended later is not seen, and a file that became shorter, or another file
-/// in its place, is an error. So is a pipe or a device: a read never waits for another process.
+/// A reader of a regular file on a local disk.
+///
+/// The file is opened for each read and closed again, so a conversation with thousands of results holds no file handles. The
+/// length is determined once: data that is appended later is not visible. Reading fails if the file was truncated or replaced.
+/// Pipes and devices are rejected, so a read never waits for another process.
 #[derive(Clone, Debug)]
 pub struct FileReader {
     path: PathBuf,
-    /// Whether a symbolic link in its place is followed.
+    /// Whether symbolic links are followed.
     follow_links: bool,
     len: u64,
     identity: Identity,
 }
 
-/// Which file it is, whatever its name: another file in its place is not read for it.
+/// Identifies the file independently of its name, to detect that it was replaced.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
@@ -38,10 +40,10 @@ fn identity(metadata: &Metadata) -> Identity {
 fn identity(_: &Metadata) -> Identity {}
 
 impl FileReader {
-    /// A reader of the file as it is now.
+    /// Opens a file.
     ///
     /// # Errors
-    /// There is no such file, it may not be read, or it is not a regular file.
+    /// Returns an error if the file does not exist, cannot be read or is not a regular file.
     pub async fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         FileReader::open_with(path.into(), true).await
     }
@@ -63,7 +65,7 @@ impl FileReader {
         }
     }
 
-    /// Where it is.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -80,7 +82,7 @@ impl FileReader {
         if identity(&metadata) != self.identity {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
-                "another file has taken its place",
+                "the file was replaced",
             ));
         }
         read_exact_at(&file, at, into).map_err(|error| match error.kind() {
@@ -94,14 +96,14 @@ impl FileReader {
     }
 }
 
-/// Opens a regular file. What is opened is judged, not its name: another process may replace the file at any time.
+/// Opens a regular file. Checks the opened file, not its name, because another process may replace it at any time.
 fn open_file(path: &Path, follow_links: bool) -> io::Result<(File, Metadata)> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // Without the first, opening a pipe waits for a writer.
+        // Without `O_NONBLOCK`, opening a pipe waits for a writer.
         let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
         options.custom_flags(libc::O_NONBLOCK | no_follow);
     }
@@ -118,13 +120,13 @@ fn open_file(path: &Path, follow_links: bool) -> io::Result<(File, Metadata)> {
         true => Ok((file, metadata)),
         false if metadata.is_dir() => Err(io::Error::new(
             io::ErrorKind::IsADirectory,
-            "a directory has no bytes to read",
+            "the path is a directory",
         )),
         false => Err(not_a_file()),
     }
 }
 
-/// Whether a file was not opened because its name is a symbolic link.
+/// Returns whether opening failed because the path is a symbolic link.
 #[cfg(unix)]
 fn is_link(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EMLINK))
@@ -136,7 +138,7 @@ fn is_link(_: &io::Error) -> bool {
 }
 
 fn not_a_file() -> io::Error {
-    let message = "it is not a regular file: a link, a pipe or a device has taken its place";
+    let message = "not a regular file (a link, a pipe or a device)";
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
@@ -177,7 +179,7 @@ impl ByteReader for FileReader {
     }
 }
 
-/// Runs what may block away from the threads of the runtime.
+/// Runs blocking work on a separate thread.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -186,6 +188,6 @@ pub(super) async fn blocking<T: Send + 'static>(
     };
     match runtime.spawn_blocking(work).await {
         Ok(done) => done,
-        Err(_) => Err(io::Error::other("the work was cut off")),
+        Err(_) => Err(io::Error::other("the blocking task was cancelled")),
     }
 }

@@ -1,4 +1,4 @@
-//! Results in memory.
+//! A spool in memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,12 +13,12 @@ use super::capacity::Capacity;
 use super::{ByteReader, Spool};
 use crate::spool::Body;
 
-/// Bytes in memory.
+/// A reader of bytes in memory.
 #[derive(Clone, Default)]
 pub struct MemoryReader(Bytes);
 
 impl MemoryReader {
-    /// A reader of these bytes.
+    /// Creates a reader of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         MemoryReader(bytes.into())
     }
@@ -55,15 +55,15 @@ impl fmt::Debug for MemoryReader {
     }
 }
 
-/// Keeps results in memory until they are deleted or the spool is dropped. Clones share it.
+/// A spool that stores results in memory until they are deleted or the spool is dropped. Clones share the content.
 ///
-/// It holds at most [`MemorySpool::DEFAULT_CAPACITY`] bytes, or as many as [`MemorySpool::with_capacity`] allows. Bytes
-/// count until the spool and the last reader have let go of them.
+/// The capacity is [`MemorySpool::DEFAULT_CAPACITY`] bytes, or the value passed to [`MemorySpool::with_capacity`]. Bytes count
+/// until the spool and the last reader have released them.
 #[derive(Clone)]
 pub struct MemorySpool(Arc<Results>);
 
 struct Results {
-    /// `None` if nothing can be opened by its id.
+    /// `None` if results cannot be opened by id.
     by_id: Option<RwLock<HashMap<String, Bytes>>>,
     capacity: Arc<Capacity>,
 }
@@ -72,8 +72,8 @@ impl MemorySpool {
     /// The capacity of [`MemorySpool::default`]: 1 GiB.
     pub const DEFAULT_CAPACITY: u64 = 1024 * 1024 * 1024;
 
-    /// A spool that holds at most so many bytes in all. [`Spool::put`] fails with [`io::ErrorKind::StorageFull`] where a
-    /// result does not fit, and keeps nothing of it. A stream is read no further than it fits.
+    /// Creates a spool with this capacity in bytes. If a result does not fit, [`Spool::put`] fails with
+    /// [`io::ErrorKind::StorageFull`] and stores nothing. A stream is read only as far as it fits.
     ///
     /// ```
     /// use turnwright_core::Body;
@@ -98,8 +98,8 @@ impl MemorySpool {
         }))
     }
 
-    /// A spool that holds each result for as long as a record or reader refers to it, and opens none by its id. The spool of
-    /// [`Storage::memory`](crate::Storage::memory), and of every turn that names no conversation.
+    /// Creates a spool that keeps each result as long as a record or reader refers to it. Results cannot be opened by id. Used by
+    /// [`Storage::memory`](crate::Storage::memory) and by turns without a conversation.
     #[must_use]
     pub fn transient() -> Self {
         const ADVICE: &str = "give the runner a persistent storage (`.storage(…)`) and the turn a conversation, or drop outcomes and delete conversations that are no longer needed";

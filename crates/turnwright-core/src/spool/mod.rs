@@ -1,6 +1,7 @@
-//! Where results are kept until they are read, and how they are read: by ranges of bytes.
+//! Storage for the bytes of results and media.
 //!
-//! [`MemorySpool`] keeps them in memory, up to its capacity, and [`DiskSpool`] in a folder.
+//! [`MemorySpool`] stores them in memory, up to its capacity. [`DiskSpool`] stores them in a directory. Both are read in ranges
+//! through a [`ByteReader`].
 //!
 //! ```
 //! use turnwright_core::Body;
@@ -41,39 +42,39 @@ pub use stream::{ByteSender, ByteStream, StreamClosed};
 
 pub(crate) use digest::{Spooled, digest_of};
 
-/// Keeps the content of results. Nothing half: a stream that fails leaves nothing behind.
+/// Stores the content of results. Writes are atomic: if a stream fails, nothing is stored.
 #[async_trait]
 pub trait Spool: Send + Sync {
-    /// Keeps `content` under an id and gives a reader of it. What was kept under that id before is replaced, as a whole.
+    /// Stores `content` under an id and returns a reader of it. Replaces existing content with this id.
     ///
     /// # Errors
-    /// It could not be kept, or the stream failed: then what was there before is still there.
+    /// Returns an error if the content cannot be stored or the stream fails. Existing content is then unchanged.
     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>>;
 
-    /// A reader of what is kept under an id, if anything is.
+    /// Returns a reader of the content with this id, or `None` if there is none.
     ///
     /// # Errors
-    /// It cannot be found out.
+    /// Returns an error if the spool cannot be read.
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>>;
 
-    /// Forgets what is kept under an id, and says whether there was something.
+    /// Deletes the content with this id. Returns whether there was any.
     ///
     /// # Errors
-    /// It could not be forgotten.
+    /// Returns an error if the content cannot be deleted.
     async fn delete(&self, id: &str) -> io::Result<bool>;
 
-    /// The ids under which something is kept, in no order.
+    /// Returns the ids of all content, in no particular order.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// Returns an error if the ids cannot be listed.
     async fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Whether stored bytes survive the end of the process. A runner whose store is persistent needs a spool that is, too. A spool
-    /// that wraps another one returns what that one returns.
+    /// Returns whether stored bytes survive the end of the process. A runner with a persistent store needs a persistent spool. A
+    /// wrapper should delegate to the wrapped spool.
     fn is_persistent(&self) -> bool;
 
-    /// Whether what was put can be opened by its id later on. The results of a spool that says no go into their records
-    /// when those are stored. A spool around another passes this on.
+    /// Returns whether content can be opened by its id later. If not, the bytes are written into their records when those are
+    /// stored. A wrapper should delegate to the wrapped spool.
     fn reopens(&self) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! Bytes by range.
+//! Reads bytes by range.
 
 use std::fmt;
 use std::io;
@@ -8,31 +8,34 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Bytes that can be read by range, as often as somebody asks. What is read does not change.
+/// A source of immutable bytes that can be read by range, any number of times.
 ///
-/// Implement it for an object store or a server that answers ranges: `len` and `read` are enough, and `read_now` returns
-/// `None`.
+/// Implement it for an object store or a server that supports range requests. [`len`](ByteReader::len) and
+/// [`read`](ByteReader::read) are enough; `read_now` can return `None`.
 #[async_trait]
 pub trait ByteReader: Send + Sync + fmt::Debug {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     fn len(&self) -> u64;
 
-    /// Whether there are none.
+    /// Returns whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes of a range, clamped to what is there.
+    /// Reads a range, clamped to the content.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Returns an error if the bytes cannot be read.
     async fn read(&self, range: Range<u64>) -> io::Result<Bytes>;
 
-    /// Fills `into` from `at` on the thread that asks, for readers whose bytes are near: memory, a local disk. Gives how
-    /// many bytes came, fewer than asked for only at the end. Readers whose bytes are far return `None`:
-    /// [`ByteReader::read`] must be awaited then. A reader around another passes this on.
+    /// Fills `into` from offset `at` on the current thread, for local bytes such as memory or a local disk. Returns the number of
+    /// bytes read, which is smaller than requested only at the end.
     ///
-    /// Long searches run on a thread for blocking work and ask here first: it saves them a hop and a copy for each piece.
+    /// Readers of remote bytes return `None`; the caller then awaits [`ByteReader::read`]. A wrapper should delegate to the
+    /// wrapped reader.
+    ///
+    /// Long searches run on a thread for blocking work and call this method first, which saves a thread switch and a copy per
+    /// piece.
     fn read_now(&self, at: u64, into: &mut [u8]) -> Option<io::Result<usize>>;
 }
 

@@ -14,10 +14,10 @@ use super::bound::{Bound, Truncated};
 use super::digest::Hashing;
 use super::reader::ByteReader;
 
-/// What is read from a reader at once.
+/// Bytes per read from a reader.
 const PIECE: u64 = 64 * 1024;
 
-/// Bytes that come piece by piece.
+/// A stream of bytes.
 ///
 /// ```
 /// use turnwright_core::ByteStream;
@@ -26,7 +26,7 @@ const PIECE: u64 = 64 * 1024;
 /// let (sender, mut stream) = ByteStream::channel(8);
 /// tokio::spawn(async move {
 ///     for line in ["one\n", "two\n"] {
-///         // An error means that the reader is gone.
+///         // An error means that the stream was dropped.
 ///         if sender.send(line).await.is_err() { break }
 ///     }
 /// });
@@ -39,7 +39,7 @@ const PIECE: u64 = 64 * 1024;
 /// ```
 pub struct ByteStream(BoxStream<'static, io::Result<Bytes>>);
 
-/// The sending end of a [`ByteStream`].
+/// The sending half of a [`ByteStream`].
 #[derive(Clone)]
 pub struct ByteSender {
     pieces: mpsc::Sender<io::Result<Bytes>>,
@@ -47,7 +47,7 @@ pub struct ByteSender {
 }
 
 impl Drop for ByteSender {
-    /// What a panic cut off is not the whole.
+    /// Marks the stream as incomplete if the producer panics.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.torn.store(true, Ordering::Release);
@@ -55,12 +55,12 @@ impl Drop for ByteSender {
     }
 }
 
-/// The reader of the stream is gone.
+/// The error of [`ByteSender::send`]: the stream was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamClosed;
 
 impl ByteStream {
-    /// A stream, and the end that feeds it; at most `pieces` wait between the two.
+    /// Creates a stream and its sender. The channel holds at most `pieces` pieces.
     #[must_use]
     pub fn channel(pieces: usize) -> (ByteSender, ByteStream) {
         let (pieces, mut receiver) = mpsc::channel(pieces.max(1));
@@ -71,13 +71,13 @@ impl ByteStream {
         };
         let end = stream::once(async move { torn.load(Ordering::Acquire) });
         let end = end.filter_map(async |torn| {
-            torn.then(|| Err(io::Error::other("whoever made the stream panicked")))
+            torn.then(|| Err(io::Error::other("the producer of the stream panicked")))
         });
         let pieces = stream::poll_fn(move |cx| receiver.poll_recv(cx));
         (sender, ByteStream(pieces.chain(end).boxed()))
     }
 
-    /// All that a reader has, piece by piece, read as it is asked for.
+    /// Creates a stream of all bytes of a reader. Bytes are read on demand.
     #[must_use]
     pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
         let pieces = stream::try_unfold((reader, 0), async |(reader, at)| {
@@ -87,7 +87,7 @@ impl ByteStream {
             }
             let piece = reader.read(at..end.min(at + PIECE)).await?;
             if piece.is_empty() {
-                // Callers must not take an empty read before the end for the end.
+                // An empty read before the end must not be mistaken for the end.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let next = at + piece.len() as u64;
@@ -96,7 +96,7 @@ impl ByteStream {
         ByteStream(pieces.boxed())
     }
 
-    /// The same stream, ended after `most` bytes. Its sender then finds it closed.
+    /// Ends the stream after `most` bytes. Its sender then finds it closed.
     pub(super) fn bounded(self, most: u64, truncated: Truncated) -> Self {
         let state = Some((self, Bound::new(most, truncated)));
         let pieces = stream::unfold(state, async |state| {
@@ -118,13 +118,13 @@ impl ByteStream {
         ByteStream(pieces.fuse().boxed())
     }
 
-    /// The next piece, or `None` at the end.
+    /// Returns the next piece, or `None` at the end.
     pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
         self.0.next().await
     }
 
-    /// Changes each piece as it is read; an error ends the stream as failed. Pieces are cut anywhere: what is looked for may be split
-    /// between two of them.
+    /// Applies a function to each piece as it is read. An error ends the stream as failed. Pieces have arbitrary boundaries, so
+    /// what the function searches for may be split between two of them.
     #[must_use]
     pub fn map_pieces(
         self,
@@ -134,13 +134,13 @@ impl ByteStream {
         ByteStream(pieces.boxed())
     }
 
-    /// Gives bytes back: they are the next piece.
+    /// Puts bytes back: they are the next piece.
     pub(crate) fn unread(self, bytes: Bytes) -> Self {
         let first = stream::once(future::ready(Ok(bytes)));
         ByteStream(first.chain(self.0).boxed())
     }
 
-    /// The same stream, whose pieces are hashed as they are read.
+    /// Hashes the pieces as they are read.
     pub(crate) fn hashed(self, hashing: Hashing) -> Self {
         let pieces = self.0.inspect_ok(move |piece| hashing.put(piece));
         ByteStream(pieces.boxed())
@@ -148,10 +148,10 @@ impl ByteStream {
 }
 
 impl ByteSender {
-    /// Sends a piece; waits while the reader is behind.
+    /// Sends a piece. Waits while the channel is full.
     ///
     /// # Errors
-    /// The reader is gone: stop.
+    /// Returns an error if the stream was dropped. Stop producing then.
     pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), StreamClosed> {
         self.pieces
             .send(Ok(piece.into()))
@@ -159,15 +159,15 @@ impl ByteSender {
             .map_err(|_| StreamClosed)
     }
 
-    /// Waits until the reader is gone, so that a producer can stop.
+    /// Waits until the stream is dropped, so that a producer can stop.
     pub async fn closed(&self) {
         self.pieces.closed().await;
     }
 
-    /// Ends the stream as failed; what was sent before is not taken for the whole.
+    /// Ends the stream with an error, so that the content sent before is not treated as complete.
     ///
     /// # Errors
-    /// The reader is gone.
+    /// Returns an error if the stream was dropped.
     pub async fn fail(self, error: io::Error) -> Result<(), StreamClosed> {
         self.pieces.send(Err(error)).await.map_err(|_| StreamClosed)
     }
@@ -187,7 +187,7 @@ impl fmt::Debug for ByteSender {
 
 impl fmt::Display for StreamClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads the stream any more")
+        f.write_str("the stream was dropped")
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::spool::ByteStream;
 
-/// A folder of its own, gone with it.
+/// A temporary directory, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -43,7 +43,7 @@ async fn all(reader: &Arc<dyn ByteReader>) -> Vec<u8> {
     reader.read(0..u64::MAX).await.unwrap().to_vec()
 }
 
-/// Pieces, then a failure if there is one.
+/// Sends pieces, then an error if there is one.
 fn stream(pieces: Vec<Vec<u8>>, failure: Option<io::Error>) -> Body {
     let (sender, stream) = ByteStream::channel(1);
     tokio::spawn(async move {
@@ -59,7 +59,7 @@ fn stream(pieces: Vec<Vec<u8>>, failure: Option<io::Error>) -> Body {
     Body::Stream(stream)
 }
 
-async fn keeps_what_it_is_given(spool: &dyn Spool) {
+async fn stores_and_replaces_content(spool: &dyn Spool) {
     assert!(spool.open("a").await.unwrap().is_none());
     assert!(!spool.delete("a").await.unwrap());
 
@@ -110,15 +110,15 @@ async fn keeps_what_it_is_given(spool: &dyn Spool) {
 }
 
 #[tokio::test]
-async fn a_spool_in_memory_keeps_what_it_is_given() {
-    keeps_what_it_is_given(&MemorySpool::default()).await;
+async fn memory_spool_stores_and_replaces_content() {
+    stores_and_replaces_content(&MemorySpool::default()).await;
 }
 
 #[tokio::test]
-async fn a_spool_on_disk_keeps_what_it_is_given_and_leaves_nothing_unfinished() {
+async fn disk_spool_stores_and_replaces_content_without_leftovers() {
     let folder = Folder::new();
     let spool = DiskSpool::open(&folder.0).await.unwrap();
-    keeps_what_it_is_given(&spool).await;
+    stores_and_replaces_content(&spool).await;
     assert_eq!(folder.names(), ["b.spool", "c.spool", "d.spool"]);
     let reopened = DiskSpool::open(&folder.0).await.unwrap();
     assert_eq!(
@@ -128,7 +128,7 @@ async fn a_spool_on_disk_keeps_what_it_is_given_and_leaves_nothing_unfinished() 
 }
 
 #[tokio::test]
-async fn a_put_that_is_called_off_leaves_nothing_behind() {
+async fn a_cancelled_put_leaves_nothing_behind() {
     let folder = Folder::new();
     let spool = DiskSpool::open(&folder.0).await.unwrap();
     let (sender, stream) = ByteStream::channel(1);
@@ -142,7 +142,7 @@ async fn a_put_that_is_called_off_leaves_nothing_behind() {
     }
     put.abort();
     assert!(put.await.unwrap_err().is_cancelled());
-    // A write that was under way on its own thread ends first.
+    // A write in progress on another thread ends first.
     while !folder.names().is_empty() {
         tokio::task::yield_now().await;
     }
@@ -150,7 +150,7 @@ async fn a_put_that_is_called_off_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_unfinished_is_no_result_and_is_swept_after_a_day() {
+async fn unfinished_files_are_not_results_and_are_removed_after_a_day() {
     let folder = Folder::new();
     fs::create_dir_all(&folder.0).unwrap();
     let (old, new) = (
@@ -172,7 +172,7 @@ async fn what_a_crash_left_unfinished_is_no_result_and_is_swept_after_a_day() {
 }
 
 #[tokio::test]
-async fn ids_that_are_no_file_name_are_refused_or_written_as_one() {
+async fn ids_that_are_not_file_names_are_encoded_or_rejected() {
     let folder = Folder::new();
     let spool = DiskSpool::open(folder.0.join("inner")).await.unwrap();
     let text = || Body::Text("x".to_owned());
@@ -221,7 +221,7 @@ async fn ids_that_are_no_file_name_are_refused_or_written_as_one() {
 
 proptest! {
     #[test]
-    fn every_id_that_is_taken_is_listed_as_it_was(id in "\\PC{1,40}|[./\\\\%a-zA-Z]{1,20}") {
+    fn list_returns_every_stored_id_unchanged(id in "\\PC{1,40}|[./\\\\%a-zA-Z]{1,20}") {
         let folder = Folder::new();
         let listed = runtime().block_on(async {
             let spool = DiskSpool::open(&folder.0).await.unwrap();
@@ -263,14 +263,17 @@ async fn ranges_are_clamped_by_every_reader() {
             let there = 10_usize.saturating_sub(usize::try_from(range.start).unwrap_or(10));
             assert_eq!(came, there.min(4));
         }
-        #[expect(clippy::reversed_empty_ranges, reason = "that is the question")]
+        #[expect(
+            clippy::reversed_empty_ranges,
+            reason = "the reversed range is the test"
+        )]
         let backwards = reader.read(5..3).await.unwrap();
         assert!(backwards.is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_file_that_became_shorter_or_went_away_is_an_error_and_one_that_grew_is_not() {
+async fn a_truncated_or_deleted_file_is_an_error_and_a_longer_one_is_not() {
     let folder = Folder::new();
     fs::create_dir_all(&folder.0).unwrap();
     let path = folder.0.join("log");
@@ -289,7 +292,7 @@ async fn a_file_that_became_shorter_or_went_away_is_an_error_and_one_that_grew_i
 }
 
 #[tokio::test]
-async fn a_reader_of_what_was_replaced_does_not_read_what_took_its_place() {
+async fn a_reader_fails_after_its_file_was_replaced() {
     let folder = Folder::new();
     let spool = DiskSpool::open(&folder.0).await.unwrap();
     let first = spool.put("k", Body::Text("AAAA".to_owned())).await.unwrap();
@@ -298,7 +301,7 @@ async fn a_reader_of_what_was_replaced_does_not_read_what_took_its_place() {
         .await
         .unwrap();
     let error = first.read(0..4).await.unwrap_err();
-    assert!(error.to_string().contains("taken its place"), "{error}");
+    assert!(error.to_string().contains("was replaced"), "{error}");
     assert_eq!(all(&second).await, b"BBBBBB");
     fs::create_dir(folder.0.join("x.spool")).unwrap();
     fs::write(folder.0.join("%6b.spool"), "another spelling").unwrap();
@@ -313,7 +316,7 @@ async fn a_reader_of_what_was_replaced_does_not_read_what_took_its_place() {
 }
 
 #[tokio::test]
-async fn what_a_panic_cut_off_is_not_kept_as_the_whole() {
+async fn a_stream_whose_producer_panics_is_not_stored() {
     let folder = Folder::new();
     let spool = DiskSpool::open(&folder.0).await.unwrap();
     let (sender, stream) = ByteStream::channel(4);
@@ -327,10 +330,10 @@ async fn what_a_panic_cut_off_is_not_kept_as_the_whole() {
     assert!(spool.list().await.unwrap().is_empty());
 }
 
-/// Whoever unpacked the folder from elsewhere has no other files of theirs read.
+/// A directory from an untrusted source must not make the spool read other files.
 #[cfg(unix)]
 #[test]
-fn a_link_in_the_place_of_a_result_is_not_followed() {
+fn a_symbolic_link_is_not_followed() {
     runtime().block_on(async {
         let (folder, elsewhere) = (Folder::new(), Folder::new());
         let spool = DiskSpool::open(&folder.0).await.unwrap();
@@ -347,7 +350,7 @@ fn a_link_in_the_place_of_a_result_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_full_spool_in_memory_refuses_and_keeps_nothing_half() {
+async fn a_full_memory_spool_rejects_and_stores_nothing_partially() {
     let spool = MemorySpool::with_capacity(100);
     let bytes = |length: usize| Body::Bytes(vec![b'x'; length].into());
     let first = spool.put("a", bytes(60)).await.unwrap();
@@ -355,12 +358,12 @@ async fn a_full_spool_in_memory_refuses_and_keeps_nothing_half() {
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
     let message = full.to_string();
     assert!(
-        message.contains("100 bytes") && message.contains("60 of them"),
+        message.contains("100 bytes") && message.contains("use 60"),
         "{message}"
     );
     assert!(message.contains("DiskSpool") && message.contains("with_capacity"));
 
-    // A stream is refused while it is read, and its sender is told.
+    // A stream is rejected while it is read, and its sender finds it closed.
     let (sender, stream) = ByteStream::channel(1);
     let endless = tokio::spawn(async move { while sender.send(vec![b'x'; 10]).await.is_ok() {} });
     let full = spool.put("a", Body::Stream(stream)).await.unwrap_err();
@@ -369,7 +372,7 @@ async fn a_full_spool_in_memory_refuses_and_keeps_nothing_half() {
     assert_eq!(all(&first).await.len(), 60, "what was there is still there");
     assert_eq!(spool.list().await.unwrap(), ["a"]);
 
-    // Bytes count for as long as anything holds them.
+    // Bytes count as long as anything holds them.
     spool.delete("a").await.unwrap();
     let part = first.read(0..1).await.unwrap();
     drop(first);
@@ -380,7 +383,7 @@ async fn a_full_spool_in_memory_refuses_and_keeps_nothing_half() {
 
 proptest! {
     #[test]
-    fn a_spool_in_memory_holds_as_much_as_fits_and_no_more(
+    fn a_memory_spool_never_exceeds_its_capacity(
         steps in proptest::collection::vec((0_usize..4, proptest::option::of(0_usize..60), any::<bool>()), 1..40),
     ) {
         runtime().block_on(async {
@@ -396,7 +399,7 @@ proptest! {
                     true => stream(vec![vec![b'x'; length / 2], vec![b'x'; length - length / 2]], None),
                     false => Body::Bytes(vec![b'x'; length].into()),
                 };
-                // A result is replaced once the new one is there.
+                // A result is replaced only after the new one has been read.
                 let fits = held.values().sum::<usize>() + length <= 100;
                 prop_assert_eq!(spool.put(&name, body).await.is_ok(), fits);
                 if fits {
@@ -412,10 +415,10 @@ proptest! {
     }
 }
 
-/// Fails instead of hanging the suite, where a thread waits for a writer.
+/// Fails instead of hanging the test run if a thread waits for a writer.
 #[cfg(unix)]
 #[test]
-fn a_pipe_in_the_place_of_a_result_is_refused_and_waits_for_nobody() {
+fn a_pipe_is_rejected_without_waiting_for_a_writer() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -440,34 +443,34 @@ fn a_pipe_in_the_place_of_a_result_is_refused_and_waits_for_nobody() {
         tokio::time::timeout(std::time::Duration::from_secs(60), check).await
     });
     runtime.shutdown_background();
-    checked.expect("somebody waits for a writer");
+    checked.expect("a thread waits for a writer");
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_that_takes_the_place_of_an_opened_result_is_refused() {
+async fn a_link_that_replaces_an_opened_file_is_rejected() {
     let folder = Folder::new();
     let spool = DiskSpool::open(&folder.0).await.unwrap();
     let reader = spool.put("a", Body::Text("mine".to_owned())).await.unwrap();
     let (file, moved) = (folder.0.join("a.spool"), folder.0.join("moved"));
-    // The very same file, behind a link.
+    // The same file, behind a link.
     fs::rename(&file, &moved).unwrap();
     std::os::unix::fs::symlink(&moved, &file).unwrap();
     let error = reader.read(0..4).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
-    // The caller of `FileReader` chose the path: there a link is followed.
+    // The caller of `FileReader` chose the path, so a link is followed there.
     let chosen = FileReader::open(&file).await.unwrap();
     assert_eq!(chosen.read(0..4).await.unwrap(), "mine");
 }
 
 #[tokio::test]
-async fn a_folder_is_created_when_the_first_result_is_stored() {
+async fn the_directory_is_created_with_the_first_result() {
     let folder = Folder::new();
     let spool = DiskSpool::at(folder.0.join("results"));
     assert!(spool.open("a").await.unwrap().is_none());
     assert!(spool.list().await.unwrap().is_empty());
     assert!(!spool.delete("a").await.unwrap());
     assert!(!folder.0.exists());
-    keeps_what_it_is_given(&spool).await;
+    stores_and_replaces_content(&spool).await;
     assert!(folder.0.join("results").is_dir());
 }

@@ -1,47 +1,47 @@
-//! Reads through escapes: entities of HTML, `%74`, `\u0074` and their kin, one inside the other as deep as they go.
+//! Decodes escapes: HTML entities, `%74`, `\u0074` and similar, nested to any depth.
 //!
-//! Every character is read once. An escape that was begun waits on a stack; when it is complete, what it stands for is
-//! read in its place and may complete the one below. What turns out to be none is read again, as plain text. Each
-//! reduction makes the text shorter and each escape fails once, so the time is linear in the text.
+//! Every character is read once. An open escape waits on a stack. When it is complete, its value is read in its place and may
+//! complete the escape below. Text that turns out not to be an escape is read again as plain text. Each reduction shortens the
+//! text and each escape fails once, so the time is linear.
 //!
-//! Where readers may differ — `&#116` and then a digit that is itself escaped, or that stands behind a character that
-//! some drop beforehand — the result is a riddle, which passes for whatever completes a name.
+//! Readers may disagree about some input: `&#116` followed by a digit that is itself escaped, or that follows a character that
+//! some readers drop. The result is then ambiguous, and matches whatever completes a name.
 
 use super::escape::{Effect, Item, State, Symbol, effect};
 use super::lookalike::{Looks, for_each_part, looks};
-use super::tag_names::{LONGEST_RIDDLE, Search};
+use super::tag_names::{MAX_AMBIGUITY, Search};
 
-/// Escapes begun within each other and not yet ended. Repeated encoding (`&amp;amp;…`) takes one, however deep; this
-/// bounds the memory that a text made to waste it can take.
+/// Maximum number of open escapes. Repeated encoding (`&amp;amp;…`) needs only one, whatever its depth. The limit bounds the
+/// memory that hostile text can use.
 const MOST_OPEN: usize = 1024;
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
     state: State,
     end: usize,
-    /// Something unseen came last.
+    /// Whether an invisible character came last.
     gap: bool,
-    /// Where its characters begin among those held.
+    /// The index of its first character in `held`.
     held_from: usize,
 }
 
-/// One reading of a text.
+/// The state while reading a text.
 #[derive(Debug)]
 pub(super) struct Reading<'t> {
     text: &'t str,
     open: Vec<Open>,
-    /// The characters of the open escapes, for the case that they are none.
+    /// The characters of the open escapes, in case they are not escapes.
     held: Vec<Item>,
-    /// What is to be read before the text goes on, the next one last.
+    /// Items to read before the rest of the text, next one last.
     due: Vec<Item>,
     read_to: usize,
     search: Search,
-    /// Tag characters alone, which spell ASCII that nobody sees.
+    /// Searches tag characters only, which spell invisible ASCII.
     hidden: Search,
 }
 
 impl<'t> Reading<'t> {
-    /// Where the hyphens of all tag names end, in rising order.
+    /// Returns the positions after the hyphens of all tag names, in ascending order.
     pub(super) fn of(text: &'t str) -> Vec<usize> {
         let mut reading = Reading {
             text,
@@ -101,21 +101,21 @@ impl<'t> Reading<'t> {
             return;
         };
         let begun = self.held.len().saturating_sub(top.held_from).max(1);
-        let together = usize::from(item.riddle) + begun.max(usize::from(top.state.riddle()));
-        if item.riddle > 0 && together <= usize::from(LONGEST_RIDDLE) {
-            // What was begun and a riddle are one: nobody knows what they are together.
+        let together = usize::from(item.ambiguity) + begun.max(usize::from(top.state.ambiguity()));
+        if item.ambiguity > 0 && together <= usize::from(MAX_AMBIGUITY) {
+            // An open escape together with an ambiguous item is ambiguous as well.
             self.held.truncate(top.held_from);
             self.open.pop();
             self.due.push(Item {
-                riddle: u8::try_from(together).unwrap_or(LONGEST_RIDDLE),
+                ambiguity: u8::try_from(together).unwrap_or(MAX_AMBIGUITY),
                 ..item
             });
             return;
         }
-        let begins = item.begins().filter(|_| item.riddle == 0);
+        let begins = item.begins().filter(|_| item.ambiguity == 0);
         let held = self.held.get(top.held_from..).unwrap_or_default();
-        // A riddle is no digit of what was begun, whatever else it may be.
-        let taken = match item.riddle {
+        // An ambiguous item is not a digit of the open escape.
+        let taken = match item.ambiguity {
             0 => item,
             _ => Item::decoded(Symbol::Break, item.end),
         };
@@ -125,14 +125,14 @@ impl<'t> Reading<'t> {
                 self.held.truncate(top.held_from);
                 self.open.pop();
                 let end = self.end_with_semicolon(top, item);
-                self.put_off(symbol, end, top.state.riddle());
+                self.put_off(symbol, end, top.state.ambiguity());
             }
             Effect::Before(_) | Effect::Broken if begins.is_some() => self.begin_or_find(item),
             Effect::Before(symbol) => {
                 self.due.push(item);
                 self.due.extend(self.held.drain(top.held_from..).rev());
                 self.open.pop();
-                self.put_off(symbol, top.end, top.state.riddle());
+                self.put_off(symbol, top.end, top.state.ambiguity());
             }
             Effect::Broken => {
                 self.due.push(item);
@@ -145,9 +145,9 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// Whether the escape on top goes on as if the item were not there.
+    /// Returns whether the escape on top continues as if the item were not there.
     fn passes_unseen(&mut self, item: Item) -> bool {
-        let Some(c) = item.char().filter(|c| *c != '\\' && item.riddle == 0) else {
+        let Some(c) = item.char().filter(|c| *c != '\\' && item.ambiguity == 0) else {
             return false;
         };
         let seen = looks(c);
@@ -160,7 +160,7 @@ impl<'t> Reading<'t> {
         };
         top.gap = true;
         if seen == Looks::SoftDash {
-            // Held, since it may be the hyphen of a name; of several, the last is enough.
+            // Hold it, because it may be the hyphen of a name. Of several, the last one is enough.
             let held = self.held.get_mut(top.held_from..).unwrap_or_default();
             match held.last_mut() {
                 Some(last) if matches!(last.symbol, Symbol::Char('\u{AD}')) => *last = item,
@@ -197,17 +197,17 @@ impl<'t> Reading<'t> {
         top.end = item.end;
         top.gap = false;
         match state {
-            // It will stand for something whatever follows: what it was made of is not read again.
+            // It is complete whatever follows, so its characters are not read again.
             State::Number { .. } => self.held.truncate(top.held_from),
             State::Backslash => {}
             _ => self.held.push(item),
         }
     }
 
-    /// Has what an escape stands for read next.
-    fn put_off(&mut self, symbol: Symbol, end: usize, riddle: u8) {
+    /// Queues the value of an escape to be read next.
+    fn put_off(&mut self, symbol: Symbol, end: usize, ambiguity: u8) {
         let item = Item {
-            riddle,
+            ambiguity,
             ..Item::decoded(symbol, end)
         };
         let Symbol::Char(c) = symbol else {
@@ -226,7 +226,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// Where an escape ends: a name that needs no semicolon may have one.
+    /// Returns where an escape ends. A name that needs no semicolon may have one.
     fn end_with_semicolon(&mut self, top: Open, last: Item) -> usize {
         let by_letter = matches!(top.state, State::Name { .. }) && last.char() != Some(';');
         if by_letter && last.raw && self.text.as_bytes().get(last.end) == Some(&b';') {
@@ -236,17 +236,17 @@ impl<'t> Reading<'t> {
         last.end
     }
 
-    /// The item is part of no escape.
+    /// Handles an item that is not part of an escape.
     fn find(&mut self, item: Item) {
         match item.symbol {
-            _ if item.riddle > 0 => self.search.read_riddle(item.riddle, item.end),
-            // Perhaps the end of an entity that needs none, and was read before.
+            _ if item.ambiguity > 0 => self.search.read_ambiguous(item.ambiguity, item.end),
+            // Possibly the end of an entity that needs no semicolon and was read before.
             Symbol::Char(';') if !item.raw => {}
             Symbol::Char(c) => {
                 self.spy(c, item.end);
                 self.search.read(looks(c), item.end);
             }
-            // Not UTF-8, so perhaps Latin-1.
+            // Not UTF-8, so possibly Latin-1.
             Symbol::Byte(byte) => for_each_part(char::from(byte), |part| {
                 self.search.read(looks(part), item.end);
             }),

@@ -1,10 +1,10 @@
-//! Names of HTML entities that a tag's name can be written with.
+//! HTML entities that can be used to spell a tag name.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Those that stand for a letter of our names, a hyphen, something unseen, or a character that escapes are written with;
-/// all others end a name whether they are decoded or not. Code point, `=`, names.
+/// Entities for a letter of our tag names, a hyphen, an invisible character, or a character used in escapes. All others end a
+/// name whether they are decoded or not. Code point, `=`, names.
 const TABLE: &str = "
     9=Tab A=NewLine 23=num 25=percnt 26=AMP,amp 3B=semi 5C=bsol 5F=UnderBar,lowbar 7B=lbrace,lcub
     7D=rbrace,rcub AA=ordf AD=shy AF=macr,strns B5=micro C0=Agrave C1=Aacute C2=Acirc C3=Atilde C4=Auml
@@ -35,7 +35,7 @@ const TABLE: &str = "
     1D566=uopf 1D568=wopf
 ";
 
-/// Those that need no semicolon, in whatever case.
+/// Entities that need no semicolon, in lower case.
 pub(super) const LEGACY: &[&str] = &[
     "amp", "aacute", "acirc", "agrave", "aring", "atilde", "auml", "eth", "eacute", "ecirc",
     "egrave", "euml", "ntilde", "uacute", "ucirc", "ugrave", "uuml", "macr", "micro", "ordf",
@@ -54,15 +54,15 @@ static NAMES: LazyLock<HashMap<&'static str, char>> = LazyLock::new(|| {
         .collect()
 });
 
-/// No name is longer.
+/// The length of the longest name.
 pub(super) const LONGEST: usize = 24;
 
-/// No name that does without a semicolon is longer.
+/// The length of the longest name that needs no semicolon.
 pub(super) const LONGEST_LEGACY: usize = 6;
 
-/// What `&name;` stands for, if it matters here.
+/// Returns the character for `&name;`, if it is relevant.
 ///
-/// A name in another case is taken for the one in lower case: the text may be put into lower case before it is decoded.
+/// The name is also looked up in lower case, because the text may be lower-cased before it is decoded.
 pub(super) fn named(name: &str) -> Option<char> {
     NAMES
         .get(name)
@@ -70,7 +70,7 @@ pub(super) fn named(name: &str) -> Option<char> {
         .copied()
 }
 
-/// What `&name` without a semicolon stands for, whatever follows.
+/// Returns the character for `&name` without a semicolon, whatever follows.
 pub(super) fn legacy(name: &str) -> Option<char> {
     LEGACY
         .iter()
@@ -79,13 +79,13 @@ pub(super) fn legacy(name: &str) -> Option<char> {
         .flatten()
 }
 
-/// What a numeric reference stands for.
+/// Returns the character for a numeric reference.
 pub(super) fn numbered(code: u32) -> char {
     match code {
-        // Browsers read these as Windows-1252, others as control characters: a dash or nothing, as is a soft hyphen.
+        // Browsers read these as Windows-1252, others as control characters: a dash or nothing, like a soft hyphen.
         0x96 | 0x97 => '\u{AD}',
         0x8A | 0x9A => 's',
-        // What is no character comes out as nothing.
+        // Invalid code points decode to nothing.
         _ => char::from_u32(code).unwrap_or('\0'),
     }
 }

@@ -1,4 +1,4 @@
-//! The fence around content, with a code that the content cannot know.
+//! Envelopes around content, with a code that the content cannot know.
 
 use std::fmt::Write as _;
 
@@ -12,23 +12,23 @@ use super::secret::ConversationSecret;
 /// 80 bits.
 const NONCE_BYTES: usize = 10;
 
-/// Tells these codes from anything else that may one day be made with the same secret.
+/// Domain separation: these codes differ from other digests made with the same secret.
 const PURPOSE: &[u8] = b"turnwright envelope 1";
 
-/// Which fence stands around content.
+/// The kind of tag around content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fence {
-    /// What a tool says that is trusted.
+    /// Output of a trusted tool.
     Trusted,
-    /// What comes from elsewhere: data, never instructions.
+    /// Content from third parties: data, never instructions.
     Untrusted,
-    /// The words of another agent.
+    /// Content written by another agent.
     Agent,
 }
 
 impl Fence {
-    /// The name of its tag, without the code.
+    /// Returns the tag name without the code.
     #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {
@@ -39,7 +39,16 @@ impl Fence {
     }
 }
 
-/// A fence that is about to be put around one piece of content. See the [module](super) for what it looks like.
+/// An envelope for one piece of content. The [module page](super) shows what it looks like.
+///
+/// ```
+/// use turnwright_core::trust::{ConversationSecret, Envelope, Fence};
+///
+/// let secret = ConversationSecret::random()?;
+/// let sealed = Envelope::new(Fence::Untrusted, "call_1").attribute("tool", "fetch").seal(&secret, "Hello");
+/// assert!(sealed.starts_with("<tw-untrusted-"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone)]
 #[must_use = "an envelope holds nothing until it is sealed"]
 pub struct Envelope {
@@ -50,7 +59,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Around content of a record.
+    /// Creates an envelope for content of a record.
     pub fn new(fence: Fence, record_id: impl Into<String>) -> Self {
         Envelope {
             fence,
@@ -60,27 +69,29 @@ impl Envelope {
         }
     }
 
-    /// Which part of the record it is; 0 unless it is said.
+    /// Sets which part of the record the content is.
+    ///
+    /// Default: 0.
     pub fn part(mut self, part: u32) -> Self {
         self.part = part;
         self
     }
 
-    /// Something about the content, in the opening tag, after those before. Of the name, only ASCII letters, digits,
-    /// hyphens and underscores are written; the value may be anything.
+    /// Adds an attribute to the opening tag. In the name, only ASCII letters, digits, hyphens and underscores are written. The
+    /// value can be any text.
     pub fn attribute(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.attributes.push((name, value.into()));
         self
     }
 
-    /// The envelope with the content in it. The same envelope, secret and content give the same bytes.
+    /// Returns the content in its envelope. Deterministic: the same envelope, secret and content give the same bytes.
     #[must_use]
     pub fn seal(&self, secret: &ConversationSecret, content: &str) -> String {
         let tag = self.fence.tag();
         let nonce = self.nonce(secret, content);
         let content = neutralise(content);
         let mut sealed = String::with_capacity(content.len() + 160);
-        // Writing into a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(sealed, "<{tag}-{nonce} id=\"");
         write_escaped(&mut sealed, &self.record_id);
         let _ = write!(sealed, "\" part=\"{}\"", self.part);
@@ -95,10 +106,10 @@ impl Envelope {
         sealed
     }
 
-    /// A keyed digest of everything that the envelope says, each piece with its length, so that no two envelopes are
-    /// digested alike: a code that leaked fits no other record, part or content.
+    /// Computes a keyed digest of everything in the envelope. Each field is prefixed with its length, so that different envelopes
+    /// have different input. A leaked code is not valid for any other record, part or content.
     fn nonce(&self, secret: &ConversationSecret, content: &str) -> String {
-        // A key of any length is taken.
+        // HMAC accepts keys of any length.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.bytes()) else {
             return String::new();
         };
@@ -134,10 +145,10 @@ const fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Neutralised, and then everything as a reference that could end the value, hide in it or turn it around.
+/// Writes the neutralised value. Escapes characters that could end the value, are invisible or change the text direction.
 fn write_escaped(into: &mut String, value: &str) {
     for (index, c) in neutralise(value).char_indices() {
-        // A mark that comes first would go with the quote before it.
+        // A combining mark at the start would combine with the quote before it.
         if needs_escape(c) || (index == 0 && is_mark(c)) {
             let _ = write!(into, "&#x{:x};", u32::from(c));
         } else {
@@ -148,7 +159,7 @@ fn write_escaped(into: &mut String, value: &str) {
 
 fn needs_escape(c: char) -> bool {
     match c {
-        // A reader who thinks of JSON must not take the quote behind a backslash for a part of the value.
+        // Escape the backslash too, so that a reader who expects JSON does not treat the closing quote as escaped.
         '"' | '\'' | '<' | '>' | '&' | '\\' | '`' => true,
         ' ' => false,
         _ => c.is_whitespace() || is_unseen(c),

@@ -1,4 +1,4 @@
-//! The escapes that a name can be written with, character by character.
+//! The state machine for escapes, character by character.
 
 use super::entity;
 
@@ -7,9 +7,9 @@ pub(super) enum Symbol {
     Char(char),
     /// A byte of UTF-8 that is not ASCII.
     Byte(u8),
-    /// Half of a pair of UTF-16.
+    /// One half of a UTF-16 surrogate pair.
     Half(u32),
-    /// Ends whatever is open, and is nothing.
+    /// Ends all open escapes, without a value.
     Break,
 }
 
@@ -17,12 +17,12 @@ pub(super) enum Symbol {
 pub(super) struct Item {
     pub(super) symbol: Symbol,
     pub(super) end: usize,
-    /// It stands in the text as it is, in ASCII.
+    /// Whether it appears literally in the text, as ASCII.
     pub(super) raw: bool,
-    /// It begins no escape, since it was tried.
+    /// Whether it cannot start an escape, because that was tried before.
     pub(super) inert: bool,
-    /// Others may read so many characters in its place, or fewer, or none; 0 if there is no doubt.
-    pub(super) riddle: u8,
+    /// Other readers may see up to this many characters here, or none. 0 if it is unambiguous.
+    pub(super) ambiguity: u8,
 }
 
 impl Item {
@@ -32,7 +32,7 @@ impl Item {
             end,
             raw: false,
             inert: false,
-            riddle: 0,
+            ambiguity: 0,
         }
     }
 
@@ -50,7 +50,7 @@ impl Item {
             Symbol::Char('%') => Some(State::Percent),
             Symbol::Char('\\') => Some(State::Backslash),
             Symbol::Byte(lead @ 0xC0..=0xF7) => {
-                // Two to four ones lead: so many bytes are the character's.
+                // Two to four leading ones give the number of bytes of the character.
                 let missing = lead.leading_ones().saturating_sub(1);
                 Some(State::Bytes {
                     missing,
@@ -76,22 +76,22 @@ pub(super) enum State {
     Number {
         radix: u32,
         value: u32,
-        /// What it may be read as, as in [`Item::riddle`].
-        riddle: u8,
+        /// See [`Item::ambiguity`].
+        ambiguity: u8,
     },
-    /// `&am`; the letters are held.
+    /// `&am`; the letters are in `held`.
     Name { letters: usize },
     /// `%`
     Percent,
-    /// `\`, or more of them: strings within strings.
+    /// One or more `\`: nested string literals double them.
     Backslash,
-    /// So many digits more, after `%`, `%u`, `\x`, `\u`, `\U` or in `\164`.
+    /// The digits after `%`, `%u`, `\x`, `\u`, `\U` or in `\164`.
     Digits(Digits),
     /// `\u{7`, `\x{7`
     Braced { digits: u8, value: u32 },
-    /// Bytes of one character in UTF-8.
+    /// The bytes of one UTF-8 character.
     Bytes { missing: u32, value: u32 },
-    /// The first half of a pair.
+    /// The first half of a surrogate pair.
     Pair { high: u32 },
 }
 
@@ -100,32 +100,33 @@ pub(super) struct Digits {
     radix: u32,
     missing: u8,
     value: u32,
-    /// Whether they stand for a byte, or else for a character.
+    /// Whether the digits encode a byte. Otherwise they encode a character.
     byte: bool,
 }
 
 impl State {
-    pub(super) fn riddle(self) -> u8 {
+    pub(super) fn ambiguity(self) -> u8 {
         match self {
-            State::Number { riddle, .. } => riddle,
+            State::Number { ambiguity, .. } => ambiguity,
             _ => 0,
         }
     }
 }
 
-/// What a character does to the escape on top.
+/// The effect of a character on the escape on top.
 pub(super) enum Effect {
-    /// It goes on.
+    /// The escape continues.
     On(State),
-    /// It is complete with it.
+    /// The escape is complete with this character.
     Complete(Symbol),
-    /// It was complete before it.
+    /// The escape was complete before this character.
     Before(Symbol),
-    /// It is no escape.
+    /// It is not an escape.
     Broken,
 }
 
-/// What an item does to an escape of which `held` was read, with a gap before the item or none.
+/// Returns the effect of an item on an escape whose characters are in `held`. `gap`: whether something invisible precedes the
+/// item.
 pub(super) fn effect(state: State, held: &[Item], gap: bool, item: Item) -> Effect {
     match state {
         State::Bytes { missing, value } => next_byte(missing, value, item.symbol),
@@ -140,7 +141,7 @@ pub(super) fn effect(state: State, held: &[Item], gap: bool, item: Item) -> Effe
 fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -> Effect {
     match (state, c) {
         (State::Ampersand, '#') => Effect::On(State::Hash),
-        // The end of the `&amp;` that it was, where that is escaped itself.
+        // The end of the `&amp;` that the ampersand was written as, if that is escaped itself.
         (State::Ampersand, ';') if !item.raw => Effect::On(State::Ampersand),
         (State::Ampersand, 'a'..='z' | 'A'..='Z') => Effect::On(State::Name { letters: 1 }),
         (State::Hash, 'x' | 'X') => Effect::On(State::HexHash),
@@ -150,10 +151,10 @@ fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -
             State::Number {
                 radix,
                 value,
-                riddle,
+                ambiguity,
             },
             _,
-        ) if c.is_digit(radix) => number(radix, value, c, doubt(riddle, gap || !item.raw)),
+        ) if c.is_digit(radix) => number(radix, value, c, doubt(ambiguity, gap || !item.raw)),
         (State::Number { .. }, ';') => match incomplete(state) {
             Effect::Before(symbol) => Effect::Complete(symbol),
             other => other,
@@ -183,8 +184,8 @@ fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -
     }
 }
 
-/// Whether a backslash goes with the one before: in a string within a string there are two for one. Where only the
-/// one before was escaped, this one begins the escape that comes next.
+/// Returns whether a backslash belongs to the previous one, as in nested string literals, where there are two for one. If only
+/// the previous one was escaped, this one starts the next escape.
 fn is_run(held: &[Item], backslash: Item) -> bool {
     let before = held.first();
     !backslash.inert && (!backslash.raw || before.is_some_and(|before| before.raw))
@@ -216,7 +217,7 @@ fn name(held: &[Item], next: Option<char>) -> String {
         .collect()
 }
 
-/// What an escape is that goes no further.
+/// Returns the effect on an escape that does not continue.
 fn incomplete(state: State) -> Effect {
     match state {
         State::Number { value, .. } => Effect::Before(Symbol::Char(entity::numbered(value))),
@@ -224,21 +225,21 @@ fn incomplete(state: State) -> Effect {
     }
 }
 
-/// What a number may be read as with one more digit. Where others see it end before a digit, that digit and each that
-/// follows is a character of its own.
-fn doubt(riddle: u8, doubtful: bool) -> u8 {
-    match riddle {
+/// Returns the ambiguity of a number with one more digit. If other readers see the number end before a digit, that digit and each
+/// that follows is a separate character.
+fn doubt(ambiguity: u8, doubtful: bool) -> u8 {
+    match ambiguity {
         0 if doubtful => 2,
         0 => 0,
         more => more.saturating_add(1),
     }
 }
 
-fn number(radix: u32, value: u32, c: char, riddle: u8) -> Effect {
+fn number(radix: u32, value: u32, c: char, ambiguity: u8) -> Effect {
     Effect::On(State::Number {
         radix,
         value: push_digit(value, radix, c.to_digit(radix).unwrap_or(0)),
-        riddle,
+        ambiguity,
     })
 }
 
@@ -277,7 +278,7 @@ fn digit(digits: Digits, c: char) -> Effect {
     }
 }
 
-/// Stays beyond all characters once it is.
+/// Saturates: stays beyond all characters once it is.
 fn push_digit(value: u32, radix: u32, digit: u32) -> u32 {
     (value.saturating_mul(radix).saturating_add(digit)).min(0x11_0000)
 }

@@ -1,31 +1,31 @@
-//! Characters that pass for the letters of a tag's name, or that nobody sees.
+//! Characters that look like letters of a tag name, or are invisible.
 
 use super::neutralise::MARKER;
 
-/// What a character is to a search for tag names.
+/// What a character looks like in the search for tag names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
-    /// One of the letters, in lower case; not always one that a name has.
+    /// A letter, in lower case. Not necessarily one that occurs in a tag name.
     Letter(u8),
-    /// A hyphen, or something that passes for one.
+    /// A hyphen, or a character that looks like one.
     Dash,
-    /// The soft hyphen: shown as a hyphen by some, as nothing by others.
+    /// The soft hyphen. Some show it as a hyphen, others not at all.
     SoftDash,
-    /// Nothing at all: a control or format character, a mark over another one.
+    /// Nothing: a control or format character, or a combining mark.
     Nothing,
     /// Anything else.
     Other,
 }
 
-/// What a character looks like, after it was decomposed.
+/// Returns what a decomposed character looks like.
 pub(super) fn looks(c: char) -> Looks {
     match c {
         'a'..='z' | 'A'..='Z' => Looks::Letter((c as u8).to_ascii_lowercase()),
         '-' | '_' => Looks::Dash,
-        // Nothing is left of it where escapes are read: `tw\-agent` is how Markdown writes a plain hyphen.
+        // Decoding escapes removes it: `tw\-agent` is a plain hyphen in Markdown.
         '\\' => Looks::Nothing,
         '\u{AD}' => Looks::SoftDash,
-        // Else what was neutralised would not be found again.
+        // Ignored, so that names that were neutralised are found again.
         MARKER => Looks::Nothing,
         '\0'..='\x1F' | '\x7F' => Looks::Nothing,
         ' '..='~' => Looks::Other,
@@ -43,26 +43,26 @@ fn looks_beyond_ascii(c: char) -> Looks {
     }
 }
 
-/// Control characters, and whatever else is not seen.
+/// Returns whether a character is invisible, such as a control character.
 pub(super) fn is_unseen(c: char) -> bool {
     c.is_control() || crate::schema::is_unseen(c)
 }
 
-/// Accents and all else that is written over, under or around another character.
+/// Returns whether a character is a combining mark.
 pub(super) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// The characters that Unicode counts as dashes, and those that confusables.txt (Unicode 16.0) counts as confusable with a
-/// hyphen, an em dash, an underscore or a macron: as they are once they are decomposed. Sorted.
+/// Characters that Unicode classifies as dashes, and those that confusables.txt (Unicode 16.0) lists as confusable with a hyphen,
+/// an em dash, an underscore or a macron, after decomposition. Sorted.
 const DASHES: &[char] = &[
     '¯', 'ˉ', 'ˍ', '˗', '֊', '־', '۔', 'ߺ', 'ᅳ', '᐀', 'ᐨ', '᠆', '‐', '‑', '‒', '–', '—', '―', '‗',
     '‾', '⁃', '−', '⎯', '⎺', '⎻', '⎼', '⎽', '⏤', '─', '━', '╌', '╍', '╴', '╸', '▁', '➖', 'Ⲻ', 'ⲻ',
     'ⵧ', '⸗', '⸚', '⸺', '⸻', '⹀', '⹝', '〜', '〰', '゠', 'ー', '㇐', '一', 'ꟷ', '𐺭',
 ];
 
-/// The letter that a character passes for without decomposing to it: of other scripts, small capitals, with a stroke.
-/// Only the letters of our own names matter.
+/// Returns the letter that a character looks like without decomposing to it: letters of other scripts, small capitals, letters
+/// with a stroke. Only the letters of our tag names are covered.
 fn letter(c: char) -> Option<u8> {
     Some(match c {
         'а' | 'А' | 'α' | 'Α' | 'ɑ' | 'Ɑ' | 'ᴀ' | 'Ꭺ' | 'ꭺ' | 'ᗅ' | 'ꓮ' | '⍺' | 'ⱥ' | 'Ⱥ' | 'ª' => {
@@ -91,7 +91,8 @@ fn letter(c: char) -> Option<u8> {
     })
 }
 
-/// The parts that a character stands for, by compatibility; of letters in circles, squares and brackets the letter.
+/// Calls `part` for each part of the compatibility decomposition. For letters in circles, squares and brackets, that is the
+/// letter.
 pub(super) fn for_each_part(c: char, mut part: impl FnMut(char)) {
     let alphabet_from = |first: char| {
         let letter = u32::from('a') + (u32::from(c) - u32::from(first));
@@ -103,7 +104,7 @@ pub(super) fn for_each_part(c: char, mut part: impl FnMut(char)) {
         '\u{1F150}'..='\u{1F169}' => part(alphabet_from('\u{1F150}')),
         '\u{1F170}'..='\u{1F189}' => part(alphabet_from('\u{1F170}')),
         '\u{1F1E6}'..='\u{1F1FF}' => part(alphabet_from('\u{1F1E6}')),
-        // They decompose to a space with a line above or below.
+        // These decompose to a space with a line above or below.
         '¯' | '‾' | '‗' => part(c),
         _ => unicode_normalization::char::decompose_compatible(c, part),
     }

@@ -1,25 +1,31 @@
-//! Breaks whatever could be taken for one of our tags, so that it can be put back.
+//! Breaks text that could be mistaken for one of our tags, reversibly.
 
 use std::borrow::Cow;
 
 use super::decode_escapes::Reading;
 
-/// Stands behind the hyphen of a tag's name that came with a text: `tw-·untrusted`.
+/// Inserted after the hyphen of a tag name in content: `tw-·untrusted`.
 ///
-/// The middle dot is one that models know as a mark between parts of a word. It can be seen, survives every
-/// normalisation, is no letter, hyphen or white space to anybody, has no meaning in HTML, XML, Markdown, JSON or URLs,
-/// and seldom stands behind a hyphen in ordinary text.
+/// Models know the middle dot as a separator between parts of a word. It is visible, survives Unicode normalisation, is not a
+/// letter, hyphen or white space, has no meaning in HTML, XML, Markdown, JSON or URLs, and rarely follows a hyphen in ordinary
+/// text.
 pub(super) const MARKER: char = '·';
 
-/// Breaks every tag name of ours in a text, in whatever disguise, by a `·` behind its hyphen.
+/// Inserts a `·` after the hyphen of every tag name in a text, however it is disguised.
 ///
-/// Seen through are: either case; entities of HTML, `%74`, `\u0074`, `\x74` and such, encoded any number of times;
-/// compatibility forms (full-width, mathematical, circled letters …); accents and whatever is not seen, line breaks
-/// and backslashes included, within a name; all sorts of dashes, and the underscore, for the hyphen; the usual letters of
-/// Greek, Cyrillic and Armenian that look like ours. Blanks within a name are not seen through: with them it is none. What stands before
-/// a name does not matter, so that neither `<`, `/` and blanks nor their absence hide one.
+/// Recognises:
 ///
-/// Texts that are joined must be neutralised as a whole, or kept apart by something that no name has. Time is linear.
+/// - upper and lower case
+/// - HTML entities, `%74`, `\u0074`, `\x74` and similar escapes, encoded any number of times
+/// - compatibility forms (full-width, mathematical, circled letters and so on)
+/// - accents and invisible characters within a name, including line breaks and backslashes
+/// - all kinds of dashes and the underscore instead of the hyphen
+/// - common Greek, Cyrillic and Armenian lookalikes
+///
+/// A name with spaces in it is not recognised, because it is not a tag name. What precedes a name does not matter, so neither the
+/// presence nor the absence of `<`, `/` and spaces can hide one.
+///
+/// Neutralise concatenated texts together, or separate them with a character that no name contains. Runs in linear time.
 ///
 /// ```
 /// use turnwright_core::trust::{neutralise, restore};
@@ -46,13 +52,13 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     Cow::Owned(harmless)
 }
 
-/// Undoes [`neutralise`], byte for byte, for any text that it was given.
+/// Undoes [`neutralise`] and restores the original text exactly.
 #[must_use]
 pub fn restore(text: &str) -> Cow<'_, str> {
     if !text.contains(MARKER) {
         return Cow::Borrowed(text);
     }
-    // The marker is nothing to the search, so that the same hyphens are found with it as without.
+    // The search ignores the marker, so it finds the same hyphens with and without it.
     let mut restored = String::with_capacity(text.len());
     let mut at = 0;
     for end in hyphens(text) {
@@ -67,7 +73,7 @@ pub fn restore(text: &str) -> Cow<'_, str> {
     Cow::Owned(restored)
 }
 
-/// Where the hyphens of tag names end.
+/// Returns the positions after the hyphens of tag names.
 fn hyphens(text: &str) -> Vec<usize> {
     if is_plain(text) {
         return Vec::new();
@@ -75,7 +81,7 @@ fn hyphens(text: &str) -> Vec<usize> {
     Reading::of(text)
 }
 
-/// ASCII without escapes and without a hyphen behind `tw`: most texts that are not prose in other scripts.
+/// Returns whether the text is ASCII without escapes and without a hyphen after `tw`, like most texts in Latin script.
 fn is_plain(text: &str) -> bool {
     let mut read = 0;
     for byte in text.bytes() {
@@ -84,7 +90,7 @@ fn is_plain(text: &str) -> bool {
             b'w' | b'W' if read == 1 => 2,
             b'-' | b'_' if read == 2 => return false,
             b'&' | b'%' | b'\\' | 0x80.. => return false,
-            // Not seen within a name.
+            // Invisible within a name.
             0..=0x1F | 0x7F => read,
             _ => 0,
         };

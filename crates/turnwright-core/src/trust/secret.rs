@@ -1,4 +1,4 @@
-//! What content cannot know.
+//! The secret from which the codes of envelopes are derived.
 
 use std::fmt;
 use std::io;
@@ -7,30 +7,37 @@ use std::sync::OnceLock;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// The secret of one conversation, under which its envelopes get their codes.
+/// The secret of one conversation, from which the codes of its envelopes are derived.
 ///
-/// Whoever keeps the conversation keeps it too, apart from the records: it is never exported, logged or shown, and so
-/// can neither be serialised nor printed.
+/// Store it separately from the records. It must not be exported, logged or shown, so it cannot be serialised or printed.
+///
+/// ```
+/// use turnwright_core::trust::ConversationSecret;
+///
+/// let secret = ConversationSecret::random()?;
+/// let bytes = secret.expose(); // store these
+/// let restored = ConversationSecret::from_bytes(bytes);
+/// assert_eq!(restored.expose(), bytes);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ConversationSecret([u8; 32]);
 
 impl ConversationSecret {
-    /// A new one, from the operating system.
+    /// Generates a random secret.
     ///
     /// # Errors
-    ///
-    /// Where the system has no randomness to give, which no conversation can do without.
+    /// Returns an error if the operating system cannot provide random bytes.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         Ok(ConversationSecret(bytes))
     }
 
-    /// The one that this process uses where nobody gave another.
+    /// Returns the secret that this process uses if none is configured.
     ///
     /// # Errors
-    ///
-    /// As [`ConversationSecret::random`].
+    /// See [`ConversationSecret::random`].
     pub(crate) fn of_process() -> io::Result<Self> {
         static SECRET: OnceLock<ConversationSecret> = OnceLock::new();
         if let Some(secret) = SECRET.get() {
@@ -40,10 +47,10 @@ impl ConversationSecret {
         Ok(SECRET.get_or_init(|| made).clone())
     }
 
-    /// The secret of one conversation among several that share this one.
+    /// Derives the secret of a conversation from this one.
     #[must_use]
     pub fn for_conversation(&self, name: &str) -> Self {
-        // A key of any length is taken.
+        // HMAC accepts keys of any length.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             return self.clone();
         };
@@ -52,13 +59,13 @@ impl ConversationSecret {
         ConversationSecret(mac.finalize().into_bytes().into())
     }
 
-    /// One that was kept.
+    /// Creates a secret from stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         ConversationSecret(bytes)
     }
 
-    /// The secret itself, for whoever keeps it.
+    /// Returns the bytes of the secret, so that they can be stored.
     #[must_use]
     pub const fn expose(&self) -> [u8; 32] {
         self.0

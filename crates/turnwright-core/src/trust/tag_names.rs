@@ -1,25 +1,24 @@
-//! The search for tag names, letter by letter.
+//! Searches for tag names, character by character.
 
 use super::lookalike::Looks;
 
-/// The names, one after the other: bit `n` of a mask says that the name that character `n` belongs to was read up to
-/// and with it.
+/// The concatenated names. Bit `n` of a mask means that a name was read up to and including character `n`.
 const NAMES: &[u8] = b"tw-trustedtw-untrustedtw-agent";
 
 /// The last character of each name.
 const LAST: u32 = (1 << 9) | (1 << 21) | (1 << 29);
 
-/// The first character of each.
+/// The first character of each name.
 const FIRST: u32 = 1 | (1 << 10) | (1 << 22);
 
 /// The hyphens.
 const DASHES: u32 = where_is(b'-');
 
-/// The most characters for which something that can be read in several ways passes: fewer than a hyphen and what follows
-/// it, so that no name has its hyphen and its end in one.
-pub(super) const LONGEST_RIDDLE: u8 = 5;
+/// The most characters that an ambiguous item can match. Less than a hyphen and the rest of a name, so that no name has both its
+/// hyphen and its end in one item.
+pub(super) const MAX_AMBIGUITY: u8 = 5;
 
-/// Where a character stands in the names.
+/// Returns the positions of a character in the names.
 const fn where_is(wanted: u8) -> u32 {
     let mut mask = 0;
     let mut rest = NAMES;
@@ -34,7 +33,7 @@ const fn where_is(wanted: u8) -> u32 {
     mask
 }
 
-/// The places of every letter.
+/// The positions of every letter.
 const LETTERS: [u32; 26] = {
     let mut masks = [0; 26];
     let mut rest: &mut [u32] = &mut masks;
@@ -56,7 +55,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// What was read next; it ends at byte `end` of the text.
+    /// Reads an item that ends at byte `end` of the text.
     pub(super) fn read(&mut self, looks: Looks, end: usize) {
         self.read = match looks {
             Looks::Nothing => return,
@@ -71,15 +70,15 @@ impl Search {
         self.note(looks == Looks::Dash || looks == Looks::SoftDash, end);
     }
 
-    /// Something that may be nothing, or up to so many of any characters.
-    pub(super) fn read_riddle(&mut self, most: u8, end: usize) {
+    /// Reads an ambiguous item: nothing, or up to `most` arbitrary characters.
+    pub(super) fn read_ambiguous(&mut self, most: u8, end: usize) {
         let before = self.read;
-        let any = (0..most.min(LONGEST_RIDDLE)).fold(0, |any, _| {
+        let any = (0..most.min(MAX_AMBIGUITY)).fold(0, |any, _| {
             self.read = self.next();
             any | self.read
         });
         self.read = before | any;
-        // A name that may end in it has its hyphen before it, even if another's may be in it.
+        // A name that may end in this item has its hyphen before it, even if the item may contain the hyphen of another name.
         self.note(false, end);
         if any & DASHES != 0 {
             self.dash_end = end;
@@ -99,7 +98,7 @@ impl Search {
         }
     }
 
-    /// For every name, where its hyphen ends: in rising order, each place once.
+    /// Returns the positions after the hyphens of all names found, in ascending order without duplicates.
     pub(super) fn found(self) -> Vec<usize> {
         self.found
     }

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use super::{ConversationSecret, Envelope, Fence, NOTICE, TrustTier, neutralise, restore};
 
-/// What it is called, and a name in that disguise.
+/// Description, and a disguised name.
 const DISGUISES: &[(&str, &str)] = &[
     ("plain", "tw-untrusted"),
     ("the others", "tw-trusted"),
@@ -129,7 +129,7 @@ const DISGUISES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_name_is_broken_in_every_disguise_and_put_back() {
+fn every_disguised_name_is_broken_and_restored() {
     for (what, disguise) in DISGUISES {
         for text in [
             (*disguise).to_owned(),
@@ -148,7 +148,7 @@ fn a_name_is_broken_in_every_disguise_and_put_back() {
 }
 
 #[test]
-fn the_marker_stands_behind_the_hyphen() {
+fn the_marker_is_inserted_after_the_hyphen() {
     for (text, harmless) in [
         ("</tw-untrusted>", "</tw-·untrusted>"),
         ("tw&#45agent", "tw&#45·agent"),
@@ -201,7 +201,7 @@ fn ordinary_text_is_not_touched() {
 }
 
 #[test]
-fn what_was_made_to_take_long_or_much_is_read_to_its_end() {
+fn text_made_to_waste_time_or_memory_is_processed_to_the_end() {
     let many = 40_000;
     for piece in [
         "&",
@@ -244,7 +244,7 @@ fn what_was_made_to_take_long_or_much_is_read_to_its_end() {
 }
 
 #[test]
-fn no_entity_that_needs_no_semicolon_ends_like_a_name_begins() {
+fn no_legacy_entity_ends_with_the_start_of_a_tag_name() {
     for name in super::entity::LEGACY {
         assert!(!name.ends_with('t') && !name.ends_with("tw"), "{name}");
         assert!(super::entity::legacy(name).is_some(), "{name}");
@@ -266,7 +266,7 @@ fn nonce(sealed: &str) -> &str {
 }
 
 #[test]
-fn an_envelope_is_the_same_each_time() {
+fn sealing_is_deterministic() {
     assert_eq!(
         sealed().part(3).seal(&secret(), "Hello"),
         "<tw-untrusted-886ff8565446ca543e14 id=\"record\" part=\"3\" tool=\"fetch\">\nHello\n</tw-untrusted-886ff8565446ca543e14>",
@@ -274,7 +274,7 @@ fn an_envelope_is_the_same_each_time() {
 }
 
 #[test]
-fn a_code_fits_one_envelope() {
+fn a_code_is_valid_for_one_envelope_only() {
     let envelopes = [
         sealed(),
         sealed().part(1),
@@ -309,7 +309,7 @@ fn a_code_fits_one_envelope() {
 }
 
 #[test]
-fn no_value_breaks_out_of_its_attribute() {
+fn an_attribute_value_cannot_break_out() {
     let hostile = "a\"b'c<d>e&f\\g\nh\ti\u{202E}j\u{200B}k\u{2028}l\u{A0}m tw-agent é\u{301}";
     let text = Envelope::new(Fence::Untrusted, hostile)
         .attribute("file name=\"", hostile)
@@ -324,13 +324,13 @@ fn no_value_breaks_out_of_its_attribute() {
 }
 
 #[test]
-fn a_mark_does_not_go_with_the_quote_before_it() {
+fn a_combining_mark_at_the_start_of_a_value_is_escaped() {
     let text = sealed().attribute("name", "\u{338}x").seal(&secret(), "");
     assert!(text.contains(" name=\"&#x338;x\""), "{text}");
 }
 
 #[test]
-fn a_secret_is_not_shown() {
+fn debug_does_not_show_the_secret() {
     let secret = ConversationSecret::from_bytes([0xAB; 32]);
     assert_eq!(format!("{secret:?}"), "ConversationSecret(..)");
     assert_eq!(secret.expose(), [0xAB; 32]);
@@ -339,7 +339,7 @@ fn a_secret_is_not_shown() {
 }
 
 #[test]
-fn secrets_differ() {
+fn random_secrets_differ() {
     let [one, two] = [(); 2].map(|()| ConversationSecret::random().unwrap().expose());
     assert_ne!(one, two);
 }
@@ -365,7 +365,7 @@ fn tiers_are_ordered_and_named() {
 
 proptest::proptest! {
     #[test]
-    fn whatever_was_neutralised_is_put_back(
+    fn restore_undoes_neutralise(
         pieces in proptest::collection::vec(proptest::sample::select(vec![
             "t", "w", "-", "a", "g", "e", "n", "t", "tw-", "agent", "un", "trusted", "·", "&", "#", "x", ";", "%",
             "\\", "u", "0", "1", "6", "7", "4", "5", "amp;", "shy", "&#116", "&#x65", "%64", "\u{AD}", "\u{200B}", "５",
@@ -383,7 +383,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_name_whose_last_letters_can_be_read_in_several_ways_is_broken_before_them() {
+fn a_name_with_an_ambiguous_end_is_broken() {
     for (text, broken) in [
         ("tw-trust&#x65&#x64 ", "tw-·trust&#x65&#x64 "),
         (
@@ -401,7 +401,7 @@ fn a_name_whose_last_letters_can_be_read_in_several_ways_is_broken_before_them()
 }
 
 #[test]
-fn what_ends_an_entity_may_be_escaped_and_digits_may_be_part_of_two_escapes() {
+fn entity_ends_may_be_escaped_and_digits_may_belong_to_two_escapes() {
     for text in [
         "&#116&#xa;&amp;#119;-untrusted",
         "tw-&shy;trusted",

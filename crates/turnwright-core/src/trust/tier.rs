@@ -1,18 +1,18 @@
-//! How far content is trusted.
+//! Trust tiers.
 
 use serde::{Deserialize, Serialize};
 
-/// Where content comes from, the least trusted first: `a < b` says that `a` is trusted less.
+/// Where content comes from, least trusted first: `a < b` means that `a` is trusted less.
 ///
-/// There is no default: whoever makes content says where it is from.
+/// There is no default: content must be labelled explicitly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustTier {
-    /// Anybody may have written it: a web page, a public repository.
+    /// Anyone may have written it, as on a web page or in a public repository.
     ThirdPartyPublic,
-    /// Somebody else wrote it, and not everybody could: a mail, a user's attachment.
+    /// A third party with restricted access wrote it, as in a mail or a user's attachment.
     ThirdPartyPrivate,
-    /// The operator's own.
+    /// The operator wrote it.
     FirstParty,
 }
 

@@ -1,7 +1,6 @@
 use super::*;
 
-/// Characters are decomposed before anything looks at them, so that an entry which decomposes to something else has no
-/// effect.
+/// Characters are decomposed before the lookup, so an entry that decomposes to something else would have no effect.
 #[test]
 fn every_entry_is_found_after_decomposition() {
     assert!(DASHES.is_sorted());
