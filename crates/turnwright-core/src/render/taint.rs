@@ -1,4 +1,4 @@
-//! How tainted a prompt is.
+//! Which trust tiers a prompt contains.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::media::Media;
 use crate::record::{Author, Message, Retrievable, Retrieved, ToolCall, ToolResults};
 use crate::trust::TrustTier;
 
-/// Every tier that stands in a prompt.
+/// The set of trust tiers in a prompt.
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
@@ -25,24 +25,24 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// The tiers, the least trusted first.
+    /// Iterates over the tiers, least trusted first.
     pub fn tiers(&self) -> impl Iterator<Item = TrustTier> + '_ {
         self.tiers.iter().copied()
     }
 
-    /// The least trusted of them, if there is content at all.
+    /// Returns the least trusted tier, or `None` if there is no content.
     #[must_use]
     pub fn least(&self) -> Option<TrustTier> {
         self.tiers.first().copied()
     }
 
-    /// Whether this tier stands in the prompt.
+    /// Returns whether the prompt contains this tier.
     #[must_use]
     pub fn contains(&self, tier: TrustTier) -> bool {
         self.tiers.contains(&tier)
     }
 
-    /// Whether anything in the prompt was written by somebody else.
+    /// Returns whether the prompt contains content from third parties.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
         self.least()
@@ -54,7 +54,7 @@ impl Taint {
         self.tiers.insert(tier);
     }
 
-    /// Adds a media and what was derived from it.
+    /// Adds media and the texts derived from them.
     pub fn add_media(&mut self, media: &Media) {
         self.add(media.tier());
         for derived in media.stash().values() {
@@ -62,11 +62,10 @@ impl Taint {
         }
     }
 
-    /// Adds what came of a call: its media by their own tiers, its text by whether its tool is trusted. A handle is not,
-    /// whoever made it.
+    /// Adds the result of a call: media by their own tiers, text by whether the tool is trusted. A handle is never trusted.
     pub fn add_tool_call(&mut self, call: &ToolCall) {
         match call.results() {
-            // The framework's own words.
+            // The framework's own text.
             ToolResults::Nothing | ToolResults::Refusal(_) => {}
             ToolResults::Media(media) => media.iter().for_each(|media| self.add_media(media)),
             ToolResults::Text(_) | ToolResults::Artifacts(_) | ToolResults::Failure(_) => {
@@ -78,7 +77,7 @@ impl Taint {
         }
     }
 
-    /// Adds something that was looked up.
+    /// Adds a retrievable.
     pub fn add_retrievable(&mut self, found: &Retrievable) {
         self.add(found.tier());
         if let Retrieved::Media(media) = found.content() {
@@ -86,7 +85,7 @@ impl Taint {
         }
     }
 
-    /// Adds what was said: a person's words are first-party, what they attach is not; the model's own words are nobody's.
+    /// Adds a message. Text of the user is first-party, but attachments are not. Text of the model has no tier.
     pub fn add_message(&mut self, message: &Message) {
         match message.author() {
             Author::User => self.add(TrustTier::FirstParty),

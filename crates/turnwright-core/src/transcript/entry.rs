@@ -1,4 +1,4 @@
-//! What happened, as the parts of a prompt.
+//! The entries of a transcript.
 
 use std::sync::Arc;
 
@@ -8,46 +8,47 @@ use crate::record::{
 
 use super::state::ResponseState;
 
-/// One part of what happened.
+/// One entry of a transcript.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Entry {
-    /// What a person, another agent or the framework said.
+    /// A message of the user, another agent or the framework.
     Message(Arc<Message>),
-    /// What was looked up.
+    /// A retrievable.
     Retrievable(Arc<Retrievable>),
-    /// An instruction that came or changed during the turn.
+    /// A standing instruction that was added or changed during the turn.
     Instruction(Arc<StandingInstruction>),
-    /// A memory that came or changed during the turn.
+    /// A memory that was added or changed during the turn.
     Memory(Arc<Memory>),
-    /// What the model thought, said and called in one response, and what came of the calls.
+    /// One response of the model, with the results of its calls.
     Response(ModelResponse),
 }
 
-/// What a model thought, said and called in one response.
+/// The thoughts, messages and calls of one model response.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ModelResponse {
-    /// What it thought.
+    /// The thoughts.
     pub thoughts: Vec<Arc<Thought>>,
-    /// What it said: one, unless the protocol that wrote it knows more than one.
+    /// The messages. Usually one, unless the protocol supports several.
     pub messages: Vec<Arc<Message>>,
-    /// What it called, in its order.
+    /// The calls, in order.
     pub calls: Vec<Arc<ToolCall>>,
-    /// What the protocol has kept with what was thought or said.
+    /// The protocol's state for the thoughts and messages.
     state: Option<Box<ResponseState>>,
-    /// What it has kept with each call.
+    /// The protocol's state for each call.
     call_states: Vec<Option<ResponseState>>,
 }
 
 impl ModelResponse {
-    /// What the protocol has kept with it: where it came from, and whether it was cut off, all of its records say alike.
+    /// Returns the state that the protocol stored with the response. The origin and whether the response was truncated are the
+    /// same in all of its records.
     pub fn state(&self) -> Option<&ResponseState> {
         let of_first_call = || self.call_states.first().and_then(Option::as_ref);
         self.state.as_deref().or_else(of_first_call)
     }
 
-    /// Its calls, each with what the protocol has kept with it.
+    /// Returns the calls, each with the state that the protocol stored with it.
     pub fn calls_with_states(
         &self,
     ) -> impl Iterator<Item = (&Arc<ToolCall>, Option<&ResponseState>)> {
@@ -55,8 +56,8 @@ impl ModelResponse {
         self.calls.iter().zip(states)
     }
 
-    /// Whether a record of this state belongs to it. Where nobody kept which response a record came of, a thought or a
-    /// message begins another.
+    /// Returns whether a record with this state belongs to this response. For records without state, a thought or a message
+    /// starts another response.
     fn takes(&self, record: &Record, state: Option<&ResponseState>) -> bool {
         let mark = state.map(ResponseState::response);
         if self.state().map(ResponseState::response) != mark {
@@ -65,7 +66,7 @@ impl ModelResponse {
         mark.is_some()
             || match record {
                 Record::ToolCall(call) => {
-                    // Calls of one response are proposed before any of them is settled.
+                    // The calls of one response are proposed before any of them is settled.
                     let settled = self.calls.iter().filter_map(|call| call.completed_at());
                     settled.min().is_none_or(|at| call.created_at() <= at)
                 }
@@ -89,15 +90,15 @@ impl ModelResponse {
     }
 }
 
-/// A part, and the records that it was made of.
+/// An entry and the records it consists of.
 #[derive(Clone, Debug)]
 pub(super) struct Grouped {
     pub(super) entry: Entry,
     pub(super) records: Vec<Record>,
 }
 
-/// Puts records into parts, in their order. The records of one response form one part, which a standing record in
-/// between does not divide: it follows the part.
+/// Groups records into entries, in order. The records of one response form one entry. An instruction or memory in between does
+/// not split the response; it follows it.
 pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &str) -> Vec<Grouped> {
     let mut parts: Vec<Grouped> = Vec::new();
     // The response that the next record may belong to.

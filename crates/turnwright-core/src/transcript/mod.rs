@@ -1,11 +1,11 @@
-//! Records as the parts of a prompt, in an order that a provider's prompt cache holds.
+//! Turns records into a prompt that keeps a provider's prompt cache valid.
 //!
-//! The order: what always holds (the system prompt, standing instructions, memories as they were when the turn began), then
-//! what happened, as it happened. What arrives during a turn stands where it arrived: an instruction that changes after a tool
-//! result follows that result. What was once sent is sent again as it was: a [`Transcript`] writes each record once, and each
-//! prompt begins with the one before wherever nobody took something away or changed it on purpose.
+//! A prompt starts with what is constant: the system prompt, standing instructions, and memories as of the start of the turn. The
+//! history follows in order. Changes during a turn appear where they happened: an instruction that changes after a tool result
+//! follows that result. A [`Transcript`] renders each record once and sends it unchanged afterwards. So each prompt starts with
+//! the previous one, unless records were removed or changed on purpose.
 //!
-//! A protocol brings a [`Writer`], which knows what an [`Entry`] looks like on its wire:
+//! A protocol implements [`Writer`], which renders an [`Entry`] for its wire format:
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Error, Message};
@@ -26,7 +26,7 @@
 //!
 //!     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
 //!         Ok(match entry {
-//!             Entry::Message(said) => vec![format!("> {}", said.text())],
+//!             Entry::Message(message) => vec![format!("> {}", message.text())],
 //!             _ => Vec::new(),
 //!         })
 //!     }

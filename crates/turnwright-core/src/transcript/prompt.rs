@@ -1,4 +1,4 @@
-//! The prompt of a turn, which only grows.
+//! The append-only prompt of a turn.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -9,42 +9,42 @@ use crate::record::{Memory, Record, RecordKind, RecordType as _, StandingInstruc
 use super::entry::{Entry, Grouped, group};
 use super::standing::Standing;
 
-/// Knows what the parts of a prompt look like on the wire of one protocol.
+/// Renders the entries of a transcript in the wire format of a protocol.
 pub trait Writer: Send {
-    /// A message on the wire.
+    /// A message in the wire format.
     type Wire: Send + Sync;
 
-    /// The name under which the protocol keeps its state in records.
+    /// Returns the name under which the protocol stores its state in records.
     fn protocol(&self) -> &str;
 
-    /// What always holds.
+    /// Renders the constant start of the prompt.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if it cannot be rendered.
     fn standing(&mut self, standing: &Standing) -> Result<Vec<Self::Wire>, Error>;
 
-    /// One part of what happened. Called once for each, in the order of the prompt.
+    /// Renders one entry. Called once for each entry, in the order of the prompt.
     ///
     /// # Errors
-    /// It cannot be written: a media cannot be read, or may not be shown.
+    /// Returns an error if the entry cannot be rendered, for example because media cannot be read or shown.
     fn entry(
         &mut self,
         entry: &Entry,
     ) -> impl Future<Output = Result<Vec<Self::Wire>, Error>> + Send;
 
-    /// The writing of a part is used again: whatever it made use of is taken.
+    /// Called when a rendered entry is used again, so that the writer can account for the resources it uses.
     fn again(&mut self, wire: &[Self::Wire]);
 }
 
-/// The prompt of a turn as it was sent, to which is added what came since.
+/// The prompt of a turn. Each update appends new entries and reuses those that were sent before.
 #[derive(Debug)]
 pub struct Transcript<W> {
-    /// What always holds, as it was when the turn began.
+    /// The constant part, as of the start of the turn.
     standing: Option<(Standing, Part<W>)>,
     parts: Vec<Part<W>>,
 }
 
-/// A part as it was written.
+/// A rendered part.
 #[derive(Debug)]
 struct Part<W> {
     records: Vec<Record>,
@@ -52,7 +52,7 @@ struct Part<W> {
 }
 
 impl<W> Part<W> {
-    /// Whether it is an instruction or a memory that came or changed after the first prompt.
+    /// Returns whether it is an instruction or a memory that was added or changed after the first prompt.
     fn is_standing(&self) -> bool {
         self.records.first().is_some_and(is_standing)
     }
@@ -68,19 +68,19 @@ impl<W> Default for Transcript<W> {
 }
 
 impl<W: Send + Sync> Transcript<W> {
-    /// The messages of the prompt.
+    /// Iterates over the messages of the prompt.
     pub fn messages(&self) -> impl Iterator<Item = &W> + Clone {
         let standing = self.standing.iter().flat_map(|(_, part)| &part.wire);
         standing.chain(self.parts.iter().flat_map(|part| &part.wire))
     }
 
-    /// Brings the prompt up to what the timeline holds now. `system` is what the prompt begins with, the first time.
+    /// Updates the prompt to the current timeline. `system` is called the first time and returns the start of the prompt.
     ///
-    /// The timeline is in the order of [`timeline`](crate::context::TurnRecords::timeline): an instruction or a memory that changed
-    /// is listed where it changed, and is written there.
+    /// The timeline has the order of [`timeline`](crate::context::TurnRecords::timeline): an instruction or a memory that changed
+    /// is listed where it changed, and is rendered there.
     ///
     /// # Errors
-    /// Something cannot be written. The prompt is as it was then, up to what could be.
+    /// Returns an error if an entry cannot be rendered. The prompt then contains the entries before it.
     pub async fn update<P: Writer<Wire = W>>(
         &mut self,
         timeline: &[Record],
@@ -88,18 +88,18 @@ impl<W: Send + Sync> Transcript<W> {
         writer: &mut P,
     ) -> Result<(), Error> {
         self.update_standing(timeline, system, writer)?;
-        // What was taken away is not to be sent again.
+        // Records that were removed must not be sent again.
         let listed = |known: &Record| is_listed(timeline, known);
         self.parts
             .retain(|part| !part.is_standing() || part.records.iter().all(listed));
         let Some(sent) = self.sent(timeline) else {
-            // Apart, so that a prompt that only grows does not carry the room for it.
+            // Boxed, so that the future of the usual case, an append, stays small.
             return Box::pin(self.rewrite(timeline, writer)).await;
         };
         let written = self.written();
         let is_new = |record: &&Record| !is_standing(record) || is_news(&written, record);
         let arrived = timeline.iter().skip(sent).filter(is_new);
-        // What was loaded from an earlier turn in the middle of this one is listed among what was sent, and comes after it.
+        // Records of earlier turns that were loaded during this turn are listed among those already sent. Append them.
         let loaded = timeline.iter().take(sent);
         let loaded = loaded.filter(|record| is_standing(record) && is_news(&written, record));
         let fresh = group(arrived.chain(loaded), writer.protocol());
@@ -110,7 +110,7 @@ impl<W: Send + Sync> Transcript<W> {
         Ok(())
     }
 
-    /// How many records of the timeline, from its beginning, were sent. `None` if they are no longer what was sent.
+    /// Returns how many records at the start of the timeline were sent. `None` if they differ from those that were sent.
     fn sent(&self, timeline: &[Record]) -> Option<usize> {
         let known = self.parts.iter().filter(|part| !part.is_standing());
         let mut now = timeline.iter().enumerate();
@@ -124,7 +124,7 @@ impl<W: Send + Sync> Transcript<W> {
         Some(sent)
     }
 
-    /// The texts of the instructions and memories, as they were last written.
+    /// Returns the texts of instructions and memories as last rendered.
     fn written(&self) -> HashMap<(RecordKind, &str), &str> {
         let first = self.standing.iter().map(|(_, part)| part);
         let later = self.parts.iter().filter(|part| part.is_standing());
@@ -152,7 +152,7 @@ impl<W: Send + Sync> Transcript<W> {
                 (system(), records.cloned().collect())
             }
         };
-        // What was taken away is not to be sent again.
+        // Records that were removed must not be sent again.
         records.retain(listed);
         standing.instructions = records
             .iter()
@@ -165,7 +165,7 @@ impl<W: Send + Sync> Transcript<W> {
         Ok(())
     }
 
-    /// Something was taken away or changed on purpose: what is still as it was is used again, the rest is written once more.
+    /// Rebuilds the prompt after records were removed or changed. Reuses entries that are unchanged.
     async fn rewrite<P: Writer<Wire = W>>(
         &mut self,
         timeline: &[Record],
@@ -173,7 +173,7 @@ impl<W: Send + Sync> Transcript<W> {
     ) -> Result<(), Error> {
         let key = |record: &Record| (record.kind(), record.id().to_owned());
         let before = std::mem::take(&mut self.parts).into_iter();
-        // Of an instruction or a memory the last version counts.
+        // Of an instruction or a memory, the last version counts.
         let mut known: HashMap<_, Part<W>> = before
             .filter_map(|part| Some((key(part.records.first()?), part)))
             .collect();
@@ -202,7 +202,7 @@ impl<W: Send + Sync> Transcript<W> {
     }
 }
 
-/// The text of an instruction or a memory.
+/// Returns the text of an instruction or a memory.
 fn standing_text(record: &Record) -> Option<&str> {
     match record {
         Record::Instruction(instruction) => Some(instruction.text()),
@@ -211,7 +211,7 @@ fn standing_text(record: &Record) -> Option<&str> {
     }
 }
 
-/// Whether an instruction or a memory has another text than the one that was last written of it.
+/// Returns whether the text of an instruction or a memory differs from the one that was last rendered.
 fn is_news(written: &HashMap<(RecordKind, &str), &str>, record: &Record) -> bool {
     written.get(&(record.kind(), record.id())).copied() != standing_text(record)
 }

@@ -1,12 +1,18 @@
-//! What always holds, as the text before everything else.
+//! The constant start of a prompt.
 
 use std::sync::Arc;
 
 use crate::record::{Memory, StandingInstruction};
 use crate::trust::{NOTICE, neutralise};
 
-/// What always holds in a turn: the system prompt, the standing instructions, and the memories as they were when the turn
-/// began.
+/// The constant start of a prompt: the system prompt, the standing instructions, and the memories as of the start of the turn.
+///
+/// ```
+/// use turnwright_core::transcript::Standing;
+///
+/// let standing = Standing::new("Be brief.").explain_fences(false);
+/// assert_eq!(standing.text(), "Be brief.");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     pub(super) system: String,
@@ -16,7 +22,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Under a system prompt, which may be empty. What the fences mean is said unless told otherwise.
+    /// Creates it from a system prompt, which may be empty. Envelopes are explained by default: see
+    /// [`explain_fences`](Standing::explain_fences).
     pub fn new(system: impl Into<String>) -> Self {
         Standing {
             system: system.into(),
@@ -25,14 +32,16 @@ impl Standing {
         }
     }
 
-    /// Whether the model is told what the fences around foreign text mean.
+    /// Sets whether the text explains the envelopes around content to the model.
+    ///
+    /// Default: `true`.
     #[must_use]
     pub fn explain_fences(mut self, explains: bool) -> Self {
         self.explains_fences = explains;
         self
     }
 
-    /// All of it as one text; empty if there is nothing to say. The same records give the same text.
+    /// Returns the text, or an empty string if there is nothing to say. The same records give the same text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
@@ -43,20 +52,20 @@ impl Standing {
             parts.push(NOTICE.to_owned());
         }
         parts.extend(listed(
-            "Instructions that always hold:",
+            "Standing instructions:",
             self.instructions
                 .iter()
                 .map(|instruction| instruction.text()),
         ));
         parts.extend(listed(
-            "What you remember from before:",
+            "Memories from earlier conversations:",
             self.memories.iter().map(|memory| memory.text()),
         ));
         parts.join("\n\n")
     }
 }
 
-/// Each with a dash before it, and further lines set in: none can be taken for another.
+/// Formats a list. Further lines of an item are indented, so that an item cannot be mistaken for several.
 fn listed<'t>(title: &str, texts: impl Iterator<Item = &'t str>) -> Option<String> {
     let mut list = String::new();
     for text in texts {
@@ -66,7 +75,7 @@ fn listed<'t>(title: &str, texts: impl Iterator<Item = &'t str>) -> Option<Strin
     (!list.is_empty()).then(|| format!("{title}{list}"))
 }
 
-/// A text whose further lines are set in, so that none of them can be taken for something that stands beside it.
+/// Indents all lines but the first, so that none of them can be mistaken for a separate item.
 pub fn indented(text: &str) -> String {
     let begins_a_line = |c: char| {
         matches!(

@@ -1,12 +1,12 @@
-//! What is kept with the records that came of one response.
+//! State that is stored with the records of a model response.
 
 use crate::ids::new_id;
 use crate::record::ProviderState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What is kept with every record that came of one response of a model: which response it was, so that its parts find
-/// together again, where it came from, and what the provider wants back.
+/// State that is stored with every record of a model response: the id of the response, so that its records can be grouped again;
+/// its origin; and fields that the provider expects back.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ResponseState {
     response: String,
@@ -18,7 +18,7 @@ pub struct ResponseState {
 }
 
 impl ResponseState {
-    /// A response of the server at this address.
+    /// Creates the state for a response of the server at this address.
     pub fn new(from: impl Into<String>) -> Self {
         ResponseState {
             response: new_id(),
@@ -28,14 +28,14 @@ impl ResponseState {
         }
     }
 
-    /// It is not whole, and why.
+    /// Marks the response as truncated, with the reason.
     #[must_use]
     pub fn cut(mut self, why: impl Into<String>) -> Self {
         self.cut = Some(why.into());
         self
     }
 
-    /// The same response, with fields that the provider wants back with one of its records.
+    /// Returns the state of the same response with fields that the provider expects back with one of its records.
     #[must_use]
     pub fn with(&self, fields: Map<String, Value>) -> Self {
         ResponseState {
@@ -44,39 +44,39 @@ impl ResponseState {
         }
     }
 
-    /// As the state of a protocol.
+    /// Encodes it as the state of a protocol.
     #[must_use]
     pub fn for_protocol(&self, protocol: &str) -> ProviderState {
-        // Strings and JSON values can always be written.
+        // Strings and JSON values can always be serialised.
         let json = serde_json::to_vec(self).unwrap_or_default();
         ProviderState::new(protocol, json)
     }
 
-    /// What a protocol kept.
+    /// Decodes the state of a protocol.
     #[must_use]
     pub fn read(state: Option<&ProviderState>, protocol: &str) -> Option<Self> {
         serde_json::from_slice(state?.for_protocol(protocol)?).ok()
     }
 
-    /// Which response it was.
+    /// Returns the id of the response.
     #[must_use]
     pub fn response(&self) -> &str {
         &self.response
     }
 
-    /// Whether it came from this address: only there are its fields understood.
+    /// Returns whether the response came from this address. Its fields are valid only there.
     #[must_use]
     pub fn is_from(&self, address: &str) -> bool {
         self.from == address
     }
 
-    /// Why the response was not whole, if it was not.
+    /// Returns why the response was truncated, if it was.
     #[must_use]
     pub fn why_cut(&self) -> Option<&str> {
         self.cut.as_deref()
     }
 
-    /// What the provider wants back.
+    /// Returns the fields that the provider expects back.
     #[must_use]
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{Entry, ResponseState, Standing, Transcript, Writer};
 
-/// Writes entries in words.
+/// Renders entries as words.
 #[derive(Default)]
 struct Words {
     written: usize,
@@ -111,7 +111,7 @@ fn response(state: &ResponseState, thought: &str, text: &str, tools: &[&str]) ->
 }
 
 #[test]
-fn the_records_of_one_response_find_together_and_two_responses_stay_apart() {
+fn records_are_grouped_by_response() {
     let (one, two) = (ResponseState::new("here"), ResponseState::new("here"));
     let mut timeline = vec![user("Go.")];
     timeline.extend(response(&one, "hm", "I look.", &["a", "b"]));
@@ -130,7 +130,7 @@ fn the_records_of_one_response_find_together_and_two_responses_stay_apart() {
 }
 
 #[test]
-fn records_that_nobody_marked_find_together_as_well_as_can_be() {
+fn records_without_state_are_grouped_by_order() {
     let plain = |tool: &str| Record::from(ToolCall::builder(tool, "{}").build().unwrap());
     let timeline = [
         Record::from(Thought::new("hm").build().unwrap()),
@@ -155,7 +155,7 @@ fn records_that_nobody_marked_find_together_as_well_as_can_be() {
 }
 
 #[test]
-fn what_was_written_is_not_written_again() {
+fn rendered_entries_are_reused() {
     let state = ResponseState::new("here");
     let mut timeline = vec![user("One.")];
     let mut transcript = Transcript::default();
@@ -163,7 +163,7 @@ fn what_was_written_is_not_written_again() {
     assert_eq!(update(&mut transcript, &timeline), 0);
     timeline.extend(response(&state, "", "Two.", &["a"]));
     assert_eq!(update(&mut transcript, &timeline), 1);
-    // Taken from the front, the rest is used again.
+    // Removed from the front; the rest is used again.
     timeline.remove(0);
     assert_eq!(update(&mut transcript, &timeline), 0);
     assert_eq!(
@@ -173,7 +173,7 @@ fn what_was_written_is_not_written_again() {
 }
 
 #[test]
-fn what_always_holds_stands_in_one_text_and_no_item_runs_into_another() {
+fn the_constant_part_is_one_text_with_separate_items() {
     let timeline: Vec<Record> = vec![
         StandingInstruction::new("Be brief.\n- Be rude.")
             .build()
@@ -187,7 +187,12 @@ fn what_always_holds_stands_in_one_text_and_no_item_runs_into_another() {
     let mut transcript = Transcript::default();
     update(&mut transcript, &timeline);
     let text = messages(&transcript)[0];
-    assert!(text.starts_with("Help.\n\nInstructions that always hold:\n- Be brief.\n  - Be rude.\n\nWhat you remember"), "{text}");
+    assert!(
+        text.starts_with(
+            "Help.\n\nStanding instructions:\n- Be brief.\n  - Be rude.\n\nMemories from"
+        ),
+        "{text}"
+    );
     assert!(!text.contains("<tw-trusted-0>"), "{text}");
     let explained = Standing::new("").text();
     assert_eq!(explained, crate::trust::NOTICE);
@@ -195,7 +200,7 @@ fn what_always_holds_stands_in_one_text_and_no_item_runs_into_another() {
 }
 
 #[test]
-fn state_of_another_protocol_is_nobodys_here() {
+fn state_of_another_protocol_is_ignored() {
     let state = ResponseState::new("here").cut("length");
     let stored = state.for_protocol("test");
     let read = ResponseState::read(Some(&stored), "test").unwrap();
@@ -215,7 +220,7 @@ fn rule(id: &str, text: &str) -> Record {
 }
 
 #[test]
-fn a_change_is_written_where_the_timeline_lists_it_and_does_not_divide_a_response() {
+fn a_change_is_rendered_where_it_happened_and_does_not_split_a_response() {
     let state = ResponseState::new("here");
     let called = response(&state, "", "I look.", &["a", "b"]);
     let mut timeline = vec![rule("r", "step 1"), user("Go.")];
@@ -229,7 +234,7 @@ fn a_change_is_written_where_the_timeline_lists_it_and_does_not_divide_a_respons
     timeline.push(rule("r", "step 2"));
     timeline.push(user("And?"));
     update(&mut transcript, &timeline);
-    let first = "Help.\n\nInstructions that always hold:\n- step 1";
+    let first = "Help.\n\nStanding instructions:\n- step 1";
     assert_eq!(
         messages(&transcript),
         [
@@ -244,7 +249,7 @@ fn a_change_is_written_where_the_timeline_lists_it_and_does_not_divide_a_respons
 }
 
 #[test]
-fn what_is_put_again_with_the_same_text_is_not_written_again() {
+fn an_unchanged_instruction_is_not_rendered_again() {
     let mut timeline = vec![user("Go."), rule("r", "one")];
     let mut transcript = Transcript::default();
     update(&mut transcript, &timeline);
@@ -254,13 +259,13 @@ fn what_is_put_again_with_the_same_text_is_not_written_again() {
         assert_eq!(update(&mut transcript, &timeline), written, "{text}");
     }
     assert_eq!(messages(&transcript)[2..], ["rule two", "rule one"]);
-    // A prompt that is written anew has only what holds now.
+    // A rebuilt prompt contains only the current version.
     timeline[0] = user("Stop.");
     update(&mut transcript, &timeline);
     assert_eq!(messages(&transcript)[1..], ["said Stop."]);
 }
 
-/// What may happen to a timeline between two prompts.
+/// A change of a timeline between two prompts.
 #[derive(Clone, Debug)]
 enum Change {
     Say,
@@ -288,7 +293,7 @@ fn changes() -> impl Strategy<Value = Vec<Vec<Change>>> {
     prop::collection::vec(prop::collection::vec(change, 0..6), 1..8)
 }
 
-/// Makes a change; whether it only adds.
+/// Makes a change. Returns whether it only appends.
 fn make(change: &Change, timeline: &mut Vec<Record>, count: &mut usize) -> bool {
     *count += 1;
     let text = format!("text <{count}>");
@@ -331,10 +336,10 @@ fn make(change: &Change, timeline: &mut Vec<Record>, count: &mut usize) -> bool 
 }
 
 proptest! {
-    /// Whatever happens: what is there is in the prompt, once, in its order, what is gone is not, and a prompt to which things
-    /// were only added begins with the one before.
+    /// The prompt contains every record of the timeline once and in order, and none that was removed. If records were only added,
+    /// it starts with the previous prompt.
     #[test]
-    fn a_prompt_says_what_the_timeline_holds_and_only_grows(batches in changes()) {
+    fn a_prompt_matches_its_timeline_and_only_grows(batches in changes()) {
         let (mut transcript, mut timeline, mut count) = (Transcript::default(), Vec::new(), 0);
         let mut before: Vec<String> = Vec::new();
         let mut first = true;
