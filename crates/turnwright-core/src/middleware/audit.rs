@@ -1,4 +1,4 @@
-//! Every call, told once.
+//! Reports every call once.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,12 +17,12 @@ use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
 use crate::tool::context::{TurnContext, WeakTurnContext};
 
-/// Where audited calls go. Closures over [`AuditedCall`] are sinks.
+/// Receives audited calls. Implemented for closures that take an [`AuditedCall`].
 ///
-/// It is called between the steps of a turn, and that turn waits for it: hand what takes its time to a channel. One that
-/// panics is warned of, and breaks nothing.
+/// The turn waits for the sink, so send slow work to a channel. A panic in the sink is reported as a warning and has no other
+/// effect.
 pub trait AuditSink: Send + Sync {
-    /// Takes a call.
+    /// Receives a call.
     fn record(&self, call: AuditedCall);
 }
 
@@ -32,18 +32,18 @@ impl<F: Fn(AuditedCall) + Send + Sync> AuditSink for F {
     }
 }
 
-/// Tells of every call, once: see [`audit`].
+/// Middleware that reports every call once. See [`audit`].
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct Audit {
     sink: Arc<dyn AuditSink>,
     args: bool,
 }
 
-/// Gives every call of a turn to `sink`, exactly once, when it has come to its end: those that ran, those that failed or
-/// were cut off, and those that were refused. For the turn's input; from there it sees the end of the turn however it comes,
-/// and the sink has every call before the outcome is given. A call of which no record could be made is told of too.
+/// Reports every call of a turn to `sink` exactly once, when it has ended: calls that ran, failed, were interrupted or refused.
+/// Calls that could not be recorded are reported too. The sink has received every call before the outcome is available, however
+/// the turn ends.
 ///
-/// Arguments are not told unless [`Audit::with_args`] is said; results never are.
+/// Add it to the turn input. Arguments are omitted unless [`Audit::with_args`] is set. Results are never included.
 ///
 /// ```
 /// use turnwright_core::middleware::{AuditedCall, audit};
@@ -55,7 +55,7 @@ pub struct Audit {
 ///     .description("Pays the bill.")
 ///     .handler(|_: Value, _: ToolContext| async { "paid" })
 ///     .build()?;
-/// // Whoever writes them down reads the other end.
+/// // The receiver writes them to the audit log.
 /// let (sender, calls) = std::sync::mpsc::channel();
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.call_tools([ctx.propose("pay", "{}"), ctx.propose("pray", "{}")]).await;
@@ -79,7 +79,7 @@ pub fn audit(sink: impl AuditSink + 'static) -> Audit {
 }
 
 impl Audit {
-    /// Tells the arguments too. They may hold whatever a model was told.
+    /// Includes the arguments. They may contain anything from the prompt.
     pub fn with_args(mut self) -> Self {
         self.args = true;
         self
@@ -90,7 +90,10 @@ impl Audit {
 impl Middleware<TurnContext> for Audit {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         if !ctx.records().own_tool_calls().is_empty() {
-            return Err("an audit that begins after calls were made would be false: it belongs to the turn's input".into());
+            return Err(
+                "`audit` was added too late, after calls were made: add it to the turn input"
+                    .into(),
+            );
         }
         let watch = Watch {
             turn: ctx.downgrade(),
@@ -100,7 +103,7 @@ impl Middleware<TurnContext> for Audit {
             args: self.args,
             seen: Mutex::default(),
         };
-        // For as long as the turn lives: its end is told after everything that was begun is closed.
+        // Observes for the lifetime of the turn. The end of the turn is reported after all open calls have been closed.
         ctx.events().observe(move |event| watch.see(event)).keep();
         next.run().await
     }
@@ -110,9 +113,9 @@ impl Middleware<TurnContext> for Audit {
     }
 }
 
-/// Watches one turn.
+/// Observes one turn.
 struct Watch {
-    /// The turn has the watch, so the watch must not have the turn.
+    /// Weak, because the turn holds the observer.
     turn: WeakTurnContext,
     conversation: Arc<str>,
     turn_id: Arc<str>,
@@ -123,7 +126,7 @@ struct Watch {
 
 #[derive(Default)]
 struct Seen {
-    /// What events said of calls that were not reported yet, by their id.
+    /// What events reported about calls that have not been passed to the sink yet, by id.
     calls: IndexMap<Arc<str>, AuditedCall>,
     reported: HashSet<Arc<str>>,
 }
@@ -174,9 +177,9 @@ impl Watch {
             }),
             EventKind::IterationEnd { .. } | EventKind::TurnEnd { .. } => {
                 if let Some(turn) = self.turn.upgrade() {
-                    self.tell_settled(&turn);
+                    self.report_settled(&turn);
                     if matches!(event.kind, EventKind::TurnEnd { .. }) {
-                        self.tell_unrecorded(&turn);
+                        self.report_unrecorded(&turn);
                     }
                 }
             }
@@ -190,7 +193,7 @@ impl Watch {
         what(call.or_insert_with(|| self.unknown(id)));
     }
 
-    /// A call of which nothing but its id is known.
+    /// Creates an entry for a call of which only the id is known.
     fn unknown(&self, id: &Arc<str>) -> AuditedCall {
         AuditedCall {
             conversation: Arc::clone(&self.conversation),
@@ -214,7 +217,7 @@ impl Watch {
     }
 
     /// Reports the calls whose records are complete.
-    fn tell_settled(&self, turn: &TurnContext) {
+    fn report_settled(&self, turn: &TurnContext) {
         for record in turn.records().own_tool_calls() {
             let id = Arc::<str>::from(record.id());
             let mut seen = self.seen.lock();
@@ -233,30 +236,30 @@ impl Watch {
             call.is_error = record.is_error();
             call.recorded = true;
             call.ended_at = record.completed_at().unwrap_or_else(SystemTime::now);
-            self.tell(turn, call);
+            self.report(turn, call);
         }
     }
 
-    /// Reports what began or was refused and is not on record: records are off for it, or the store failed.
-    fn tell_unrecorded(&self, turn: &TurnContext) {
+    /// Reports calls that started or were refused but have no record, because recording is disabled or the store failed.
+    fn report_unrecorded(&self, turn: &TurnContext) {
         let left = std::mem::take(&mut self.seen.lock().calls);
         for mut call in left.into_values() {
-            // If an approver was asked and the turn ended, the record of that call says so, if there is one.
+            // If an approver was asked and the turn ended, the record of that call reports it, if there is one.
             if call.ran || call.code.is_some() {
                 call.is_error = call.code.is_some() || (call.ran && call.duration.is_none());
                 call.ended_at = SystemTime::now();
-                self.tell(turn, call);
+                self.report(turn, call);
             }
         }
     }
 
-    fn tell(&self, turn: &TurnContext, call: AuditedCall) {
+    fn report(&self, turn: &TurnContext, call: AuditedCall) {
         let id = Arc::clone(&call.id);
-        // A sink is foreign code.
+        // The sink is user code and may panic.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sink.record(call))) {
             let why = text_of(panic);
             turn.warn(format!(
-                "the audit lost call {id}: its sink panicked: {why}"
+                "the audit did not record call {id}: its sink panicked: {why}"
             ));
         }
     }

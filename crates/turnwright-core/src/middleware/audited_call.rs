@@ -1,4 +1,4 @@
-//! What an audit says of a call.
+//! Audit entries.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,46 +8,46 @@ use serde_json::Value;
 
 use crate::effects::Effects;
 
-/// A call that came to its end, as an [`audit`](super::audit) tells of it. Serialises as one flat object.
+/// A completed call, as reported by [`audit`](super::audit). Serialises as a flat object.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AuditedCall {
-    /// The conversation.
+    /// The conversation id.
     pub conversation: Arc<str>,
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// Which call.
+    /// The call id.
     pub id: Arc<str>,
-    /// What was asked for: equal for equal calls.
+    /// The checksum of the call. Equal calls have equal checksums.
     pub checksum: String,
-    /// The tool's name, as it was proposed.
+    /// The tool name as proposed by the model.
     pub tool: Arc<str>,
     /// The fingerprint of the tool that ran.
     pub fingerprint: Option<Arc<str>>,
-    /// What the tool that ran may do to the world.
+    /// The declared effects of the tool that ran.
     pub effects: Option<Effects>,
-    /// The arguments that it ran with, or those that were proposed where nothing ran. Only on request.
+    /// The arguments that the call ran with, or the proposed arguments if nothing ran. `None` unless enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
-    /// Whether a policy or a person put other arguments in the place of those that were proposed.
+    /// Whether a policy or an approver changed the arguments.
     pub edited: bool,
-    /// Whether its handler was reached.
+    /// Whether the handler was started.
     pub ran: bool,
-    /// Whether it was refused or failed.
+    /// Whether the call was refused or failed.
     pub is_error: bool,
-    /// Why, as a stable code.
+    /// The error code, if the call was refused or failed.
     pub code: Option<&'static str>,
-    /// How long its handler took.
+    /// How long the handler ran.
     #[serde(rename = "durationMs", serialize_with = "as_millis")]
     pub duration: Option<Duration>,
-    /// Its thread was left behind and may still be at work.
+    /// Whether the thread of the handler was detached and may still be running.
     pub abandoned: bool,
-    /// The gate at which somebody was asked whether it may run. If it ran, they approved: whoever answers at gates knows who.
+    /// The gate at which approval was requested. If the call ran, it was approved there.
     pub gate: Option<Arc<str>>,
-    /// Whether what came of it is on record.
+    /// Whether the result was recorded.
     pub recorded: bool,
-    /// When it was settled, or when the turn ended where it could not be.
+    /// When the call was settled, or when the turn ended if it could not be settled.
     #[serde(rename = "endedAtMs", serialize_with = "since_epoch")]
     pub ended_at: SystemTime,
 }
@@ -64,7 +64,7 @@ fn since_epoch<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S
     serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-// Arguments may hold secrets: they are not shown.
+// Omits the arguments, which may contain secrets.
 debug_fields!(AuditedCall {
     id,
     tool,

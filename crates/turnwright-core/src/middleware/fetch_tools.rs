@@ -1,4 +1,4 @@
-//! Tools that are known only when a turn begins.
+//! Adds tools at the start of a turn.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 use crate::tool::registry::ToolRegistry;
 
-/// Brings tools that are known only when a turn begins: see [`fetch_tools`].
+/// Middleware that adds tools at the start of a turn. See [`fetch_tools`].
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct FetchTools {
@@ -29,12 +29,12 @@ pub struct FetchTools {
 
 type Fetched = Result<Vec<Tool>, BoxError>;
 
-/// Brings tools that are known only when a turn begins: of a server, a tenant, a user. They are this turn's alone. For the
-/// turn's input.
+/// Adds tools that are known only at the start of a turn, such as those of a server, a tenant or a user. Other turns do not see
+/// them. Add it to the turn input.
 ///
-/// Where the turn has a tool of that name already, the fetched one's [`OnCollision`] decides: it replaces the other, gives
-/// way to it, or is an error that tells of both. All of them are added or none. What goes wrong fails the turn, unless
-/// [`FetchTools::or_without`] is said.
+/// If the turn already has a tool of the same name, the [`OnCollision`] of the fetched tool decides whether it replaces the
+/// existing one, is dropped, or causes an error that describes both. Either all fetched tools are added or none. An error fails
+/// the turn unless [`FetchTools::or_without`] is set.
 ///
 /// ```
 /// use turnwright_core::middleware::fetch_tools;
@@ -76,36 +76,42 @@ where
 }
 
 impl FetchTools {
-    /// How long fetching may take. As long as it likes unless told.
+    /// Sets the maximum duration of the fetch.
+    ///
+    /// Default: no limit.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Goes on without any of these tools where something goes wrong with them, and warns operators.
+    /// Continues without the fetched tools on error, with a warning to operators.
     pub fn or_without(mut self) -> Self {
         self.or_without = true;
         self
     }
 
     async fn fetch(&self, ctx: &TurnContext) -> Fetched {
-        // What makes the future may panic too.
+        // The function that creates the future may panic too.
         let work = async { (self.fetch)(ctx.clone()).await };
         let work = AssertUnwindSafe(work).catch_unwind();
         let time = TimeLimit::from_now(self.timeout);
         match within(time, ctx.cancellation(), work).await {
             Ok(Ok(fetched)) => fetched,
             Ok(Err(panic)) => Err(format!("fetching tools panicked: {}", text_of(panic)).into()),
-            Err(Cut::Timeout(limit)) => Err(format!("no tools came within {limit:?}").into()),
-            Err(Cut::Cancelled) => Err("the turn was called off while tools were fetched".into()),
-            Err(Cut::NoTimer) => Err("a timeout needs a tokio runtime with its timer".into()),
+            Err(Cut::Timeout(limit)) => {
+                Err(format!("fetching tools did not complete within {limit:?}").into())
+            }
+            Err(Cut::Cancelled) => Err("the turn was cancelled while fetching tools".into()),
+            Err(Cut::NoTimer) => {
+                Err("a timeout requires a tokio runtime with the time driver enabled".into())
+            }
         }
     }
 }
 
 /// Adds all of these tools, or none.
 fn add(registry: &ToolRegistry, fetched: Vec<Tool>) -> Result<(), Error> {
-    // What is fetched must fit together by itself.
+    // The fetched tools must not collide with each other.
     let fetched = ToolRegistry::new(fetched)?.all();
     let mut welcome = Vec::with_capacity(fetched.len());
     for tool in fetched {
@@ -123,8 +129,8 @@ fn add(registry: &ToolRegistry, fetched: Vec<Tool>) -> Result<(), Error> {
 
 fn clash(there: &Tool, fetched: &Tool) -> Error {
     let message = format!(
-        "a tool `{}` was fetched (\"{}\"), and there is another of that name (\"{}\"): let the fetched one say what happens \
-         by `on_collision`",
+        "the fetched tool `{}` (\"{}\") collides with an existing tool of the same name (\"{}\"): set `on_collision` on the \
+         fetched tool",
         fetched.name(),
         escape(fetched.description(), 80),
         escape(there.description(), 80),
@@ -139,7 +145,7 @@ impl Middleware<TurnContext> for FetchTools {
         match fetched.and_then(|fetched| Ok(add(ctx.tools(), fetched)?)) {
             Ok(()) => {}
             Err(error) if self.or_without => {
-                ctx.warn(format!("the turn goes on without fetched tools: {error}"));
+                ctx.warn(format!("continuing without the fetched tools: {error}"));
             }
             Err(error) => return Err(error),
         }

@@ -1,16 +1,16 @@
-//! Middleware that is ready made.
+//! Ready-made middleware.
 //!
-//! | | stands in | does |
+//! | middleware | position | purpose |
 //! | --- | --- | --- |
-//! | [`fetch_tools`] | turn input | brings tools that are known only now |
-//! | [`tool_filter`] | turn or dispatch input | takes tools away, or hides them |
-//! | [`audit`] | turn input | tells of each call once, however the turn ends |
-//! | [`repeated_call_guard`] | dispatch input | ends a turn that makes the same call again and again |
+//! | [`fetch_tools`] | turn input | adds tools that are known only at the start of a turn |
+//! | [`tool_filter`] | turn or dispatch input | removes or hides tools |
+//! | [`audit`] | turn input | reports each call once, however the turn ends |
+//! | [`repeated_call_guard`] | dispatch input | ends a turn that repeats the same call |
 //!
-//! Limits of tokens, tool calls and time are a [`Budget`](crate::Budget) of the runner or the turn.
+//! To limit tokens, tool calls and time, set a [`Budget`](crate::Budget) on the runner or the turn.
 //!
-//! One value serves any number of turns at once: what it must remember of a turn is in that turn's stash, below `turnwright`,
-//! or is read from its records.
+//! One middleware value can be used by any number of concurrent turns: state of a turn is in the stash of that turn, below
+//! `turnwright`, or is read from its records.
 //!
 //! ```
 //! use turnwright_core::middleware::repeated_call_guard;

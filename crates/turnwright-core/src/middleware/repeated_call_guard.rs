@@ -1,4 +1,4 @@
-//! Not the same call for ever.
+//! Detects repeated calls.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use crate::schema::escape;
 use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
 
-/// Where the stash says how often a call had been made when the model was told of it, by checksum.
-const TOLD: &str = "turnwright.repeated_call_guard";
+/// The stash path under which the number of calls at the time of the warning is stored, by checksum.
+const WARNED: &str = "turnwright.repeated_call_guard";
 
 type MayRepeat = Arc<dyn Fn(&Tool) -> bool + Send + Sync>;
 
-/// Ends a turn that makes the same call again and again: see [`repeated_call_guard`].
+/// Middleware that ends a turn that repeats the same call. See [`repeated_call_guard`].
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct RepeatedCallGuard {
     times: u32,
-    tells: bool,
+    warns: bool,
     may_repeat: Option<MayRepeat>,
 }
 
-/// Looks for the same call, made `times` times in this turn: the same tool with the same arguments, whatever came of it. The
-/// model is told first; if it makes that call once more, the turn ends with [`Limit::RepeatedCall`]. For the dispatch's
-/// input. Calls of earlier turns do not count, nor do those that were never made.
+/// Detects that the same call, with the same tool and arguments, was made `times` times in this turn, whatever its result. The
+/// model is warned first. If it makes the call again, the turn ends with [`Limit::RepeatedCall`]. Add it to the dispatch input.
+/// Calls of earlier turns and calls that were never made do not count.
 ///
-/// A tool that is there to be asked again, such as one that looks whether a job is done, says so by the meta
-/// `repeatable: true`, or is named by [`RepeatedCallGuard::except`].
+/// Tools that are meant to be called repeatedly, such as one that polls a job, can set the metadata `repeatable: true` or be
+/// exempted with [`RepeatedCallGuard::except`].
 ///
 /// ```
 /// use turnwright_core::middleware::repeated_call_guard;
@@ -55,19 +55,19 @@ pub struct RepeatedCallGuard {
 pub fn repeated_call_guard(times: u32) -> RepeatedCallGuard {
     RepeatedCallGuard {
         times: times.max(1),
-        tells: true,
+        warns: true,
         may_repeat: None,
     }
 }
 
 impl RepeatedCallGuard {
-    /// Ends the turn without telling the model first.
+    /// Ends the turn without warning the model first.
     pub fn without_telling(mut self) -> Self {
-        self.tells = false;
+        self.warns = false;
         self
     }
 
-    /// Lets these tools be called again and again, besides those whose meta says so.
+    /// Exempts tools, in addition to those with the metadata `repeatable: true`.
     pub fn except(mut self, may_repeat: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
         self.may_repeat = Some(Arc::new(may_repeat));
         self
@@ -78,7 +78,7 @@ impl RepeatedCallGuard {
             || self.may_repeat.as_ref().is_some_and(|may| may(tool))
     }
 
-    /// The calls that were made too often, with how often, in the order in which they were first made.
+    /// Returns the calls that were repeated too often and their counts, in the order in which they were first made.
     fn repeated(&self, ctx: &DispatchContext) -> Vec<(Arc<ToolCall>, u32)> {
         let mut counts: IndexMap<String, (Arc<ToolCall>, u32)> = IndexMap::new();
         for call in ctx.records().own_tool_calls() {
@@ -97,11 +97,11 @@ impl RepeatedCallGuard {
     }
 }
 
-/// Tells the model, and notes that it was told.
-async fn tell(ctx: &DispatchContext, call: &ToolCall, times: u32, at: &str) -> Result<(), Error> {
+/// Warns the model and remembers that it was warned.
+async fn warn(ctx: &DispatchContext, call: &ToolCall, times: u32, at: &str) -> Result<(), Error> {
     let text = format!(
-        "You have called \"{}\" {times} times in this turn with the same arguments. Do not make this call again: use what you \
-         have, try something else, or answer.",
+        "You have called \"{}\" {times} times in this turn with the same arguments. Do not repeat this call. Use the results \
+         you have, try something else, or answer.",
         shown_name(call.tool()),
     );
     ctx.records()
@@ -118,9 +118,9 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
         next: Next<DispatchContext>,
     ) -> Result<(), BoxError> {
         for (call, times) in self.repeated(&ctx) {
-            let at = format!("{TOLD}.{}", call.checksum());
+            let at = format!("{WARNED}.{}", call.checksum());
             match ctx.stash().get_as::<u32>(&at) {
-                None if self.tells => tell(&ctx, &call, times, &at).await?,
+                None if self.warns => warn(&ctx, &call, times, &at).await?,
                 Some(reported) if times <= reported => {}
                 None | Some(_) => {
                     let tool = escape(call.tool(), 80);
@@ -137,4 +137,4 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
     }
 }
 
-debug_fields!(RepeatedCallGuard { times, tells });
+debug_fields!(RepeatedCallGuard { times, warns });

@@ -1,4 +1,4 @@
-//! Which tools a turn has.
+//! Filters the tools of a turn.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use crate::schema::admit;
 use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 
-/// Where the stash says what each filter has hidden.
+/// The stash path under which each filter stores what it has hidden.
 const HIDDEN: &str = "turnwright.tool_filter";
 
 type Passes = Arc<dyn Fn(&TurnContext, &Tool) -> bool + Send + Sync>;
 
-/// Takes tools away from a turn, or hides them: see [`tool_filter`].
+/// Middleware that removes or hides tools. See [`tool_filter`].
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct ToolFilter {
     passes: Passes,
     hides: bool,
     artifact_tools: bool,
-    /// Tells this filter from others that hide.
+    /// Distinguishes this filter from other filters that hide tools.
     number: u64,
 }
 
-/// Takes away the tools that do not pass: in this turn nobody can call them. That is what authorisation needs. For the turn's
-/// input, behind whatever brings tools, or for the dispatch's input, where it looks again before each iteration; no other
-/// turn sees anything of it.
+/// Removes the tools that do not pass, so that they cannot be called in this turn. Use it for authorisation. Add it to the turn
+/// input after middleware that adds tools, or to the dispatch input, where it runs before each iteration. Other turns are not
+/// affected.
 ///
-/// With [`ToolFilter::hide_only`] tools are only not shown to the model, and shown again once they pass. That saves it the
-/// reading, and keeps nobody from calling them.
+/// With [`ToolFilter::hide_only`] the tools are only hidden from the model, and shown again once they pass. This saves tokens,
+/// but the tools can still be called.
 ///
-/// Tools that read artifacts pass, unless [`ToolFilter::artifact_tools_too`] is said.
+/// Artifact tools always pass, unless [`ToolFilter::artifact_tools_too`] is set.
 ///
 /// ```
 /// use turnwright_core::middleware::{tool_filter, tool_filter_by_meta, tool_filter_in};
@@ -47,7 +47,7 @@ pub struct ToolFilter {
 /// # let tool = |name: &str, effects| Tool::dynamic(name, json!({ "type": "object" })).description("…")
 /// #     .effects(effects).handler(|_: Value, _: ToolContext| async { "ok" }).build();
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     let names: Vec<String> = ctx.tools().all().iter().map(|it| it.name().to_owned()).collect();
+///     let names: Vec<String> = ctx.tools().all().iter().map(|tool| tool.name().to_owned()).collect();
 ///     ctx.answer(names.join(", ")).await?;
 ///     Ok(())
 /// })
@@ -56,7 +56,7 @@ pub struct ToolFilter {
 /// .build()?;
 /// assert_eq!(runner.run("What can you do?").await.into_answer()?, "look");
 ///
-/// // By what the author said, and by what is known of the turn:
+/// // By metadata of the tool, and by data of the turn:
 /// let published = tool_filter_by_meta("stage", "published");
 /// let allowed = tool_filter_in(|ctx: &TurnContext, tool: &Tool| {
 ///     let role = ctx.stash().get_as::<String>("user.role");
@@ -69,10 +69,10 @@ pub fn tool_filter(passes: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> To
     tool_filter_in(move |_: &TurnContext, tool: &Tool| passes(tool))
 }
 
-/// [`tool_filter`] by what the author said: those tools pass whose meta has this value at this dot path, or an array there
-/// that holds it. One of which nothing was said does not.
+/// Like [`tool_filter`], by metadata: a tool passes if its metadata has this value at this dot path, or an array that contains
+/// it. Tools without the metadata do not pass.
 pub fn tool_filter_by_meta(path: impl Into<String>, value: impl Into<Value>) -> ToolFilter {
-    // No tool has a value that is not admitted, so that none passes.
+    // If the value is not valid metadata, no tool has it, so none passes.
     let (path, value) = (path.into(), admit(value.into()).ok());
     tool_filter(move |tool| match (tool.meta().get(&path), &value) {
         (Some(Value::Array(items)), Some(value)) if items.contains(value) => true,
@@ -81,7 +81,7 @@ pub fn tool_filter_by_meta(path: impl Into<String>, value: impl Into<Value>) -> 
     })
 }
 
-/// [`tool_filter`] by the tool and the turn that it would be used in.
+/// Like [`tool_filter`], with access to the turn.
 pub fn tool_filter_in(
     passes: impl Fn(&TurnContext, &Tool) -> bool + Send + Sync + 'static,
 ) -> ToolFilter {
@@ -95,21 +95,21 @@ pub fn tool_filter_in(
 }
 
 impl ToolFilter {
-    /// Does not take tools away: they are not shown to the model, and can still be called. What this filter hid is shown again
-    /// when it passes; what others hid stays hidden.
+    /// Hides tools from the model instead of removing them; they can still be called. A tool hidden by this filter is shown again
+    /// when it passes. Tools hidden by others stay hidden.
     pub fn hide_only(mut self) -> Self {
         self.hides = true;
         self
     }
 
-    /// Looks at tools that read artifacts too. They are there in the dispatch's input alone.
+    /// Applies the filter to artifact tools too. They are present only in the dispatch input.
     pub fn artifact_tools_too(mut self) -> Self {
         self.artifact_tools = true;
         self
     }
 
     fn apply(&self, turn: &TurnContext) -> Result<(), Error> {
-        // Everything is decided before anything is done: a filter that panics half way has done nothing.
+        // Evaluate all tools before changing anything, so that a panic in the filter has no effect.
         let judge = |tool: Tool| {
             let exempt = tool.is_artifact_tool() && !self.artifact_tools;
             let passes = exempt || (self.passes)(turn, &tool);

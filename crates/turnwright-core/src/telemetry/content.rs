@@ -1,4 +1,4 @@
-//! What was messages, asked and answered, as far as a trace holds it.
+//! Messages, arguments and results, shortened for a trace.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use crate::record::{Author, Message};
 use crate::spool::Body;
 use crate::tool::{Content, ToolOutput};
 
-/// The most bytes of each, before the note that says what is missing.
+/// Maximum bytes of each, before the note about what was omitted.
 const MOST: usize = 8 * 1024;
-/// What a message takes beside its text, and the note that says what is missing.
+/// Space for the frame of a message and the note about what was omitted.
 const NOTE: usize = 128;
 
-/// A text, cut where it is too long.
+/// Shortens a text that is too long.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
     match text.len() <= MOST {
         true => text.into(),
@@ -22,19 +22,19 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first bytes of a text, whole characters of it, and how much is missing.
+/// Returns the start of a text, cut at a character boundary, with a note about what was omitted.
 fn cut(text: &str, most: usize) -> String {
     let end = text.floor_char_boundary(most);
-    let (shown, left_out) = (text.get(..end).unwrap_or_default(), text.len() - end);
-    format!("{shown}… ({left_out} more bytes were left out)")
+    let (shown, omitted) = (text.get(..end).unwrap_or_default(), text.len() - end);
+    format!("{shown}… ({omitted} more bytes omitted)")
 }
 
-/// Arguments, as JSON.
+/// Formats arguments as JSON.
 pub(super) fn arguments(args: &Value) -> String {
     text(&args.to_string()).into_owned()
 }
 
-/// What a call gave. Of a failure: what the model reads.
+/// Formats the result of a call. For a failure, the text that the model reads.
 pub(super) fn result(result: &Result<ToolOutput, Error>) -> Cow<'_, str> {
     match result {
         Err(error) => text(error.model_text()),
@@ -50,12 +50,12 @@ pub(super) fn result(result: &Result<ToolOutput, Error>) -> Cow<'_, str> {
     }
 }
 
-/// Messages in the form that the conventions give them, the latest for certain: it is cut where it is too long by itself, and
-/// earlier ones stand there as far as there is room.
+/// Formats messages as the OpenTelemetry conventions require. The latest message is always included and shortened if necessary.
+/// Earlier ones are included as far as they fit.
 pub(super) fn messages<'m>(
     messages: impl DoubleEndedIterator<Item = &'m Message> + ExactSizeIterator,
 ) -> String {
-    let mut left_out = messages.len();
+    let mut omitted = messages.len();
     let mut room = MOST;
     let mut shown: Vec<String> = Vec::new();
     for message in messages.rev() {
@@ -65,7 +65,7 @@ pub(super) fn messages<'m>(
             if !shown.is_empty() {
                 break;
             }
-            // It fills all of the room. Escaped characters take more of it than they have bytes.
+            // It fills the space. Escaped characters take more space than their bytes.
             room = 0;
             let mut most = MOST - NOTE;
             while one.len() > MOST && most > 0 {
@@ -75,10 +75,10 @@ pub(super) fn messages<'m>(
         }
         room = room.saturating_sub(one.len() + 1);
         shown.push(one);
-        left_out -= 1;
+        omitted -= 1;
     }
-    if left_out > 0 {
-        let note = json!({ "type": "left_out", "content": format!("{left_out} earlier messages") });
+    if omitted > 0 {
+        let note = json!({ "type": "omitted", "content": format!("{omitted} earlier messages") });
         shown.push(json!({ "role": "system", "parts": [note] }).to_string());
     }
     shown.reverse();

@@ -1,4 +1,4 @@
-//! Traces where there are none: everything here is compiled to nothing.
+//! Stubs for builds without the feature `tracing`. They compile to nothing.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! What is told of a turn in single words: to operators, of errors, of calls that were refused.
+//! Trace events: log messages, errors and refused calls.
 
 use tracing::{debug, enabled, error, info, warn};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::Level;
 use crate::tool::context::{DispatchContext, TurnContext};
 
-/// Whether messages of this level are recorded.
+/// Returns whether events of this level are recorded.
 pub(crate) fn is_traced(level: Level) -> bool {
     match level {
         Level::Debug => enabled!(target: TARGET, tracing::Level::DEBUG),
@@ -17,10 +17,10 @@ pub(crate) fn is_traced(level: Level) -> bool {
     }
 }
 
-/// Emits a message to operators. It is meant for them, so it is no content.
+/// Emits a message for operators. It is meant for them, so it does not count as content.
 pub(crate) fn log(turn: &TurnContext, level: Level, message: &str) {
     let (turn, message) = (turn.turn_id(), content::text(message));
-    // A level must stand in the code itself.
+    // The level must be a constant at each call site.
     match level {
         Level::Debug => debug!(target: TARGET, { { names::TURN } = turn }, "{message}"),
         Level::Info => info!(target: TARGET, { { names::TURN } = turn }, "{message}"),
@@ -29,16 +29,16 @@ pub(crate) fn log(turn: &TurnContext, level: Level, message: &str) {
     }
 }
 
-/// Emits a warning. The framework's own warnings quote errors, in which any content may stand.
+/// Emits a warning. The framework's warnings quote errors, which may contain any content.
 pub(crate) fn warning(turn: &TurnContext, message: &str) {
     let message = match turn.setup().trace_content {
         true => message,
-        false => "a warning: see the turn's events",
+        false => "warning: see the turn's events for details",
     };
     log(turn, Level::Warn, message);
 }
 
-/// A turn failed. The error's own words may hold anything that the executor, a tool or a store came across.
+/// Reports that a turn failed. The error message may contain content from the executor, a tool or a store.
 pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'static str>) {
     let content = turn.setup().trace_content;
     error!(
@@ -57,9 +57,9 @@ pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'sta
     );
 }
 
-/// A call was refused: nothing ran.
+/// Reports that a call was refused before it ran.
 pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCode) {
-    // A name that no tool has is the model's own words.
+    // A name that no tool has was chosen by the model and counts as content.
     let known = (code != ErrorCode::UNKNOWN_TOOL).then_some(tool);
     info!(
         target: TARGET,
@@ -69,6 +69,6 @@ pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCo
             { names::TOOL_CALL } = id,
             { names::ERROR_TYPE } = code.as_str()
         },
-        "a call was refused"
+        "tool call refused"
     );
 }

@@ -1,21 +1,21 @@
-//! Traces: what a turn does, as spans of the `tracing` crate under the names that OpenTelemetry has agreed on for
-//! generative AI. With the feature `tracing`; without it, nothing of this is compiled.
+//! Traces: spans of the `tracing` crate with the names of the OpenTelemetry conventions for generative AI. Requires the feature
+//! `tracing`.
 //!
 //! ```text
-//! invoke_agent               a turn, below the span in which it was started
+//! invoke_agent               a turn, child of the span in which it was started
 //! ├─ chat                    one run of the executor
-//! │  ├─ execute_tool         one run of a handler, also where calls run side by side
+//! │  ├─ execute_tool         one run of a handler; concurrent calls have separate spans
 //! │  └─ execute_tool
 //! └─ chat
 //! ```
 //!
-//! Any subscriber sees them; the layer of `tracing-opentelemetry` makes them spans of the right name, kind and status. What
-//! went wrong stands in `error.type`, as a stable code. Words to operators, errors and refused calls are events within them.
-//! A call that was refused has no span, since nothing ran. What a blocking handler does in its thread is within the span of
-//! its call, which therefore stays open for as long as a thread that was left behind is at work.
+//! Any `tracing` subscriber receives them. The layer of `tracing-opentelemetry` turns them into spans with the right name, kind
+//! and status. `error.type` contains a stable error code. Log messages, errors and refused calls are events within the spans. A
+//! refused call has no span, since nothing ran. A blocking handler runs within the span of its call, so the span of a detached
+//! thread stays open until the thread ends.
 //!
-//! What was said, asked and answered is not recorded, nor is the message of an error or a warning, in which any of that may
-//! stand. Ask for it, and each is recorded up to 8 KiB:
+//! Messages, arguments and results are not recorded by default. Neither are the messages of errors and warnings, which may
+//! contain any of these. With `trace_content(true)` each is recorded, up to 8 KiB:
 //!
 //! ```
 //! use turnwright_core::DispatchContext;
@@ -56,5 +56,5 @@ pub(crate) use disabled::{
     ModelSpan, ToolSpan, TurnSpan, failed, here, is_traced, log, refused, warning,
 };
 
-/// The target of every span and event, for filters.
+/// The target of all spans and events, for filters.
 pub const TARGET: &str = "turnwright";

@@ -1,6 +1,6 @@
-//! Every name that stands in a trace.
+//! All names used in traces.
 
-/// One table makes the names, so that a test sees all of them.
+/// Generates the names from one table, so that a test can check all of them.
 macro_rules! names {
     ($($name:ident = $text:literal;)+) => {
         $(pub(super) const $name: &str = $text;)+
@@ -11,7 +11,7 @@ macro_rules! names {
 }
 
 names! {
-    // Of OpenTelemetry's conventions for generative AI.
+    // From OpenTelemetry's conventions for generative AI.
     OPERATION = "gen_ai.operation.name";
     PROVIDER = "gen_ai.provider.name";
     MODEL = "gen_ai.request.model";
@@ -29,10 +29,10 @@ names! {
     TOOL_ARGUMENTS = "gen_ai.tool.call.arguments";
     TOOL_RESULT = "gen_ai.tool.call.result";
 
-    // Of its conventions for everything.
+    // From OpenTelemetry's general conventions.
     ERROR_TYPE = "error.type";
 
-    // What the bridge from `tracing` to OpenTelemetry reads, and makes no attribute of.
+    // Read by the bridge from `tracing` to OpenTelemetry, not exported as attributes.
     SPAN_NAME = "otel.name";
     SPAN_KIND = "otel.kind";
     SPAN_STATUS = "otel.status_code";

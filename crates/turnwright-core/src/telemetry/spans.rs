@@ -1,4 +1,4 @@
-//! The spans.
+//! Spans of turns, model requests and tool calls.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::{Tool, ToolOutput};
 use crate::usage::Usage;
 
-/// A turn.
+/// The span of a turn.
 pub(crate) struct TurnSpan {
     span: Span,
     content: bool,
 }
 
 impl TurnSpan {
-    /// Below the span that is current here.
+    /// Starts a span as a child of the current one.
     pub(crate) fn start(
         executor: &dyn Executor,
         turn: &TurnContext,
@@ -57,14 +57,14 @@ impl TurnSpan {
         TurnSpan { span, content }
     }
 
-    /// Puts all of the turn into the span.
+    /// Runs the turn within the span.
     pub(crate) fn instrument<F>(self, work: F) -> impl Future<Output = TurnOutcome> + use<F>
     where
         F: Future<Output = TurnOutcome>,
     {
         let TurnSpan { span, content } = self;
         let ended = span.clone();
-        // No block of our own: that would hold the turn twice.
+        // An async block would hold the future twice.
         work.inspect(move |outcome| end_turn(&ended, outcome, content))
             .instrument(span)
     }
@@ -87,14 +87,14 @@ fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
     }
 }
 
-/// One run of the executor.
+/// The span of one run of the executor.
 pub(crate) struct ModelSpan<'c> {
     span: Span,
     ctx: &'c DispatchContext,
-    /// How the turn was when the executor began.
+    /// The usage of the turn when the executor started.
     usage_before: Usage,
     last_message: Option<Arc<Message>>,
-    /// Once the executor has returned: its error code, if it failed.
+    /// Set when the executor has returned: its error code, if it failed.
     ended: Option<Option<&'static str>>,
 }
 
@@ -138,7 +138,7 @@ impl<'c> ModelSpan<'c> {
         model
     }
 
-    /// Puts the executor's work into the span.
+    /// Runs the executor within the span.
     pub(crate) fn instrument<F: Future>(
         &self,
         work: F,
@@ -146,7 +146,7 @@ impl<'c> ModelSpan<'c> {
         work.instrument(self.span.clone())
     }
 
-    /// The executor returned: with this code, if it failed.
+    /// Ends the span after the executor has returned. `failed`: the error code, if it failed.
     pub(crate) fn end(mut self, failed: Option<&'static str>) {
         let nacked = || self.ctx.nack_error().map(|error| error.code().as_str());
         self.ended = Some(failed.or_else(nacked));
@@ -160,13 +160,13 @@ impl Drop for ModelSpan<'_> {
             return;
         }
         record_usage(span, self.usage_before, ctx.turn().own_usage());
-        // One that did not return was dropped: the turn was stopped.
+        // If the executor did not return, it was dropped because the turn was stopped.
         let ended = self.ended.take();
         if let Some(code) = ended.unwrap_or_else(|| Some(ctx.turn().stop_code().as_str())) {
             record_error(span, code);
         }
         if ctx.turn().setup().trace_content {
-            // What the model said since: earlier turns that were added meanwhile stand before that.
+            // The messages of the model since the start. Earlier turns that were loaded meanwhile come before them.
             let messages = ctx.records().messages();
             let last = self.last_message.as_ref().map(|last| last.id());
             let is_last = |message: &Arc<Message>| Some(message.id()) == last;
@@ -185,7 +185,7 @@ fn record_messages(span: &Span, name: &str, messages: &[Arc<Message>]) {
     }
 }
 
-/// One run of a handler.
+/// The span of one run of a handler.
 pub(crate) struct ToolSpan {
     span: Span,
     content: bool,
@@ -216,7 +216,7 @@ impl ToolSpan {
         ToolSpan { span, content }
     }
 
-    /// Puts the handler's work into the span.
+    /// Runs the handler within the span.
     pub(crate) fn instrument<F: Future>(
         &self,
         work: F,
@@ -231,7 +231,7 @@ impl ToolSpan {
         }
     }
 
-    /// The handler ended, or was cut off or dropped: with this code then.
+    /// Ends the span. `code`: the error code, if the handler failed, was interrupted or dropped.
     pub(crate) fn end(&self, code: Option<&'static str>, abandoned: bool) {
         if let Some(code) = code {
             record_error(&self.span, code);
@@ -242,7 +242,7 @@ impl ToolSpan {
     }
 }
 
-/// Where something is started that runs elsewhere: what is put around it there is within the same span.
+/// The current span, captured to run work elsewhere within it.
 pub(crate) struct Here(Span);
 
 pub(crate) fn here() -> Here {
@@ -264,10 +264,10 @@ fn record_error(span: &Span, code: &'static str) {
     span.record(names::SPAN_STATUS, "ERROR");
 }
 
-/// Records what was used from one moment to another, as signed numbers: the bridge to OpenTelemetry makes text of others.
+/// Records the usage between two moments as signed numbers: the bridge to OpenTelemetry turns unsigned ones into text.
 fn record_usage(span: &Span, before: Usage, after: Usage) {
     if before == after {
-        // Nobody said.
+        // The usage is unknown.
         return;
     }
     let used = |tokens: fn(Usage) -> u64| {

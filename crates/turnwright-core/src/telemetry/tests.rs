@@ -6,9 +6,9 @@ use crate::error::{Error, ErrorCode};
 use crate::record::Message;
 use crate::tool::ToolOutput;
 
-/// The package marks every name for generative AI as deprecated, since their home is another repository now. Those that are
-/// really given up are told apart below.
-#[expect(deprecated, reason = "the names moved, and stay as they are")]
+/// The package marks all names for generative AI as deprecated, because they moved to another repository. Those that are really
+/// obsolete are listed below.
+#[expect(deprecated, reason = "the names moved and did not change")]
 const OURS: [(&str, &str); 16] = [
     (names::OPERATION, agreed::GEN_AI_OPERATION_NAME),
     (names::PROVIDER, agreed::GEN_AI_PROVIDER_NAME),
@@ -34,8 +34,8 @@ const OURS: [(&str, &str); 16] = [
     (names::TOOL_RESULT, agreed::GEN_AI_TOOL_CALL_RESULT),
 ];
 
-/// Replaced by others, or removed.
-#[expect(deprecated, reason = "that is what they are here for")]
+/// Replaced or removed names.
+#[expect(deprecated, reason = "the test checks that they are not used")]
 const GIVEN_UP: [&str; 10] = [
     agreed::GEN_AI_SYSTEM,
     agreed::GEN_AI_PROMPT,
@@ -50,7 +50,7 @@ const GIVEN_UP: [&str; 10] = [
 ];
 
 #[test]
-fn every_name_for_generative_ai_is_one_that_was_agreed_on() {
+fn names_for_generative_ai_follow_the_conventions() {
     for (ours, theirs) in OURS {
         assert_eq!(ours, theirs);
     }
@@ -60,13 +60,13 @@ fn every_name_for_generative_ai_is_one_that_was_agreed_on() {
             OURS.iter().any(|(ours, _)| ours == name),
             "{name} is unchecked"
         );
-        assert!(!GIVEN_UP.contains(name), "{name} was given up");
+        assert!(!GIVEN_UP.contains(name), "{name} is obsolete");
     }
     assert_eq!(names::ERROR_TYPE, agreed::ERROR_TYPE);
 }
 
 #[test]
-fn every_other_name_is_known_to_be_ours_or_the_bridges() {
+fn every_other_name_is_ours_or_belongs_to_the_bridge() {
     let known = ["gen_ai.", "turnwright.", "otel."];
     for name in names::ALL.iter().filter(|name| **name != "error.type") {
         assert!(known.iter().any(|start| name.starts_with(start)), "{name}");
@@ -74,25 +74,25 @@ fn every_other_name_is_known_to_be_ours_or_the_bridges() {
 }
 
 const MOST: usize = 8 * 1024;
-/// What a note and the frame of a message may take beside the content.
+/// Space for a note and the frame of a message in addition to the content.
 const NOTE: usize = 256;
 
 #[test]
-fn a_long_text_is_cut_at_a_character_and_says_so() {
+fn a_long_text_is_shortened_at_a_character_boundary_with_a_note() {
     assert_eq!(content::text("short"), "short");
     let full = "x".repeat(MOST);
     assert_eq!(content::text(&full), full);
-    // Three bytes each: the bound falls inside of one.
+    // Three bytes each: the limit falls inside a character.
     let long = "€".repeat(10_000);
     let cut = content::text(&long);
     assert!(cut.starts_with("€€€") && cut.len() < MOST + NOTE);
     let held = MOST / 3 * 3;
-    let note = format!("… ({} more bytes were left out)", long.len() - held);
+    let note = format!("… ({} more bytes omitted)", long.len() - held);
     assert!(cut.ends_with(&note), "{}", &cut[cut.len() - 60..]);
 }
 
 #[test]
-fn long_arguments_are_cut_wherever_the_bound_falls() {
+fn long_arguments_are_shortened() {
     assert_eq!(
         content::arguments(&json!({ "city": "Paris" })),
         r#"{"city":"Paris"}"#
@@ -103,13 +103,13 @@ fn long_arguments_are_cut_wherever_the_bound_falls() {
         let cut = content::arguments(&args);
         let (held, note) = cut.split_once("… (").unwrap();
         assert!(full.starts_with(held) && held.len() <= MOST && held.len() > MOST - 4);
-        let left_out = full.len() - held.len();
-        assert_eq!(note, format!("{left_out} more bytes were left out)"));
+        let omitted = full.len() - held.len();
+        assert_eq!(note, format!("{omitted} more bytes omitted)"));
     }
 }
 
 #[test]
-fn results_that_are_no_text_show_their_form_alone() {
+fn results_that_are_not_text_show_only_their_form() {
     let shown = |output: ToolOutput| content::result(&Ok(output)).into_owned();
     assert_eq!(shown(ToolOutput::text("8 degrees")), "8 degrees");
     assert_eq!(shown(ToolOutput::bytes(vec![0; 12])), "(12 bytes)");
@@ -129,7 +129,7 @@ fn shown(texts: &[String]) -> (String, Vec<Value>) {
 }
 
 #[test]
-fn messages_stand_there_in_order_and_in_the_agreed_form() {
+fn messages_are_recorded_in_order_and_in_the_standard_format() {
     let (_, read) = shown(&["one".to_owned(), "two".to_owned()]);
     let text =
         |text: &str| json!({ "role": "user", "parts": [{ "type": "text", "content": text }] });
@@ -137,29 +137,26 @@ fn messages_stand_there_in_order_and_in_the_agreed_form() {
 }
 
 #[test]
-fn of_many_messages_the_latest_are_kept_and_the_others_counted() {
+fn of_many_messages_the_latest_are_recorded_and_the_others_counted() {
     let texts: Vec<String> = (0..500).map(|n| format!("message {n}")).collect();
     let (json, read) = shown(&texts);
     assert!(json.len() < MOST + NOTE, "{}", json.len());
     assert_eq!(read.last().unwrap()["parts"][0]["content"], "message 499");
-    let left_out = 500 - (read.len() - 1);
+    let omitted = 500 - (read.len() - 1);
     assert_eq!(
         read[0]["parts"][0],
-        json!({ "type": "left_out", "content": format!("{left_out} earlier messages") })
+        json!({ "type": "omitted", "content": format!("{omitted} earlier messages") })
     );
-    assert_eq!(
-        read[1]["parts"][0]["content"],
-        format!("message {left_out}")
-    );
+    assert_eq!(read[1]["parts"][0]["content"], format!("message {omitted}"));
 }
 
 #[test]
-fn one_message_that_is_too_long_is_cut_and_stays_json() {
+fn a_message_that_is_too_long_is_shortened_and_stays_valid_json() {
     for text in ["\u{1}", "\"", "€", "a\n"] {
         let (json, read) = shown(&["early".to_owned(), text.repeat(20_000)]);
         assert!(json.len() < MOST + NOTE, "{}", json.len());
         let content = read[1]["parts"][0]["content"].as_str().unwrap();
-        assert!(content.starts_with(text) && content.ends_with("more bytes were left out)"));
-        assert_eq!(read[0]["parts"][0]["type"], "left_out");
+        assert!(content.starts_with(text) && content.ends_with("more bytes omitted)"));
+        assert_eq!(read[0]["parts"][0]["type"], "omitted");
     }
 }

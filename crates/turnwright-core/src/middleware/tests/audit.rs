@@ -40,7 +40,7 @@ fn summary(calls: &Calls) -> Vec<(String, bool, bool, Option<&'static str>)> {
 }
 
 #[tokio::test]
-async fn every_call_is_told_once_whatever_came_of_it() {
+async fn every_call_is_reported_once_whatever_its_result() {
     let (calls, audit) = collecting();
     let look = done(tool("look").effects(Effects::ReadOnly));
     let fingerprint = look.fingerprint().to_owned();
@@ -94,7 +94,7 @@ async fn every_call_is_told_once_whatever_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_turn_without_calls_tells_nothing() {
+async fn a_turn_without_calls_reports_nothing() {
     let (calls, audit) = collecting();
     let runner = calling("look", 1).turn_input(audit).build().unwrap();
     assert!(runner.run("go").await.is_answered());
@@ -102,7 +102,7 @@ async fn a_turn_without_calls_tells_nothing() {
 }
 
 #[tokio::test]
-async fn calls_of_earlier_turns_are_not_told_again() {
+async fn calls_of_earlier_turns_are_not_reported_again() {
     let (calls, audit) = collecting();
     let runner = calling("look", 2)
         .tool(plain("look"))
@@ -117,7 +117,7 @@ async fn calls_of_earlier_turns_are_not_told_again() {
 }
 
 #[tokio::test]
-async fn arguments_are_told_on_request_as_they_ran() {
+async fn with_args_reports_the_arguments_that_ran() {
     let (calls, audit) = collecting();
     let amount = tool("pay").approval(|call: &PendingCall<'_>| match call.args()["amount"] {
         Value::Null => Review::Rewrite(json!({ "amount": 5 })),
@@ -156,7 +156,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
             json!({ "x": 1 })
         ]
     );
-    // The first was changed and approved, the second was asked for and declined, for the third nobody was asked.
+    // The first was changed and approved, the second was rejected, the third needed no approval.
     let facts: Vec<_> = calls
         .iter()
         .map(|call| (call.edited, call.gate.is_some(), call.ran, call.code))
@@ -174,7 +174,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcome() {
+async fn a_call_interrupted_by_the_end_of_the_turn_is_reported_before_the_outcome() {
     let (calls, audit) = collecting();
     let runner = runner(|ctx: DispatchContext| async move {
         ctx.call_tools(["quick", "hangs"].map(|name| ctx.propose(name, "{}")))
@@ -199,7 +199,7 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
 }
 
 #[tokio::test]
-async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
+async fn calls_are_reported_when_the_executor_fails_panics_or_nacks() {
     for how in ["fails", "panics", "refuses", "aborts"] {
         let (calls, audit) = collecting();
         let runner = runner(move |ctx: DispatchContext| async move {
@@ -226,7 +226,7 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
 }
 
 #[tokio::test]
-async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
+async fn a_call_whose_record_cannot_be_stored_is_reported() {
     let (calls, audit) = collecting();
     let store = RefusingStore::default();
     store.layer.refuses.store(true, Ordering::Relaxed);
@@ -245,7 +245,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
 }
 
 #[tokio::test]
-async fn calls_of_which_nobody_wants_a_record_are_told_too() {
+async fn calls_without_records_are_reported() {
     let (calls, audit) = collecting();
     let runner = runner(|ctx: DispatchContext| async move {
         let look = plain("look");
@@ -266,7 +266,7 @@ async fn calls_of_which_nobody_wants_a_record_are_told_too() {
 }
 
 #[tokio::test]
-async fn a_sink_that_panics_is_warned_of_and_gets_the_next_call_all_the_same() {
+async fn a_panicking_sink_causes_a_warning_and_gets_the_next_call() {
     let tries = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&tries);
     let broken = audit(move |_: AuditedCall| {
@@ -308,7 +308,7 @@ async fn an_audit_does_not_keep_the_turn_alive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_audit_of_many_turns_at_once_tells_each_call_once_with_its_turn() {
+async fn one_audit_of_concurrent_turns_reports_each_call_once_with_its_turn() {
     let (calls, audit) = collecting();
     let runner = runner(|ctx: DispatchContext| async move {
         let many = (0..4).map(|n| ctx.propose("look", json!({ "n": n })));

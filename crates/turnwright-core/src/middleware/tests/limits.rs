@@ -12,7 +12,7 @@ fn framework_texts(outcome: &TurnOutcome) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_iteration_beyond_the_limit_is_begun_counted_or_reported() {
+async fn no_iteration_beyond_the_limit_is_started_counted_or_reported() {
     let reported = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&reported);
     let runner = runner(|_: DispatchContext| async { Ok(()) })
@@ -34,7 +34,7 @@ async fn no_iteration_beyond_the_limit_is_begun_counted_or_reported() {
 }
 
 #[tokio::test]
-async fn the_last_iteration_is_announced_once_and_on_record() {
+async fn the_last_iteration_is_announced_once_and_recorded() {
     let runner = calling("look", 3)
         .tool(plain("look"))
         .iteration_limit(3)
@@ -45,7 +45,7 @@ async fn the_last_iteration_is_announced_once_and_on_record() {
     assert!(outcome.is_answered());
     let texts = framework_texts(&outcome);
     assert_eq!(texts.len(), 1);
-    assert!(texts[0].contains("last step"), "{texts:?}");
+    assert!(texts[0].contains("last step of this turn"), "{texts:?}");
     let runner = calling("look", 1)
         .iteration_limit(1)
         .announce_last_iteration(true)
@@ -55,7 +55,7 @@ async fn the_last_iteration_is_announced_once_and_on_record() {
 }
 
 #[tokio::test]
-async fn a_repeated_call_is_told_of_first_and_ends_the_turn_if_it_is_made_again() {
+async fn a_repeated_call_causes_a_warning_and_then_ends_the_turn() {
     let runner = calling("look", 60)
         .tool(plain("look"))
         .dispatch_input(repeated_call_guard(3))
@@ -80,7 +80,7 @@ async fn a_repeated_call_is_told_of_first_and_ends_the_turn_if_it_is_made_again(
 }
 
 #[tokio::test]
-async fn a_model_that_heeds_it_goes_on() {
+async fn a_model_that_heeds_the_warning_continues() {
     let runner = calling("look", 4)
         .tool(plain("look"))
         .dispatch_input(repeated_call_guard(3))
@@ -104,7 +104,7 @@ async fn a_model_that_heeds_it_goes_on() {
 }
 
 #[tokio::test]
-async fn equal_calls_made_together_are_told_of_before_anything_ends() {
+async fn equal_concurrent_calls_cause_a_warning_before_the_turn_ends() {
     let runner = runner(|ctx: DispatchContext| async move {
         match ctx.iteration() {
             1 => drop(
@@ -142,7 +142,7 @@ async fn refused_calls_count_and_their_names_are_quoted() {
 }
 
 #[tokio::test]
-async fn tools_that_may_be_repeated_are_left_alone() {
+async fn repeatable_tools_are_exempt() {
     let polls = done(tool("look").meta(json!({ "repeatable": true })));
     for (look, guard) in [
         (polls, repeated_call_guard(2)),
@@ -177,7 +177,7 @@ async fn calls_of_earlier_turns_do_not_count() {
 }
 
 #[tokio::test]
-async fn a_stash_that_is_in_the_way_is_told_of() {
+async fn a_conflicting_stash_value_is_reported() {
     let runner = calling("look", 9)
         .tool(plain("look"))
         .dispatch_input(repeated_call_guard(2))
@@ -192,7 +192,7 @@ async fn a_stash_that_is_in_the_way_is_told_of() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn turns_that_share_a_guard_and_a_budget_know_nothing_of_each_other() {
+async fn turns_that_share_a_guard_and_a_budget_are_independent() {
     let runner = runner(|ctx: DispatchContext| async move {
         ctx.reporter().usage(Usage::tokens(10, 0));
         let steps = ctx.stash().get_as::<u32>("steps").unwrap_or_default();

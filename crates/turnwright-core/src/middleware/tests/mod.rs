@@ -27,7 +27,7 @@ fn done(tool: ToolBuilder<Value>) -> Tool {
         .unwrap()
 }
 
-/// An executor that makes the same proposal in each iteration and answers in iteration `last`.
+/// An executor that proposes the same call in each iteration and answers in iteration `last`.
 fn calling(name: &'static str, last: u32) -> TurnRunnerBuilder {
     runner(move |ctx: DispatchContext| async move {
         if ctx.iteration() == last {
@@ -39,7 +39,7 @@ fn calling(name: &'static str, last: u32) -> TurnRunnerBuilder {
     })
 }
 
-/// What operators were told, as JSON.
+/// The events that operators received, as JSON.
 fn heard(runner: &TurnRunner) -> (Arc<Mutex<Vec<Value>>>, event::Observer) {
     let all: Arc<Mutex<Vec<Value>>> = Arc::default();
     let into = Arc::clone(&all);
@@ -56,7 +56,7 @@ fn of_event(all: &Mutex<Vec<Value>>, name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A store that refuses calls that are settled, on request.
+/// A store that fails to write settled calls on request.
 type RefusingStore = Layered<Refusing, MemoryStore>;
 
 #[derive(Clone, Default)]

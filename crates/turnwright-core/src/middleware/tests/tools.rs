@@ -6,7 +6,7 @@ use crate::middleware::{fetch_tools, tool_filter, tool_filter_by_meta, tool_filt
 
 type Names = Vec<String>;
 
-/// Answers with the tools that there are, then those that are shown.
+/// Answers with all tools, then with the visible ones.
 fn listing() -> TurnRunnerBuilder {
     runner(|ctx: DispatchContext| async move {
         let names = |tools: Vec<Tool>| tools.iter().map(|tool| tool.name().to_owned()).collect();
@@ -22,7 +22,7 @@ fn scoped(name: &str, scopes: &Value) -> Tool {
 }
 
 #[tokio::test]
-async fn a_filter_takes_away_what_does_not_pass_in_this_turn_alone() {
+async fn a_filter_removes_tools_in_this_turn_only() {
     let filter = tool_filter_in(|ctx, tool| {
         ctx.stash().get_as::<bool>("admin") == Some(true) || tool.name() != "drop_tables"
     });
@@ -38,7 +38,7 @@ async fn a_filter_takes_away_what_does_not_pass_in_this_turn_alone() {
 }
 
 #[tokio::test]
-async fn a_tool_that_was_taken_away_cannot_be_called_and_one_that_is_hidden_can() {
+async fn a_removed_tool_cannot_be_called_and_a_hidden_one_can() {
     for (hides, fine) in [(false, false), (true, true)] {
         let filter = tool_filter(|tool| tool.name() != "look");
         let filter = if hides { filter.hide_only() } else { filter };
@@ -54,7 +54,7 @@ async fn a_tool_that_was_taken_away_cannot_be_called_and_one_that_is_hidden_can(
 }
 
 #[tokio::test]
-async fn meta_decides_by_a_value_or_an_array_that_holds_it() {
+async fn metadata_matches_a_value_or_an_array_that_contains_it() {
     let runner = listing()
         .tools([
             scoped("reads", &json!(["read", "list"])),
@@ -69,7 +69,7 @@ async fn meta_decides_by_a_value_or_an_array_that_holds_it() {
 }
 
 #[tokio::test]
-async fn a_filter_that_lets_everything_pass_does_nothing() {
+async fn a_filter_that_passes_everything_has_no_effect() {
     let runner = listing()
         .tools([plain("a"), plain("b")])
         .turn_input(tool_filter(|_| true))
@@ -86,7 +86,7 @@ async fn a_filter_that_lets_everything_pass_does_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_filter_hid_is_shown_once_it_passes_and_what_others_hid_is_not() {
+async fn a_filter_shows_again_only_what_it_hid_itself() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&seen);
     let runner = runner(move |ctx: DispatchContext| {
@@ -118,7 +118,7 @@ async fn what_a_filter_hid_is_shown_once_it_passes_and_what_others_hid_is_not() 
 }
 
 #[tokio::test]
-async fn artifact_tools_pass_unless_told() {
+async fn artifact_tools_pass_by_default() {
     let log = || done(tool("log").inline(Inline::Never));
     let runner = listing()
         .tool(log())
@@ -136,7 +136,7 @@ async fn artifact_tools_pass_unless_told() {
 }
 
 #[tokio::test]
-async fn a_filter_that_panics_half_way_fails_the_turn_and_lets_nothing_through() {
+async fn a_panicking_filter_fails_the_turn_and_changes_nothing() {
     let left: Arc<Mutex<usize>> = Arc::default();
     let into = Arc::clone(&left);
     let runner = listing()
@@ -190,7 +190,7 @@ fn answers(name: &str, text: &'static str, on: OnCollision) -> Tool {
 }
 
 #[tokio::test]
-async fn a_fetched_tools_own_word_decides_a_clash() {
+async fn on_collision_of_the_fetched_tool_decides() {
     for (on, wanted) in [(OnCollision::Replace, "new"), (OnCollision::Keep, "old")] {
         let runner = runner(|ctx: DispatchContext| async move {
             let call = ctx.call("look", "{}").await;
@@ -208,7 +208,7 @@ async fn a_fetched_tools_own_word_decides_a_clash() {
 }
 
 #[tokio::test]
-async fn a_clash_that_nobody_decided_tells_of_both_and_adds_none() {
+async fn an_undecided_collision_reports_both_tools_and_adds_none() {
     let fetch = || {
         fetch_tools(|_| async {
             let there = Tool::dynamic("look", json!({ "type": "object" }));
@@ -239,7 +239,7 @@ async fn a_clash_that_nobody_decided_tells_of_both_and_adds_none() {
 }
 
 #[tokio::test]
-async fn two_fetched_tools_of_one_name_are_a_clash_whatever_they_say() {
+async fn two_fetched_tools_of_one_name_always_collide() {
     let runner = listing()
         .turn_input(fetch_tools(|_| async {
             let replaces = || answers("look", "x", OnCollision::Replace);
@@ -252,7 +252,7 @@ async fn two_fetched_tools_of_one_name_are_a_clash_whatever_they_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_goes_wrong_with_fetching_fails_the_turn_or_is_warned_of() {
+async fn a_failed_fetch_fails_the_turn_or_causes_a_warning() {
     async fn broken(ctx: TurnContext) -> Result<Vec<Tool>, BoxError> {
         match ctx.stash().get_as::<String>("how").as_deref() {
             Some("fails") => Err("the server is down".into()),
