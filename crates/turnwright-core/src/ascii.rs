@@ -1,4 +1,4 @@
-//! Short ids, kept where they stand instead of on the heap.
+//! Short ids, stored inline instead of on the heap.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 pub(crate) struct Ascii<const N: usize>([u8; N]);
 
 impl<const N: usize> Ascii<N> {
-    /// Every byte must be ASCII: for digits and letters that were just written.
+    /// Creates the text. Every byte must be ASCII.
     pub(crate) const fn new(bytes: [u8; N]) -> Self {
         Ascii(bytes)
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        // ASCII is always UTF-8.
+        // ASCII is always valid UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
-//! Calling things off.
+//! Cancellation.
 
 use tokio_util::sync::CancellationToken;
 
-/// A signal that calls something off, and everything that depends on it. Clones share it.
+/// A cancellation token. Cancelling it also cancels its children. Clones share the state.
 ///
 /// ```
 /// use turnwright_core::Cancellation;
@@ -16,30 +16,30 @@ use tokio_util::sync::CancellationToken;
 pub struct Cancellation(CancellationToken);
 
 impl Cancellation {
-    /// A new signal, not given.
+    /// Creates a token that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Cancellation::default()
     }
 
-    /// A signal that is given with this one, or by itself.
+    /// Creates a child. It is cancelled with this token, or by itself.
     #[must_use]
     pub fn child(&self) -> Self {
         Cancellation(self.0.child_token())
     }
 
-    /// Gives the signal.
+    /// Cancels this token and its children.
     pub fn cancel(&self) {
         self.0.cancel();
     }
 
-    /// Whether it was given.
+    /// Returns whether the token was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
     }
 
-    /// Waits until it is given.
+    /// Waits until the token is cancelled.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
         self.0.clone().cancelled_owned()
     }

@@ -1,4 +1,4 @@
-//! Work under a time limit and a cancellation.
+//! Runs work with a time limit and cancellation.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,21 +11,21 @@ use tokio::time::{Instant, Sleep};
 
 use crate::cancel::Cancellation;
 
-/// Why something was cut off.
+/// Why work was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     Timeout(Duration),
     Cancelled,
-    /// There is no timer here to measure by.
+    /// The runtime has no timer.
     NoTimer,
 }
 
-/// How long work may take.
+/// A time limit.
 #[derive(Clone, Copy)]
 pub(crate) struct TimeLimit<'w> {
     pub(crate) start: Instant,
     pub(crate) limit: Option<Duration>,
-    /// Time that does not count.
+    /// Time that does not count towards the limit.
     pub(crate) waits: Option<&'w Waits>,
 }
 
@@ -42,14 +42,14 @@ impl TimeLimit<'_> {
         }
     }
 
-    /// When it is over, if it goes on from now.
+    /// Returns the deadline, as of now.
     fn end(&self) -> Option<Instant> {
         let waited = self.waits.map_or(Some(Duration::ZERO), Waits::over)?;
         self.start.checked_add(self.limit?)?.checked_add(waited)
     }
 }
 
-/// Time that somebody spent waiting for a person, which is nobody's fault.
+/// Time spent waiting for a person, which does not count towards time limits.
 #[derive(Default)]
 pub(crate) struct Waits(Mutex<Waited>);
 
@@ -60,7 +60,7 @@ struct Waited {
     waiting: u32,
 }
 
-/// Counts a wait for as long as it is held.
+/// A wait in progress. Ends when it is dropped.
 pub(crate) struct Waiting<'w>(&'w Waits);
 
 impl Waits {
@@ -76,7 +76,7 @@ impl Waits {
         waited.before + waited.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// How long was waited, unless somebody still waits.
+    /// Returns the total waiting time, or `None` if a wait is in progress.
     fn over(&self) -> Option<Duration> {
         let waited = self.0.lock();
         waited.since.is_none().then_some(waited.before)
@@ -95,8 +95,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Waits for `work`, no longer than the limit, and not past a cancellation, if there is one. The timer and the wait for the cancellation
-/// are made only if the work does not end at once.
+/// Runs `work` until it ends, the limit is reached or it is cancelled. The timer and the cancellation future are created only if
+/// the work does not complete immediately.
 pub(crate) async fn within<F: Future>(
     time: TimeLimit<'_>,
     cancellation: impl Into<Option<&Cancellation>>,
@@ -106,8 +106,8 @@ pub(crate) async fn within<F: Future>(
     cut_at(end, cancellation.into(), work).await
 }
 
-/// Waits for `work`, but not past an instant that may change meanwhile, and not past a cancellation, if there is one. The instant
-/// comes with the time limit that is reported.
+/// Runs `work` until it ends, it is cancelled or an instant is reached, which may change meanwhile. The instant comes with the
+/// time limit to report.
 pub(crate) async fn cut_at<F: Future>(
     end: impl Fn() -> Option<(Instant, Duration)>,
     cancellation: Option<&Cancellation>,
@@ -127,7 +127,7 @@ pub(crate) async fn cut_at<F: Future>(
             }
         }
         loop {
-            // While somebody is waited for, nothing need be measured: the end of that wait comes back here.
+            // No deadline applies during a wait. The end of the wait triggers another check.
             let Some((until, limit)) = end() else {
                 return Poll::Pending;
             };

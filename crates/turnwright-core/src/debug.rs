@@ -1,6 +1,6 @@
-//! `Debug` for types with fields that must not be shown, or that cannot be.
+//! `Debug` for types with fields that must not or cannot be shown.
 
-/// Implements `Debug` with these fields, or with what these methods return, and none of the others.
+/// Implements `Debug` with only these fields or methods.
 macro_rules! debug_fields {
     ($type:ident $(<$lifetime:lifetime>)? { $($($field:ident).+),* }) => {
         impl std::fmt::Debug for $type $(<$lifetime>)? {

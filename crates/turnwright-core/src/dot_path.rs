@@ -1,8 +1,8 @@
-//! Paths into JSON by dots: `user.address.0.city`. A dot that belongs to a key is written `\.`.
+//! Dot paths into JSON: `user.address.0.city`. A dot within a key is written `\.`.
 
 use serde_json::{Map, Value};
 
-/// The keys of a path; `None` for an empty path or an empty key.
+/// Splits a path into keys. `None` for an empty path or an empty key.
 pub(crate) fn keys(path: &str) -> Option<Vec<String>> {
     let mut keys = vec![String::new()];
     let mut chars = path.chars();
@@ -20,7 +20,7 @@ pub(crate) fn keys(path: &str) -> Option<Vec<String>> {
     keys.iter().all(|key| !key.is_empty()).then_some(keys)
 }
 
-/// What stands at `path`.
+/// Returns the value at `path`.
 pub(crate) fn get<'v>(root: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     if root.is_empty() {
         return None;
@@ -35,8 +35,8 @@ pub(crate) fn get<'v>(root: &'v Map<String, Value>, path: &str) -> Option<&'v Va
         })
 }
 
-/// Where `path` leads, with objects made on the way; `None` where something else stands in the way, and then nothing was
-/// made: below what is made, nothing can stand in the way.
+/// Returns the slot at a path and creates missing objects. Returns `None` and creates nothing if the path goes through a value
+/// that is not a container: below a new object there is no such value.
 pub(crate) fn slot<'v>(root: &'v mut Map<String, Value>, keys: &[String]) -> Option<&'v mut Value> {
     let (first, rest) = keys.split_first()?;
     let mut slot = root.entry(first.as_str()).or_insert(Value::Null);
@@ -52,7 +52,7 @@ pub(crate) fn slot<'v>(root: &'v mut Map<String, Value>, keys: &[String]) -> Opt
     Some(slot)
 }
 
-/// Takes away what stands at `path`.
+/// Removes the value at a path.
 pub(crate) fn remove(root: &mut Map<String, Value>, keys: &[String]) -> Option<Value> {
     let (last, above) = keys.split_last()?;
     let Some((first, rest)) = above.split_first() else {
@@ -61,7 +61,7 @@ pub(crate) fn remove(root: &mut Map<String, Value>, keys: &[String]) -> Option<V
     let mut keys = rest.iter();
     match keys.try_fold(root.get_mut(first)?, |value, key| child(value, key))? {
         Value::Object(map) => map.shift_remove(last),
-        // Taking an item out would rename those behind it.
+        // Removing an item would shift the following ones.
         other => child(other, last).map(Value::take),
     }
 }

@@ -1,4 +1,4 @@
-//! What a tool does to the world, and beside what it may run.
+//! Declared effects and concurrency of tools.
 
 use serde::Serialize;
 
@@ -7,35 +7,35 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effects {
-    /// It only looks. A call that was cut off can be made again.
+    /// Nothing. An interrupted call can be repeated.
     ReadOnly,
-    /// It may change something. What is not declared counts as this.
+    /// It may change something. The default if nothing is declared.
     #[default]
     Writes,
 }
 
-/// Beside what a call may run.
+/// Which calls may run concurrently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Concurrency {
-    /// Beside any other call that was proposed with it.
+    /// May run concurrently with other calls of the same batch.
     #[default]
     Parallel,
-    /// Alone: those proposed before it end first, those after it wait.
+    /// Runs alone: earlier calls finish first, later ones wait.
     Exclusive,
 }
 
-/// What happens to a tool that meets another of its name in a merge.
+/// What happens when two tools have the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCollision {
-    /// Leaves it to the merge, which fails unless told otherwise.
+    /// Leaves the decision to the merge policy, which fails by default.
     #[default]
     #[serde(rename = "throw")]
     Error,
-    /// The incoming tool wins, and takes the place of the other.
+    /// The new tool replaces the existing one, in the same position.
     Replace,
-    /// The tool that is there wins.
+    /// The existing tool is kept.
     Keep,
 }

@@ -1,22 +1,38 @@
-//! The core of [Turnwright](https://github.com/turnwright/turnwright): a tool is one contract.
+//! The core of [Turnwright](https://github.com/turnwright/turnwright), an agent framework.
 //!
-//! The schema that a model is shown is the schema that is enforced, for every tool, before its handler runs; nothing
-//! else reaches a handler.
+//! Each tool has one JSON Schema: the model sees it, and it is enforced before the handler runs.
 //!
-//! - [`schema`]: documents and how they are enforced
+//! ```
+//! use serde_json::{Value, json};
+//! use turnwright_core::{DispatchContext, Tool, ToolContext};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let schema = json!({ "type": "object", "properties": { "days": { "type": "integer", "maximum": 14 } } });
+//! let forecast = Tool::dynamic("forecast", schema)
+//!     .description("Returns the weather forecast.")
+//!     .handler(|args: Value, _: ToolContext| async move { format!("{} sunny days", args["days"]) })
+//!     .build()?;
+//!
+//! let ctx = DispatchContext::standalone();
+//! assert_eq!(forecast.call(&ctx, json!({ "days": 3 })).await?.as_text(), Some("3 sunny days"));
+//! assert!(forecast.call(&ctx, json!({ "days": 99 })).await.is_err());
+//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+//! ```
+//!
+//! - [`schema`]: JSON Schemas and their enforcement
 //! - [`tool`]: tools, their handlers, outputs and errors
-//! - [`call`]: the one path on which a tool runs
+//! - [`call`]: the path on which a tool runs
 //! - [`registry`]: the tools of one turn
 //! - [`dispatch`]: what an executor and its tools share
-//! - [`spool`]: where results are kept, and how they are read
-//! - [`artifact`]: results too large for a prompt, and the tools that read them
+//! - [`spool`]: storage for the bytes of results
+//! - [`artifact`]: results that are too large for a prompt, and the tools that read them
 //! - [`media`]: images, audio, video and documents
-//! - [`trust`]: tiers, fences, taint, and what a model reads of a record
-//! - [`transcript`]: records as the parts of a prompt, in an order that a provider's prompt cache holds
-//! - [`telemetry`]: turns, model calls and tool calls as spans
+//! - [`trust`]: trust tiers, envelopes and taint
+//! - [`transcript`]: an append-only prompt that keeps a provider's prompt cache valid
+//! - [`telemetry`]: spans for turns, model requests and tool calls
 //! - [`event`], [`stash`], [`record`], [`error`]
 //!
-//! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
+//! Most users depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
 
 #[macro_use]
 mod debug;

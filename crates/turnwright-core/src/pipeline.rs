@@ -1,8 +1,8 @@
-//! Middleware: onions around what a turn does.
+//! Middleware around turns and dispatches.
 //!
-//! Each layer gets the context and `next`. What it does before `next.run()` happens on the way in, what it does after on
-//! the way out; one that ends without either going on or aborting is a mistake, and is told as one. A layer is around the
-//! other layers of its pipeline, and not around what comes after that: how long a turn takes is told by `TurnEnd`.
+//! Each layer receives the context and `next`. Code before `next.run()` runs on the way in, code after it on the way out. A layer
+//! must either call `next.run()` or abort the turn; anything else is reported as an error. A layer wraps the later layers of its
+//! own pipeline only, not the steps after the pipeline. To measure the duration of a turn, use `TurnEnd`.
 //!
 //! ```
 //! use turnwright_core::pipeline::Next;
@@ -10,10 +10,10 @@
 //!
 //! let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
 //!     match ctx.input() {
-//!         Some(said) if said.text().contains("password") => {
-//!             // It was stored when the turn began.
-//!             ctx.records().delete::<Message>(said.id()).await?;
-//!             ctx.abort("somebody typed a password");
+//!         Some(message) if message.text().contains("password") => {
+//!             // The message was stored at the start of the turn.
+//!             ctx.records().delete::<Message>(message.id()).await?;
+//!             ctx.abort("the input contained a password");
 //!             Ok(())
 //!         }
 //!         _ => next.run().await,
@@ -34,16 +34,16 @@ use futures_util::FutureExt as _;
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::panic::text_of;
 
-/// A layer of an onion. Async closures over the context and [`Next`] are middleware.
+/// A layer of a pipeline. Implemented for async closures that take the context and [`Next`].
 #[async_trait]
 pub trait Middleware<C: Send + Sync + 'static>: Send + Sync {
-    /// Does its work around `next`.
+    /// Runs the layer. Calls `next.run()` to continue.
     ///
     /// # Errors
-    /// Whatever went wrong: layers further out see it as the error of their `next`.
+    /// Returns any error. Outer layers receive it as the error of their `next`.
     async fn handle(&self, ctx: C, next: Next<C>) -> Result<(), BoxError>;
 
-    /// What it is called where something goes wrong with it.
+    /// Returns the name used in error messages.
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
     }
@@ -61,24 +61,24 @@ where
     }
 }
 
-/// The rest of a pipeline. It runs once at most: `run` takes it.
-#[must_use = "a pipeline that does not go on skips everything after it: call `run`, or abort the turn"]
+/// The rest of a pipeline. It can run at most once: `run` consumes it.
+#[must_use = "a layer that does not continue skips everything after it: call `run`, or abort the turn"]
 pub struct Next<C> {
     pass: Arc<Pass<C>>,
     at: usize,
 }
 
-/// One way through a pipeline.
+/// One pass through a pipeline.
 struct Pass<C> {
     layers: Arc<Layers<C>>,
     ctx: C,
     over: fn(&C) -> bool,
-    /// The layers that were entered: one more than there are once the end was reached.
+    /// Number of layers entered. One more than there are layers once the end was reached.
     entered: AtomicUsize,
 }
 
 impl<C: Send + Sync + 'static> Pass<C> {
-    /// The layer that did not go on, if one did not.
+    /// Returns the layer that did not continue, if any.
     fn left_at(&self) -> Option<&'static str> {
         let entered = self.entered.load(Ordering::Acquire);
         let last = self.layers.get(entered.checked_sub(1)?)?;
@@ -87,10 +87,10 @@ impl<C: Send + Sync + 'static> Pass<C> {
 }
 
 impl<C: Clone + Send + Sync + 'static> Next<C> {
-    /// Runs the layers further in. Once the dispatch was ended or the turn called off, there is nothing more to run.
+    /// Runs the inner layers. Does nothing if the dispatch has ended or the turn was cancelled.
     ///
     /// # Errors
-    /// What one of them failed with. A panic is a failure.
+    /// Returns the error of an inner layer. A panic is an error.
     pub async fn run(self) -> Result<(), BoxError> {
         let Next { pass, at } = self;
         if (pass.over)(&pass.ctx) {
@@ -115,27 +115,27 @@ impl<C> fmt::Debug for Next<C> {
     }
 }
 
-/// Layers, the outermost first.
+/// Layers, outermost first.
 type Layers<C> = Vec<Arc<dyn Middleware<C>>>;
 
-/// Layers of one name, which all work on one context.
+/// The layers of one pipeline.
 #[derive(Clone)]
 pub(crate) struct Pipeline<C> {
     pub(crate) name: &'static str,
     failure: ErrorCode,
-    /// Whether nothing more is to be begun with a context.
+    /// Returns whether nothing more may be started with a context.
     pub(crate) over: fn(&C) -> bool,
     layers: Arc<Layers<C>>,
 }
 
-/// Why what comes after a pipeline is not done.
+/// Why the steps after a pipeline are skipped.
 pub(crate) enum Broken {
     Failed(Error),
     ShortCircuited(Error),
 }
 
 impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
-    /// `over` says of a context that nothing more is to be begun with it.
+    /// Creates a pipeline. `over` returns whether nothing more may be started with a context.
     pub(crate) fn new(name: &'static str, failure: ErrorCode, over: fn(&C) -> bool) -> Self {
         Pipeline {
             name,
@@ -149,7 +149,7 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
         Arc::make_mut(&mut self.layers)
     }
 
-    /// Goes through all layers.
+    /// Runs all layers.
     pub(crate) async fn run(&self, ctx: C) -> Result<(), Broken> {
         if self.layers.is_empty() {
             return Ok(());
@@ -176,7 +176,7 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
                 Some(layer) => Err(Broken::ShortCircuited(Error::new(
                     ErrorCode::PIPELINE_SHORT_CIRCUITED,
                     format!(
-                        "`{layer}` of {} ended without `next.run()` and without `abort`: call one of them",
+                        "middleware `{layer}` of {} returned without calling `next.run()` or `abort`: call one of them",
                         self.name
                     ),
                 ))),

@@ -1,4 +1,4 @@
-//! Values of the program that handlers and middleware reach by their type.
+//! Application state that handlers and middleware access by type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -6,13 +6,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A shared handle to a value of the program: a database, an HTTP client, a configuration.
+/// A shared handle to application state: a database, an HTTP client, a configuration.
 ///
-/// A parameter of this type in a `#[tool]` function is not an argument of the model. It is taken from what the runner was given
-/// with [`state`](crate::runner::TurnRunnerBuilder::state). A runner that lacks it does not build. A closure gets its state from
-/// [`ToolBuilder::handler_with`](crate::tool::ToolBuilder::handler_with).
+/// A parameter of this type in a `#[tool]` function is not an argument for the model. It is taken from the state given to the
+/// runner with [`state`](crate::runner::TurnRunnerBuilder::state). Building a runner without it fails. Closures get their state
+/// with [`ToolBuilder::handler_with`](crate::tool::ToolBuilder::handler_with).
 ///
-/// `State<T>` derefs to `T`, and a clone is as cheap as that of an `Arc`. The pattern `State(db): State<Db>` binds the `Arc<Db>`.
+/// `State<T>` derefs to `T`, and cloning is as cheap as cloning an `Arc`. The pattern `State(db): State<Db>` binds the `Arc<Db>`.
 ///
 /// ```
 /// use turnwright_core::State;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub struct State<T: ?Sized>(pub Arc<T>);
 
 impl<T> State<T> {
-    /// Shares a value.
+    /// Creates a handle to a value.
     pub fn new(value: T) -> Self {
         State(Arc::new(value))
     }
@@ -54,7 +54,7 @@ impl<T: ?Sized> From<Arc<T>> for State<T> {
 }
 
 impl<T: ?Sized> fmt::Debug for State<T> {
-    /// The value may hold secrets: only its type is shown.
+    /// Shows only the type: the value may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "State<{}>", type_name::<T>())
     }
@@ -64,7 +64,7 @@ impl<T: ?Sized> fmt::Debug for State<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StateType {
     id: TypeId,
-    /// Of `Arc<T>`, see [`TypeMap::get`].
+    /// The id of `Arc<T>`, see [`TypeMap::get`].
     shared_id: TypeId,
     pub(crate) name: &'static str,
 }
@@ -79,7 +79,7 @@ impl StateType {
     }
 }
 
-/// One value of each type.
+/// One value per type.
 #[derive(Clone, Default)]
 pub(crate) struct TypeMap(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
@@ -92,7 +92,7 @@ impl TypeMap {
         self.0.insert(TypeId::of::<T>(), value);
     }
 
-    /// The value of this type. A program that shares its value already puts an `Arc<T>`: that is a `T` too.
+    /// Returns the value of this type. Also finds a value that was added as `Arc<T>`.
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         if let Some(value) = self.0.get(&TypeId::of::<T>()) {
             return Arc::clone(value).downcast().ok();

@@ -1,4 +1,4 @@
-//! The tasks that a turn started, and waits for.
+//! Tracks the tasks of a turn.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// The tasks that a turn started, and waits for before it tells its end. Clones share them.
+/// The tasks that a turn started. The turn waits for them before it ends. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Tasks(Arc<Count>);
 
@@ -20,17 +20,17 @@ struct Count {
     none_left: Notify,
 }
 
-/// Counts for as long as it is held.
+/// Counts as a task until it is dropped.
 pub(crate) struct Alive(Arc<Count>);
 
-/// Work that is counted.
+/// A tracked future.
 struct Tracked<F> {
-    // Dropped first: what it leaves behind may start another task, which then counts before this one no longer does.
+    // Dropped first: its destructor may start another task, which must be counted before this one is released.
     work: Pin<Box<F>>,
     _alive: Alive,
 }
 
-/// Runs a closure when it is dropped.
+/// Runs a closure on drop.
 pub(crate) struct OnDrop<F: Fn()>(pub(crate) F);
 
 impl<F: Fn()> Drop for OnDrop<F> {
@@ -40,13 +40,13 @@ impl<F: Fn()> Drop for OnDrop<F> {
 }
 
 impl Tasks {
-    /// Something that counts until it is dropped.
+    /// Returns a guard that counts as a task until it is dropped.
     pub(crate) fn hold(&self) -> Alive {
         self.0.alive.fetch_add(1, Ordering::AcqRel);
         Alive(Arc::clone(&self.0))
     }
 
-    /// The same work, counted until it is dropped.
+    /// Tracks a future until it is dropped.
     pub(crate) fn track<F: Future + Send>(
         &self,
         work: F,
@@ -57,7 +57,7 @@ impl Tasks {
         }
     }
 
-    /// Starts a task that is counted.
+    /// Spawns a tracked task.
     pub(crate) fn spawn_on<F>(&self, work: F, runtime: &Handle) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -69,11 +69,11 @@ impl Tasks {
         self.0.alive.load(Ordering::Acquire) == 0
     }
 
-    /// Waits until none is left.
+    /// Waits until no task is left.
     pub(crate) async fn wait(&self) {
         while !self.is_empty() {
             let mut none_left = pin!(self.0.none_left.notified());
-            // Listening begins before looking, so that the last one is not missed in between.
+            // Register before checking, so that the last notification is not missed.
             none_left.as_mut().enable();
             if !self.is_empty() {
                 none_left.await;

@@ -1,4 +1,4 @@
-//! Validation of records: all errors at once.
+//! Validation that reports all errors at once.
 
 use std::borrow::Cow;
 
@@ -8,65 +8,66 @@ use crate::trust::neutralise;
 
 const LONGEST_ID: usize = 256;
 
-/// Collects what is wrong with a definition, so that one error names every field.
+/// Collects validation errors, so that one error lists all invalid fields.
 #[derive(Debug, Default)]
 pub struct Violations(Vec<String>);
 
 impl Violations {
-    /// Adds `why` for the field unless it is right.
+    /// Adds `why` for the field unless `right` is true.
     pub(crate) fn check(&mut self, field: &str, right: bool, why: &str) {
         if !right {
             self.0.push(format!("{field}: {why}"));
         }
     }
 
-    /// Adds a text that names its field.
+    /// Adds a message that names its field.
     pub(crate) fn add(&mut self, why: String) {
         self.0.push(why);
     }
 
-    /// Adds why the field's value was not admitted.
+    /// Adds the reason why a value was not admitted.
     pub(crate) fn admit(&mut self, field: &str, admitted: Result<(), Inadmissible>) {
         if let Err(why) = admitted {
             self.0.push(format!("{field}: {why}"));
         }
     }
 
-    /// Checks an id. The model reads and repeats it: it must be short and visible.
+    /// Checks an id. The model reads and repeats it, so it must be short and printable.
     pub(crate) fn check_id(&mut self, id: &str) {
         self.check_named_id("id", id);
     }
 
-    /// The same for an id in another field.
+    /// Checks an id in another field.
     pub(crate) fn check_named_id(&mut self, field: &str, id: &str) {
-        // Most ids are: then bytes are characters, and all of them are visible.
+        // Fast path: in printable ASCII, bytes are characters.
         let graphic = id.bytes().all(|byte| byte.is_ascii_graphic());
         let length = if graphic {
             id.len()
         } else {
             id.chars().count()
         };
-        self.check(field, length > 0, "is empty");
-        self.check(field, length <= LONGEST_ID, "has more than 256 characters");
+        self.check(field, length > 0, "must not be empty");
+        self.check(
+            field,
+            length <= LONGEST_ID,
+            "must have at most 256 characters",
+        );
         let visible = graphic || !id.chars().any(|c| c.is_control() || is_unseen(c));
         self.check(
             field,
             visible,
-            "has control characters, or others that are not seen",
+            "must not contain control or invisible characters",
         );
         let plain = matches!(neutralise(id), Cow::Borrowed(_));
-        self.check(field, plain, "looks like a tag of the framework");
+        self.check(field, plain, "must not look like a tag of the framework");
     }
 
-    /// `E_INVALID_INITIAL_…` if anything is wrong.
+    /// Returns the error with this code if there are violations.
     pub(crate) fn finish(self, code: ErrorCode, what: &str) -> Result<(), Error> {
         if self.0.is_empty() {
             return Ok(());
         }
         let wrong = self.0.join("; ");
-        Err(Error::new(
-            code,
-            format!("the {what} is not well defined: {wrong}"),
-        ))
+        Err(Error::new(code, format!("invalid {what}: {wrong}")))
     }
 }

@@ -1,13 +1,13 @@
-//! Names of the variants of enums.
+//! Names of enum variants.
 
-/// Gives an enum without fields its names: `ALL`, `as_str` and `Display`.
+/// Generates the names of an enum without fields: `ALL`, `as_str` and `Display`.
 macro_rules! names {
     ($enum:ident { $($variant:ident = $name:literal,)+ }) => {
         impl $enum {
-            /// Every value, in the order of the table.
+            /// All values, in declaration order.
             pub const ALL: &[$enum] = &[$($enum::$variant,)+];
 
-            /// The name under which it is stored and shown.
+            /// Returns the name that is stored and displayed.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $($enum::$variant => $name,)+ }

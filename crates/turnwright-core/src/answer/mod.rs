@@ -1,7 +1,7 @@
-//! The form that a typed answer must have.
+//! The format of a typed answer.
 //!
-//! Model servers accept only objects at the root of a response schema. A type that is published as anything else (a list, an enum,
-//! a scalar, an `Option`) is therefore wrapped: the model answers `{"value": …}`, and the caller gets what is inside. The wrapped
+//! Model servers accept only objects at the root of a response schema. A type whose schema is anything else (a list, an enum, a
+//! scalar, an `Option`) is therefore wrapped: the model answers `{"value": …}`, and the caller gets the inner value. The wrapped
 //! schema is both the one that the model sees and the one that is enforced.
 //!
 //! ```
@@ -25,7 +25,7 @@ use self::wrapped::{VALUE, Wrapped, is_plain_object, user_pointer};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{InvalidArguments, Schema};
 
-/// The form of a turn's answer. Providers that support it get the schema. The answer is checked in any case.
+/// The format of a turn's answer. The schema is sent to providers that support it, and the answer is always validated.
 #[derive(Clone)]
 pub struct AnswerFormat {
     name: String,
@@ -35,7 +35,7 @@ pub struct AnswerFormat {
 }
 
 impl AnswerFormat {
-    /// An answer that matches this schema, whose root is an object.
+    /// Creates a format from a schema whose root is an object.
     pub fn new(name: impl Into<String>, schema: Schema) -> Self {
         AnswerFormat {
             name: name.into(),
@@ -45,10 +45,10 @@ impl AnswerFormat {
         }
     }
 
-    /// The form of a Rust type, wrapped if it is not published as a plain object.
+    /// Creates a format from a Rust type. The schema is wrapped if the type is not a plain object.
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA` if something in the type cannot be described or enforced.
+    /// Returns `E_INVALID_SCHEMA` if the type contains something that cannot be described or enforced.
     pub fn of<T: JsonSchema>() -> Result<Self, Error> {
         let wrapped = !is_plain_object::<T>();
         let schema = match wrapped {
@@ -60,26 +60,28 @@ impl AnswerFormat {
         Ok(format)
     }
 
-    /// Sets how often the model may try again after an answer that does not match. Default: 2.
+    /// Sets how often the model may retry after an invalid answer.
+    ///
+    /// Default: 2.
     #[must_use]
     pub fn retries(mut self, times: u32) -> Self {
         self.retries = times;
         self
     }
 
-    /// The name of the schema; some providers require one.
+    /// Returns the name of the schema. Some providers require one.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The schema that is published and enforced. Of a wrapped type it is the schema of `{"value": …}`.
+    /// Returns the schema that is published and enforced. For a wrapped type, this is the schema of `{"value": …}`.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Whether the model answers with `{"value": …}`, because the type is not published as a plain object.
+    /// Returns whether the model answers with `{"value": …}`, because the type is not a plain object.
     #[must_use]
     pub fn is_wrapped(&self) -> bool {
         self.wrapped
@@ -89,13 +91,13 @@ impl AnswerFormat {
         self.retries
     }
 
-    /// Checks an answer like arguments, and returns the caller's value.
+    /// Validates an answer like tool arguments, and returns the caller's value.
     pub(crate) async fn check(&self, text: &str) -> Result<Value, Error> {
         let error = match self.schema.check_all(unfenced(text)).await {
             Ok(checked) => return Ok(self.unwrap(checked.into_value())),
             Err(error) => error,
         };
-        // A repair, like those of arguments: the wrapped value must match the schema all the same.
+        // A repair, like those of arguments: the wrapped value must still match the schema.
         if let Some(bare) = self.bare_value(text)
             && let Ok(checked) = self
                 .schema
@@ -107,12 +109,12 @@ impl AnswerFormat {
         Err(self.mismatch(error))
     }
 
-    /// Completes answers of this form as they arrive.
+    /// Creates a parser for answers of this format as they arrive.
     pub(crate) fn partial(&self) -> PartialJson {
         PartialJson::new(self.schema.limits().bytes())
     }
 
-    /// What a partial value shows of the caller's value, if anything.
+    /// Returns the caller's value from a partial answer, if there is any yet.
     pub(crate) fn unwrap_partial(&self, value: Value) -> Option<Value> {
         match self.wrapped {
             true => unwrap_partial(value),
@@ -120,7 +122,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Takes the caller's value out of what the model sent.
+    /// Extracts the caller's value from the answer of the model.
     fn unwrap(&self, mut value: Value) -> Value {
         match value.get_mut(VALUE).filter(|_| self.wrapped) {
             Some(inner) => inner.take(),
@@ -128,7 +130,7 @@ impl AnswerFormat {
         }
     }
 
-    /// The value of an answer that should have been wrapped and is not.
+    /// Returns the value of an answer that should have been wrapped and is not.
     fn bare_value(&self, text: &str) -> Option<Value> {
         if !self.wrapped || text.len() > self.schema.limits().bytes() {
             return None;
@@ -141,7 +143,7 @@ impl AnswerFormat {
         (!is_wrapper).then_some(value)
     }
 
-    /// The error for an answer that does not match. The caller reads where it is wrong in the type; the model, where in its JSON.
+    /// Creates the error for an invalid answer. Positions refer to the type for the caller, and to the JSON for the model.
     fn mismatch(&self, error: InvalidArguments) -> Error {
         let (mut operator, mut model) = (Vec::new(), String::new());
         for fault in error.faults() {
@@ -174,7 +176,7 @@ fn place(pointer: &str) -> &str {
     }
 }
 
-/// Models like to put JSON into a code block, with words around it. If there is exactly one block, it is the answer.
+/// Models often put JSON into a code block with text around it. If there is exactly one block, it is the answer.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
     if text.starts_with('{') {

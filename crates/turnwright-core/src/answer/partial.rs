@@ -1,29 +1,29 @@
-//! JSON that has not arrived whole: the value so far.
+//! Parses incomplete JSON into the value so far.
 
 use serde_json::Value;
 
 use super::wrapped::VALUE;
 
-/// The most levels that are followed: those that `serde_json` reads.
+/// Maximum nesting depth: that of `serde_json`.
 const MAX_DEPTH: usize = 127;
-/// Up to this many bytes every piece may give a value.
+/// Up to this many bytes, every piece may produce a value.
 const SMALL: usize = 4 * 1024;
-/// Beyond, a value is made once the text has grown by this part of itself, so that all values together cost a multiple of the
-/// text and not its square.
+/// Beyond that, a value is produced after the text has grown by this fraction. So the total cost is a multiple of the text length
+/// instead of its square.
 const GROWTH: usize = 32;
 
-/// Completes JSON as it arrives. Reads each byte once; a value costs as much as the text that it is made from.
+/// Completes JSON as it arrives. Reads each byte once. Producing a value costs time proportional to the text so far.
 pub(crate) struct PartialJson {
-    /// The JSON so far, without what came before it.
+    /// The JSON so far, without text before it.
     text: String,
     state: State,
-    /// The containers that are open.
+    /// The open containers.
     open: Vec<Container>,
-    /// `text[..cut]`, closed, is JSON. `None` before anything is there to show.
+    /// `text[..cut]` is valid JSON once closed. `None` while there is nothing to show.
     cut: Option<usize>,
-    /// The cut is inside of a string.
+    /// Whether the cut is inside a string.
     in_string: bool,
-    /// The cut and the length of the text when a value was last made.
+    /// The cut and the length of the text when a value was last produced.
     shown: (Option<usize>, usize),
     max_bytes: usize,
 }
@@ -36,17 +36,17 @@ enum Container {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing but white space came.
+    /// Only white space so far.
     Start,
-    /// Words came; JSON may follow in a code block. Counts backticks.
+    /// Text that is not JSON. JSON may follow in a code block. Counts backticks.
     Words(u8),
     /// The first line of a code block.
     FenceLine,
-    /// A value is next. An array may also end here if it has none yet.
+    /// A value is next. An empty array may also end here.
     Value {
         may_end: bool,
     },
-    /// A key is next. An object may also end here if it has none yet.
+    /// A key is next. An empty object may also end here.
     Key {
         may_end: bool,
     },
@@ -54,19 +54,19 @@ enum State {
     AfterValue,
     String(Text),
     Number,
-    /// What is left of `true`, `false` or `null`.
+    /// The remainder of `true`, `false` or `null`.
     Literal(&'static [u8]),
-    /// The value is whole; what follows is ignored.
+    /// The value is complete. What follows is ignored.
     Done,
-    /// The text is no JSON.
+    /// The text is not JSON.
     Invalid,
 }
 
-/// A place in a string.
+/// The state within a string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Text {
     is_key: bool,
-    /// The first half of a surrogate pair came.
+    /// Whether the first half of a surrogate pair was read.
     high: bool,
     escape: Escape,
 }
@@ -75,12 +75,12 @@ struct Text {
 enum Escape {
     None,
     Begun,
-    /// So many digits of `\uXXXX` came, and this is their value.
+    /// The number of digits of `\uXXXX` read so far, and their value.
     Unicode(u8, u16),
 }
 
 impl PartialJson {
-    /// Follows at most so many bytes.
+    /// Parses at most this many bytes.
     pub(crate) fn new(max_bytes: usize) -> Self {
         PartialJson {
             text: String::new(),
@@ -93,7 +93,7 @@ impl PartialJson {
         }
     }
 
-    /// Takes in the next piece of the text.
+    /// Reads the next piece of the text.
     pub(crate) fn push(&mut self, piece: &str) {
         let mut piece = piece;
         if !self.has_begun() {
@@ -114,7 +114,7 @@ impl PartialJson {
         }
     }
 
-    /// The value so far if there is more of it than in the last one. Large texts give fewer values than pieces.
+    /// Returns the value so far if it has grown since the last one. Large texts produce fewer values than pieces.
     pub(crate) fn next_value(&mut self) -> Option<Value> {
         let (cut, length) = (self.cut, self.text.len());
         let grown = length - self.shown.1;
@@ -126,7 +126,7 @@ impl PartialJson {
         self.value()
     }
 
-    /// The value so far.
+    /// Returns the value so far.
     pub(crate) fn value(&self) -> Option<Value> {
         let mut text = self.text.get(..self.cut?)?.to_owned();
         if self.in_string {
@@ -146,7 +146,7 @@ impl PartialJson {
         )
     }
 
-    /// Looks for the first byte of the JSON: at the beginning of the text, or in a code block.
+    /// Searches for the first byte of the JSON: at the start of the text, or in a code block.
     fn begins(&mut self, byte: u8) -> bool {
         let opens = matches!(byte, b'{' | b'[' | b'"');
         match self.state {
@@ -171,7 +171,7 @@ impl PartialJson {
         false
     }
 
-    /// Reads the byte at a place of the text.
+    /// Reads the byte at a position of the text.
     fn step(&mut self, byte: u8, at: usize) {
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.state {
@@ -236,7 +236,7 @@ impl PartialJson {
         };
     }
 
-    /// A value ends before a place.
+    /// Handles the end of a value before a position.
     fn ended(&mut self, at: usize) {
         (self.cut, self.in_string) = (Some(at), false);
         self.state = match self.open.is_empty() {
@@ -248,7 +248,7 @@ impl PartialJson {
     fn close(&mut self, container: Container, at: usize) {
         match self.open.pop() {
             Some(open) if open == container => self.ended(at + 1),
-            // What was shown of it stays.
+            // Keep what was shown of it.
             Some(open) => {
                 self.open.push(open);
                 self.state = State::Invalid;
@@ -267,7 +267,7 @@ impl PartialJson {
                 return;
             }
             (Escape::None, b'\\') => Some(text.with(Escape::Begun)),
-            // Half of a pair alone is no character.
+            // One half of a surrogate pair alone is not a character.
             (Escape::None, _) if text.high || byte < 0x20 => None,
             (Escape::None, _) => Some(text),
             (Escape::Begun, b'u') => Some(text.with(Escape::Unicode(0, 0))),
@@ -301,7 +301,7 @@ impl Text {
         Text { escape, ..self }
     }
 
-    /// The next digit of `\uXXXX`.
+    /// Reads the next digit of `\uXXXX`.
     fn with_digit(self, digits: u8, value: u16, byte: u8) -> Option<Self> {
         let digit = u16::try_from(char::from(byte).to_digit(16)?).ok()?;
         let value = value << 4 | digit;
@@ -322,7 +322,7 @@ impl Text {
     }
 }
 
-/// What a partial value of the wrapper shows of the caller's value.
+/// Returns the caller's value from a partial value of the wrapper.
 pub(super) fn unwrap_partial(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.is_empty() => None,

@@ -47,7 +47,7 @@ struct Tree {
 struct Names(Vec<String>);
 
 #[tokio::test]
-async fn every_type_is_read_from_what_its_schema_asks_for() {
+async fn every_type_is_read_from_json_that_matches_its_schema() {
     let point = || Point { x: 1, y: 2 };
     assert_eq!(
         read::<Vec<u8>>(r#"{"value": [1, 2]}"#).await.unwrap(),
@@ -146,7 +146,7 @@ async fn the_published_schema_is_the_enforced_one() {
 }
 
 #[tokio::test]
-async fn a_bare_value_is_wrapped_if_it_matches_then() {
+async fn a_bare_value_is_accepted_if_it_matches_when_wrapped() {
     assert_eq!(read::<Vec<u8>>("[1, 2]").await.unwrap(), [1, 2]);
     assert_eq!(read::<Vec<u8>>("```json\n[1]\n```").await.unwrap(), [1]);
     assert_eq!(
@@ -163,7 +163,7 @@ async fn a_bare_value_is_wrapped_if_it_matches_then() {
 }
 
 #[tokio::test]
-async fn faults_name_the_place_in_the_type_for_the_caller_and_on_the_wire_for_the_model() {
+async fn errors_have_positions_in_the_type_for_the_caller_and_in_the_json_for_the_model() {
     let error = read::<Vec<Point>>(r#"{"value": [{"x": "far", "y": 2}]}"#)
         .await
         .unwrap_err();

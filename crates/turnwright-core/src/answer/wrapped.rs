@@ -1,4 +1,4 @@
-//! The object around an answer whose type is not published as one.
+//! The wrapper object for answers whose type is not a plain object.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -9,8 +9,8 @@ use serde_json::Value;
 /// The only property of the wrapper.
 pub(super) const VALUE: &str = "value";
 
-/// `{"value": T}`. Written by hand: a derived schema would make `value` optional if `T` is an `Option`, and `null` would then count
-/// as absent.
+/// `{"value": T}`. Implemented by hand: a derived schema would make `value` optional if `T` is an `Option`, and `null` would then
+/// count as absent.
 pub(super) struct Wrapped<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for Wrapped<T> {
@@ -27,7 +27,7 @@ impl<T: JsonSchema> JsonSchema for Wrapped<T> {
     }
 }
 
-/// Whether a type is published as an object without alternatives at its root, which is what model servers accept.
+/// Returns whether the schema of a type is an object without alternatives at its root, as model servers require.
 pub(super) fn is_plain_object<T: JsonSchema>() -> bool {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let Value::Object(root) = schema.to_value() else {
@@ -38,7 +38,7 @@ pub(super) fn is_plain_object<T: JsonSchema>() -> bool {
     is_object && !alternatives.iter().any(|name| root.contains_key(*name))
 }
 
-/// Where a place of the wrapper is in the caller's value.
+/// Converts a JSON pointer into the wrapper to one into the caller's value.
 pub(super) fn user_pointer(pointer: &str) -> &str {
     match pointer.strip_prefix("/value") {
         Some(inner) if inner.is_empty() || inner.starts_with('/') => inner,

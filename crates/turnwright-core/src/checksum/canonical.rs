@@ -1,4 +1,4 @@
-//! Canonical JSON (RFC 8785), written straight into a hash.
+//! Canonical JSON (RFC 8785), written directly into a hash.
 
 use std::cmp::Ordering;
 
@@ -8,12 +8,12 @@ use sha2::{Digest as _, Sha256};
 use crate::ascii::Ascii;
 use crate::schema::as_integer;
 
-/// Takes bytes in order.
+/// Receives bytes in order.
 pub(crate) trait Sink {
     fn put(&mut self, bytes: &[u8]);
 }
 
-/// SHA-256 of what is written, gathered in a small buffer: the hash likes few and long pieces.
+/// Computes SHA-256 of what is written. Buffers, because hashing is faster with long inputs.
 pub(crate) struct HashSink {
     hash: Sha256,
     buffer: [u8; 256],
@@ -29,7 +29,7 @@ impl HashSink {
         }
     }
 
-    /// The digest as lower-case hex.
+    /// Returns the digest in lower-case hex.
     pub(crate) fn finish(mut self) -> Hex {
         self.flush();
         let mut hex = [0_u8; 64];
@@ -80,15 +80,15 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// What is still to be written of a container.
+/// What remains to be written of a container.
 enum Rest<'v> {
     Items(std::slice::Iter<'v, Value>),
-    /// Of an object whose keys came in order, as they often do.
+    /// An object whose keys are already in order, as they often are.
     InOrder(serde_json::map::Iter<'v>),
     Entries(std::vec::IntoIter<(&'v str, &'v Value)>),
 }
 
-/// Writes `value`. Keeps its own stack: a value may be of any depth.
+/// Writes `value`. Not recursive, because a value may be nested to any depth.
 pub(crate) fn write(value: &Value, sink: &mut impl Sink) {
     let mut stack: Vec<(Rest<'_>, bool)> = Vec::new();
     let mut next = Some(value);
@@ -151,10 +151,10 @@ fn entries(map: &Map<String, Value>) -> Rest<'_> {
     Rest::Entries(entries.into_iter())
 }
 
-/// Orders by UTF-16 code units, without writing any.
+/// Compares by UTF-16 code units, without converting to UTF-16.
 ///
-/// The order of UTF-8 bytes is the same but for one thing: characters beyond the basic plane (first byte `F0` and
-/// above) are surrogates in UTF-16 and come before U+E000 to U+FFFF (first bytes `EE` and `EF`).
+/// The order of UTF-8 bytes is the same with one exception: characters beyond the basic plane (first byte `F0` and above) are
+/// surrogates in UTF-16 and sort before U+E000 to U+FFFF (first bytes `EE` and `EF`).
 fn by_utf16(a: &str, b: &str) -> Ordering {
     let rank = |byte: u8| {
         if byte == 0xee || byte == 0xef {
@@ -169,8 +169,8 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Integers of 64 bits keep their digits, however they were spelled, so that different numbers are never written alike;
-/// every other number is written as ECMAScript does.
+/// Writes 64-bit integers with their exact digits, however they were spelled, so that different numbers are never written the
+/// same way. Writes every other number like ECMAScript.
 fn write_number(number: &Number, sink: &mut impl Sink) {
     let spelled_otherwise = as_integer(number);
     let number = spelled_otherwise.as_ref().unwrap_or(number);

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::digest_of;
 
-/// The idempotency key of a call: unique, and the same after a resume.
+/// Returns the idempotency key of a call: unique, and the same after a resume.
 ///
-/// It is a digest, because ids are arbitrary text: joined by a separator, two calls could have one key. A key also goes to
-/// third parties, who need not know the ids. The nonce is random per turn, so that ids that are used again after a
-/// conversation was deleted give other keys.
+/// It is a digest, because ids are arbitrary text: with a separator, two calls could get the same key. Keys also go to third
+/// parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a conversation was
+/// deleted give different keys.
 pub(crate) fn idempotency_key(
     conversation_id: &str,
     turn_id: &str,

@@ -1,6 +1,12 @@
 //! Checksums: SHA-256 of canonical JSON.
 //!
-//! The checksum of a call says what was asked for. Equal calls have equal checksums, on every machine and after every retry.
+//! The checksum of a call identifies the request. Equal calls have equal checksums, on every machine and after every retry.
+//!
+//! ```
+//! use turnwright_core::checksum;
+//!
+//! assert_eq!(checksum("find", r#"{"b": 1, "a": 2}"#), checksum("find", r#"{"a":2,"b":1}"#));
+//! ```
 
 pub(crate) mod canonical;
 mod idempotency_key;

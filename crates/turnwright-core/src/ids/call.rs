@@ -1,4 +1,4 @@
-//! Ids of calls that a small model can copy.
+//! Call ids that are short enough for a small model to copy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,16 +6,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::ascii::Ascii;
 
-/// Which call it is.
+/// The id of a call.
 pub(crate) type Id = Ascii<10>;
 
-/// 32 characters, none of which looks like another: ten of them hold 50 bits.
+/// 32 characters that cannot be confused with each other. Ten of them encode 50 bits.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: u32 = 10;
 const BITS: u32 = LENGTH * 5;
 const MASK: u64 = (1 << BITS) - 1;
 
-/// Gives the ids of one turn: each once, and far from those of every other turn.
+/// Generates the call ids of a turn. Each is unique, and unlikely to occur in another turn.
 pub(crate) struct CallIds {
     seed: u64,
     count: AtomicU64,
@@ -34,7 +34,7 @@ impl CallIds {
         }
     }
 
-    /// Goes on from this one, unless it is further already.
+    /// Continues after this number, unless the generator is further already.
     pub(crate) fn go_on_from(&self, count: u64) {
         self.count.fetch_max(count, Ordering::Relaxed);
     }
@@ -45,10 +45,10 @@ impl CallIds {
     }
 }
 
-/// A permutation of the numbers of 50 bits: neighbours go far apart, and no two meet.
+/// A permutation of 50-bit numbers: neighbours are scattered, and no two numbers map to the same one.
 fn scatter(mut number: u64) -> u64 {
     for factor in [0x2_545f_4914_f6cd_u64, 0x1_9e37_79b9_7f4b] {
-        // Multiplying by an odd number and folding the upper half into the lower can both be undone.
+        // Multiplication by an odd number and folding the upper half into the lower are both reversible.
         number = number.wrapping_mul(factor | 1) & MASK;
         number ^= number >> (BITS / 2);
     }
@@ -58,7 +58,7 @@ fn scatter(mut number: u64) -> u64 {
 fn spell(number: u64) -> Id {
     let mut letters = [b'0'; LENGTH as usize];
     for (place, letter) in letters.iter_mut().rev().enumerate() {
-        // Five bits are always one of the 32.
+        // Five bits are always an index into the 32 characters.
         *letter = ALPHABET
             .get((number >> (place * 5)) as usize & 31)
             .copied()

@@ -9,19 +9,19 @@ use uuid::{Builder, Uuid};
 
 pub(crate) use call::{CallIds, Id};
 
-/// A new id: a UUID of version 7, which is greater than all that this process made before.
+/// Returns a new id: a UUID version 7, greater than all ids that this process generated before.
 #[must_use]
 pub fn new_id() -> String {
     new_uuid().to_string()
 }
 
-/// A new UUID of version 7, greater than all that this process made before.
+/// Returns a new UUID version 7, greater than all that this process generated before.
 pub(crate) fn new_uuid() -> Uuid {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let millis = since.map_or(0, |since| {
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     });
-    // Where there is no randomness, let those say so who know best.
+    // Without a random source, fall back to the implementation of the `uuid` crate.
     IDS.lock().next(millis).unwrap_or_else(Uuid::now_v7)
 }
 
@@ -32,11 +32,11 @@ static IDS: Mutex<Ids> = Mutex::new(Ids {
     used: STOCK,
 });
 
-/// How many random bytes are asked for at once: asking costs far more than the bytes.
+/// Number of random bytes requested at once. The request costs far more than the bytes.
 const STOCK: usize = 512;
 
 struct Ids {
-    /// The time of the last id. It does not go back where the clock does.
+    /// The time of the last id. Does not go back when the clock does.
     millis: u64,
     last: u128,
     random: [u8; STOCK],
@@ -47,15 +47,15 @@ impl Ids {
     fn next(&mut self, millis: u64) -> Option<Uuid> {
         if millis > self.millis {
             let mut random: [u8; 10] = self.random()?;
-            // The bytes from the third on are counted up within a millisecond: with the uppermost bit after those of the
-            // variant unset there is room for that.
+            // The bytes from the third on are incremented within a millisecond. Clearing the uppermost bit after the variant
+            // leaves room for that.
             if let Some(third) = random.get_mut(2) {
                 *third &= 0b0001_1111;
             }
             let id = Builder::from_unix_timestamp_millis(millis, &random).into_uuid();
             (self.millis, self.last) = (millis, id.as_u128());
         } else {
-            // By a random step: what is made next cannot be told from what was made last.
+            // Increment by a random step, so that the next id cannot be predicted from the last one.
             self.last += 1 + u128::from(u32::from_le_bytes(self.random()?));
         }
         Some(Uuid::from_u128(self.last))

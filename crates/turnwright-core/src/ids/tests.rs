@@ -21,7 +21,7 @@ fn ids_are_of_version_7_and_grow_across_threads() {
 }
 
 #[test]
-fn a_clock_that_goes_back_does_not_take_ids_back() {
+fn ids_grow_even_if_the_clock_goes_back() {
     let mut ids = Ids {
         millis: 0,
         last: 0,

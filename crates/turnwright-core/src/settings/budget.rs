@@ -1,25 +1,25 @@
-//! How much a turn may use.
+//! The budget of a turn.
 
 use std::time::Duration;
 
 use crate::validate::Violations;
 
-/// How much a turn may use: tokens, tool calls, time.
+/// Limits on what a turn may use: tokens, tool calls, time.
 ///
-/// A turn that has used up its budget ends with [`TurnStatus::Limit`](crate::TurnStatus::Limit). It begins no further model
+/// A turn that has used up its budget ends with [`TurnStatus::Limit`](crate::TurnStatus::Limit). It starts no further model
 /// request and no further tool call:
 ///
-/// - Tokens: the response that reaches the limit is stored. If it is an answer, the turn is answered. Its tool calls are
-///   recorded as not run.
-/// - Tool calls: the calls within the limit run to their end, in the order in which they were proposed. The others are
-///   recorded as not run. A turn that used its last call may still answer.
+/// - Tokens: the response that reaches the limit is stored. If it is an answer, the turn is answered. Its tool calls are recorded
+///   as not run.
+/// - Tool calls: calls within the limit run to completion, in the order in which they were proposed. The others are recorded as
+///   not run. A turn that used its last call may still answer.
 /// - Time: the turn is cancelled, as by [`TurnHandle::cancel`](crate::runner::TurnHandle::cancel).
 ///
-/// Turns that run under a call ([`TurnInput::under`](crate::TurnInput::under)) use the budgets of all turns around them as
-/// well as their own, at any depth. They stop when one of these is used up.
+/// Turns that run under a call ([`TurnInput::under`](crate::TurnInput::under)) also use the budgets of all turns above them, at
+/// any depth. They stop when one of these is used up.
 ///
-/// A resumed turn goes on with what is left of its budget. The time between two runs does not count. To give it more, set a
-/// larger budget on the input: `runner.resume(TurnInput::resume(id).budget(…))`.
+/// A resumed turn continues with the rest of its budget. The time between two runs does not count. To extend it, set a larger
+/// budget on the input: `runner.resume(TurnInput::resume(id).budget(…))`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,7 +45,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// Maximum number of tool calls that run.
     pub tool_calls: Option<u64>,
-    /// Maximum duration, time at gates included.
+    /// Maximum duration, including time at gates.
     pub time: Option<Duration>,
 }
 
@@ -65,13 +65,13 @@ impl Budget {
         self
     }
 
-    /// Sets the maximum number of tool calls that run. Calls that are refused or denied do not count. With 0 no tool runs.
+    /// Sets the maximum number of tool calls that run. Calls that are refused or denied do not count. With 0, no tool runs.
     pub const fn tool_calls(mut self, calls: u64) -> Self {
         self.tool_calls = Some(calls);
         self
     }
 
-    /// Sets the maximum duration. The time at which the turn waits at gates counts.
+    /// Sets the maximum duration. Time spent waiting at gates counts.
     pub const fn time(mut self, time: Duration) -> Self {
         self.time = Some(time);
         self
@@ -91,7 +91,7 @@ impl Budget {
     }
 
     pub(crate) fn check(&self, wrong: &mut Violations) {
-        let why = "is zero: no turn could begin";
+        let why = "must not be zero: no turn could start";
         wrong.check("budget.tokens", self.tokens != Some(0), why);
         wrong.check("budget.time", self.time != Some(Duration::ZERO), why);
     }

@@ -1,4 +1,4 @@
-//! Settings that are one of several words.
+//! Settings with a fixed set of values.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 pub enum ToolChoice {
     /// The model decides.
     Auto,
-    /// The model calls no tool.
+    /// The model must not call tools.
     None,
-    /// The model must call a tool before it answers. From the turn's first tool call on, [`ToolChoice::Auto`] applies:
+    /// The model must call a tool before it answers. After the first tool call of the turn, [`ToolChoice::Auto`] applies;
     /// otherwise the model could never answer.
     Required,
-    /// The model must call this tool before it answers. From the turn's first tool call on, [`ToolChoice::Auto`] applies.
+    /// The model must call this tool before it answers. After the first tool call of the turn, [`ToolChoice::Auto`] applies.
     Tool(String),
 }
 
 impl ToolChoice {
-    /// Whether the model must call a tool.
+    /// Returns whether the model must call a tool.
     pub(crate) fn is_forced(&self) -> bool {
         matches!(self, ToolChoice::Required | ToolChoice::Tool(_))
     }
@@ -29,27 +29,27 @@ impl ToolChoice {
 
 /// How much a model reasons before it answers.
 ///
-/// Models map it to what they have: an effort, a level or a number of tokens for thinking.
+/// Models map it to what they support: an effort, a level or a token budget for thinking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum ReasoningEffort {
-    /// No reasoning, where the model can turn it off.
+    /// No reasoning, if the model can turn it off.
     None,
     /// As little as possible.
     Minimal,
-    /// Little.
+    /// Low effort.
     Low,
-    /// The usual amount.
+    /// Medium effort.
     Medium,
-    /// Much.
+    /// High effort.
     High,
-    /// A value that only some servers know.
+    /// A value that only some servers support.
     Other(String),
 }
 
 impl ReasoningEffort {
-    /// The usual name: `none`, `minimal`, `low`, `medium`, `high`, or the other value.
+    /// Returns the usual name: `none`, `minimal`, `low`, `medium`, `high`, or the other value.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

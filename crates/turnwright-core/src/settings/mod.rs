@@ -1,7 +1,7 @@
-//! What a runner and a turn set for the model: instructions, [`ModelSettings`] and the [`Budget`].
+//! Settings of a runner or a turn: instructions, [`ModelSettings`] and the [`Budget`].
 //!
-//! All of them are set on the runner for every turn and on a [`TurnInput`](crate::TurnInput) for one turn. What a turn sets
-//! takes precedence over the runner, and the runner over the defaults of the model, field by field.
+//! Set them on the runner for every turn, or on a [`TurnInput`](crate::TurnInput) for one turn. Values of the turn take
+//! precedence over the runner, and those of the runner over the defaults of the model, field by field.
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The settings of a model that all protocols share.
+//! Model settings that are independent of the protocol.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use crate::error::{Error, ErrorCode};
 use crate::schema::admit_within;
 use crate::validate::Violations;
 
-/// The number of levels that provider options may have: stored with the settings around them, they must not have too many.
+/// Maximum nesting depth of provider options. They are stored inside the settings, which adds levels.
 const MAX_LEVELS: usize = 100;
 
-/// Settings of a model, in words that are the same for every protocol.
+/// Settings of a model, with the same names for every protocol.
 ///
 /// A field that is not set leaves the choice to the next level: a turn ([`TurnInput::settings`](crate::TurnInput::settings))
 /// takes precedence over the runner ([`TurnRunnerBuilder::settings`](crate::runner::TurnRunnerBuilder::settings)), the runner
@@ -48,7 +48,7 @@ pub struct ModelSettings {
     /// Maximum number of tokens in one response, reasoning included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// Texts at which the model stops.
+    /// Sequences at which the model stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
     /// Random seed.
@@ -72,13 +72,13 @@ pub struct ModelSettings {
     /// Options of one protocol, by its name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     provider: BTreeMap<String, Value>,
-    /// Why options were not accepted. Reported by `check`.
+    /// Why options were rejected. Reported by `validate`.
     #[serde(skip)]
     rejected: Option<String>,
 }
 
 impl ModelSettings {
-    /// Creates settings that set nothing.
+    /// Creates empty settings.
     pub fn new() -> Self {
         ModelSettings::default()
     }
@@ -95,14 +95,14 @@ impl ModelSettings {
         self
     }
 
-    /// Sets the maximum number of tokens in one response, reasoning included. For a limit of the whole turn see
+    /// Sets the maximum number of tokens in one response, including reasoning. To limit the whole turn, see
     /// [`Budget::tokens`](super::Budget::tokens).
     pub fn max_output_tokens(mut self, tokens: u64) -> Self {
         self.max_output_tokens = Some(tokens);
         self
     }
 
-    /// Sets the texts at which the model stops. They replace those of the levels below.
+    /// Sets the sequences at which the model stops. They replace those of lower levels.
     pub fn stop_sequences<S: Into<String>>(mut self, texts: impl IntoIterator<Item = S>) -> Self {
         self.stop_sequences = Some(texts.into_iter().map(Into::into).collect());
         self
@@ -144,10 +144,10 @@ impl ModelSettings {
         self
     }
 
-    /// Sets options that only one protocol has, as a JSON object. Only models of that protocol read them, and they reject
-    /// options that they set themselves, such as the messages and the tools.
+    /// Sets options that only one protocol has, as a JSON object. Only models of that protocol read them. They reject options
+    /// that they set themselves, such as the messages and the tools.
     ///
-    /// Levels are merged by key. `null` removes what a lower level set.
+    /// Levels are merged by key. `null` removes the value of a lower level.
     pub fn provider(mut self, protocol: impl Into<String>, options: impl Into<Value>) -> Self {
         let protocol = protocol.into();
         match admit_within(options.into(), MAX_LEVELS) {
@@ -190,14 +190,14 @@ impl ModelSettings {
         }
     }
 
-    /// Checks that the values are possible. Runners, turns and models do this themselves.
+    /// Checks that the values are valid. Runners, turns and models do this themselves.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG`, which names every wrong field.
+    /// Returns `E_INVALID_MODEL_CONFIG`, which lists all invalid fields.
     pub fn validate(&self) -> Result<(), Error> {
         let mut wrong = Violations::default();
         self.check(&mut wrong);
-        wrong.finish(ErrorCode::INVALID_MODEL_CONFIG, "model's configuration")
+        wrong.finish(ErrorCode::INVALID_MODEL_CONFIG, "model configuration")
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -228,7 +228,11 @@ impl ModelSettings {
             why,
         );
         let named = !matches!(&self.tool_choice, Some(ToolChoice::Tool(name)) if name.is_empty());
-        wrong.check("settings.tool_choice", named, "the tool has no name");
+        wrong.check(
+            "settings.tool_choice",
+            named,
+            "the name of the tool must not be empty",
+        );
         for (protocol, options) in &self.provider {
             let why = format!("the options of {protocol:?} must be a JSON object");
             wrong.check("settings.provider", options.is_object(), &why);

@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn impossible_values_are_named_all_at_once() {
+fn all_invalid_values_are_reported_at_once() {
     let settings = ModelSettings::new()
         .temperature(2.5)
         .top_p(f64::NAN)
@@ -131,7 +131,7 @@ fn options_that_are_nested_too_deeply_are_rejected() {
 }
 
 #[test]
-fn provider_options_are_merged_by_key_and_the_last_word_counts() {
+fn provider_options_are_merged_by_key_and_the_last_value_wins() {
     let settings = ModelSettings::new()
         .provider("p", json!({ "a": 1, "b": 1 }))
         .provider("p", json!({ "b": 2 }))
@@ -166,7 +166,7 @@ fn the_instructions_of_a_turn_come_after_those_of_its_runner() {
     assert_eq!(merged("", "A").as_deref(), Some("A"));
     assert_eq!(merged("B", " \n").as_deref(), Some("B"));
     assert_eq!(merged("", ""), None);
-    // What the same turn had set before is replaced.
+    // A value that the same turn set before is replaced.
     assert_eq!(of("C").over(&of("B")).instructions.as_deref(), Some("C"));
 }
 

@@ -1,11 +1,11 @@
-//! All that a turn sets for itself.
+//! The combined settings of a turn.
 
 use std::sync::Arc;
 
 use super::{Budget, ModelSettings};
 use crate::validate::Violations;
 
-/// Instructions, settings and budget: of a runner, of one turn, or as they apply.
+/// Instructions, settings and budget of a runner or a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TurnSettings {
     pub(crate) instructions: Option<Arc<str>>,
@@ -18,7 +18,7 @@ impl TurnSettings {
         self.instructions = (!text.trim().is_empty()).then(|| text.into());
     }
 
-    /// Takes what is not set from what the same turn had set before.
+    /// Takes values that are not set from those that the same turn set before.
     pub(crate) fn over(self, before: &TurnSettings) -> Self {
         TurnSettings {
             instructions: self.instructions.or_else(|| before.instructions.clone()),
@@ -27,8 +27,8 @@ impl TurnSettings {
         }
     }
 
-    /// What applies to a turn with these settings: the runner's instructions come first, so that the turns of all users
-    /// share the beginning of their prompts.
+    /// Combines the settings of a turn with those of its runner. The runner's instructions come first, so that the turns of all
+    /// users share the start of their prompts.
     pub(crate) fn under_runner(self, runner: &TurnSettings) -> Self {
         let instructions = match (&runner.instructions, &self.instructions) {
             (Some(first), Some(own)) => Some(format!("{first}\n\n{own}").into()),

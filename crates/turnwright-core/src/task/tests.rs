@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn whatever_a_dropped_task_leaves_behind_is_waited_for_too() {
+async fn tasks_started_by_a_dropped_task_are_waited_for() {
     struct LeavesBehind(Tasks, Arc<AtomicUsize>);
     impl Drop for LeavesBehind {
         fn drop(&mut self) {
@@ -14,7 +14,7 @@ async fn whatever_a_dropped_task_leaves_behind_is_waited_for_too() {
         }
     }
     let (tasks, done) = (Tasks::default(), Arc::new(AtomicUsize::new(0)));
-    // One was never polled, one is dropped half way.
+    // One was never polled, one is dropped midway.
     for polled in [false, true] {
         let left = LeavesBehind(tasks.clone(), Arc::clone(&done));
         let task = tasks.spawn_on(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// Why a model stopped, in words that do not depend on the protocol. Serialised as text.
+/// Why a model stopped, independent of the protocol. Serialised as text.
 ///
 /// ```
 /// use turnwright_core::FinishReason;

@@ -1,4 +1,4 @@
-//! How much of a model was used.
+//! Token usage.
 
 mod finish_reason;
 mod model_usage;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use finish_reason::FinishReason;
 pub use model_usage::ModelUsage;
 
-/// How much of a model was used: of one request, or of all of a turn.
+/// The token usage of one request or of a whole turn.
 ///
 /// ```
 /// use turnwright_core::Usage;
@@ -24,20 +24,20 @@ pub use model_usage::ModelUsage;
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Requests to the model.
+    /// Number of requests to the model.
     pub requests: u64,
-    /// Tokens that it read, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Those of them that the provider had kept from an earlier request.
+    /// Input tokens that were served from the provider's prompt cache.
     pub cached_input_tokens: u64,
-    /// Tokens that it wrote, its thoughts included.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// Those of them that were thoughts.
+    /// Output tokens used for reasoning.
     pub reasoning_tokens: u64,
 }
 
 impl Usage {
-    /// One request that read and wrote so many tokens.
+    /// Creates the usage of one request.
     #[must_use]
     pub const fn tokens(input: u64, output: u64) -> Self {
         Usage {
@@ -49,21 +49,21 @@ impl Usage {
         }
     }
 
-    /// So many of the tokens that it read were kept from before.
+    /// Sets the number of cached input tokens.
     #[must_use]
     pub const fn cached(mut self, tokens: u64) -> Self {
         self.cached_input_tokens = tokens;
         self
     }
 
-    /// So many of the tokens that it wrote were thoughts.
+    /// Sets the number of reasoning tokens.
     #[must_use]
     pub const fn reasoning(mut self, tokens: u64) -> Self {
         self.reasoning_tokens = tokens;
         self
     }
 
-    /// Tokens read and written.
+    /// Returns the sum of input and output tokens.
     #[must_use]
     pub const fn total_tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
@@ -73,7 +73,7 @@ impl Usage {
 impl Add for Usage {
     type Output = Usage;
 
-    /// Saturates: what a provider says is not to be trusted with an overflow.
+    /// Saturates, because a provider may report arbitrary numbers.
     fn add(self, more: Usage) -> Usage {
         Usage {
             requests: self.requests.saturating_add(more.requests),

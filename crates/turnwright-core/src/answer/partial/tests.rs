@@ -11,23 +11,23 @@ fn complete(text: &str) -> Option<Value> {
     partial.value()
 }
 
-/// Whether a value is what can be seen of another one before all of it is there.
-fn is_prefix(part: &Value, whole: &Value) -> bool {
-    match (part, whole) {
-        (Value::String(part), Value::String(whole)) => whole.starts_with(part),
-        (Value::Array(part), Value::Array(whole)) => {
-            let pairs = part.iter().zip(whole);
-            part.len() <= whole.len() && all_but_last_equal(pairs, part.len())
+/// Returns whether a value is what can be seen of another one while it is incomplete.
+fn is_prefix(part: &Value, full: &Value) -> bool {
+    match (part, full) {
+        (Value::String(part), Value::String(full)) => full.starts_with(part),
+        (Value::Array(part), Value::Array(full)) => {
+            let pairs = part.iter().zip(full);
+            part.len() <= full.len() && all_but_last_equal(pairs, part.len())
         }
-        (Value::Object(part), Value::Object(whole)) => {
+        (Value::Object(part), Value::Object(full)) => {
             let same_keys = part
                 .keys()
-                .zip(whole.keys())
+                .zip(full.keys())
                 .all(|(one, other)| one == other);
-            let pairs = part.values().zip(whole.values());
-            same_keys && part.len() <= whole.len() && all_but_last_equal(pairs, part.len())
+            let pairs = part.values().zip(full.values());
+            same_keys && part.len() <= full.len() && all_but_last_equal(pairs, part.len())
         }
-        (part, whole) => part == whole,
+        (part, full) => part == full,
     }
 }
 
@@ -36,9 +36,9 @@ fn all_but_last_equal<'v>(
     length: usize,
 ) -> bool {
     let mut pairs = pairs.enumerate();
-    pairs.all(|(at, (part, whole))| match at + 1 == length {
-        true => is_prefix(part, whole),
-        false => part == whole,
+    pairs.all(|(at, (part, full))| match at + 1 == length {
+        true => is_prefix(part, full),
+        false => part == full,
     })
 }
 
@@ -85,30 +85,30 @@ fn spelled_out(value: &Value) -> String {
 proptest! {
     #[test]
     fn every_prefix_gives_a_prefix_of_the_value(value in any_value(), spelled in any::<bool>()) {
-        let whole = json!({ "value": value });
+        let full = json!({ "value": value });
         let text = match spelled {
-            true => spelled_out(&whole),
-            false => whole.to_string(),
+            true => spelled_out(&full),
+            false => full.to_string(),
         };
         let mut stream = PartialJson::new(MANY);
         let mut last: Option<Value> = None;
         for (at, character) in text.char_indices() {
             let end = at + character.len_utf8();
             let part = complete(&text[..end]).expect("an object has begun");
-            prop_assert!(is_prefix(&part, &whole), "{} gave {part}", &text[..end]);
+            prop_assert!(is_prefix(&part, &full), "{} gave {part}", &text[..end]);
             if let Some(last) = last {
                 prop_assert!(is_prefix(&last, &part), "{last} then {part}");
             }
-            // In pieces it is the same.
+            // The result is the same in pieces.
             stream.push(character.encode_utf8(&mut [0; 4]));
             prop_assert_eq!(stream.value(), Some(part.clone()));
             last = Some(part);
         }
-        prop_assert_eq!(last, Some(whole));
+        prop_assert_eq!(last, Some(full));
     }
 
     #[test]
-    fn any_text_is_survived(text in any::<String>(), json_like in "[{}\\[\\]\",:0-9a-z\\\\` \n.eu-]{0,80}") {
+    fn any_text_is_handled_without_panic(text in any::<String>(), json_like in "[{}\\[\\]\",:0-9a-z\\\\` \n.eu-]{0,80}") {
         for text in [text, json_like] {
             let mut partial = PartialJson::new(MANY);
             for character in text.chars() {
@@ -121,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_whole_is_left_out() {
+fn incomplete_parts_are_omitted() {
     for (text, value) in [
         (r#"{"#, json!({})),
         (r#"{"na"#, json!({})),
@@ -147,7 +147,7 @@ fn what_is_not_whole_is_left_out() {
 }
 
 #[test]
-fn a_code_block_is_looked_into() {
+fn json_in_a_code_block_is_found() {
     let text = "Here it is:\n```json\n{\"a\": [1, 2]}\n``` Enjoy!";
     assert_eq!(complete(text), Some(json!({ "a": [1, 2] })));
     assert_eq!(complete(&text[..24]), Some(json!({})));
@@ -155,7 +155,7 @@ fn a_code_block_is_looked_into() {
 }
 
 #[test]
-fn deep_large_and_broken_texts_give_nothing_more() {
+fn deep_large_and_invalid_texts_produce_no_more_values() {
     let deep = "[".repeat(100_000);
     assert!(complete(&deep).is_some());
     let mut small = PartialJson::new(8);
@@ -166,9 +166,9 @@ fn deep_large_and_broken_texts_give_nothing_more() {
     assert_eq!(complete(r#"{"a": 1}}}"#), Some(json!({ "a": 1 })));
 }
 
-/// All values together cost a multiple of the text, however small the pieces are.
+/// The total cost is a multiple of the text length, however small the pieces are.
 #[test]
-fn a_long_stream_costs_no_square() {
+fn the_cost_of_a_long_stream_is_not_quadratic() {
     let mut partial = PartialJson::new(MANY);
     partial.push(r#"{"text": ""#);
     let (mut work, length) = (0, 1 << 20);

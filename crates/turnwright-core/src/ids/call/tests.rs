@@ -2,7 +2,7 @@ use super::*;
 use std::collections::HashSet;
 
 #[test]
-fn a_hundred_thousand_ids_of_one_turn_are_all_different_and_short() {
+fn ids_of_one_turn_are_unique_and_short() {
     let ids = CallIds::new("turn");
     let all: HashSet<Id> = (0..100_000).map(|_| ids.next()).collect();
     assert_eq!(all.len(), 100_000);
@@ -10,7 +10,7 @@ fn a_hundred_thousand_ids_of_one_turn_are_all_different_and_short() {
 }
 
 #[test]
-fn turns_do_not_share_ids_and_the_same_turn_gives_the_same() {
+fn different_turns_have_different_ids_and_the_same_turn_repeats_them() {
     assert_ne!(CallIds::new("a").next(), CallIds::new("b").next());
     assert_eq!(CallIds::new("a").next(), CallIds::new("a").next());
 }
