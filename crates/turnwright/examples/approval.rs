@@ -1,7 +1,7 @@
 //! Approval in a terminal: a person sees the call with its arguments and says yes, no, or what else it should be.
 //!
 //! Runs offline: `cargo run -p turnwright --example approval`; with `-- --yes` nobody is asked. Where there is no terminal
-//! nobody can be asked, and that is a no: `cargo run -p turnwright --example approval < /dev/null`
+//! no one can answer, and that is a no: `cargo run -p turnwright --example approval < /dev/null`
 
 use std::io::{IsTerminal as _, Write as _};
 

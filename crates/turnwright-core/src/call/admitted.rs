@@ -1,4 +1,4 @@
-//! A call that may run.
+//! Calls that may run.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,35 +22,35 @@ use crate::record::{CallState, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::{Call, CallPermit, Checked, Setup};
 
-/// Times that policies and people may change the arguments of one call.
+/// Maximum number of times that policies and approvers may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
 
-/// A call that may run, with exactly the arguments that were checked and allowed.
+/// A call that may run, with exactly the arguments that were checked and approved.
 #[derive(Debug)]
 #[must_use = "an admitted call does nothing until it is run"]
 pub struct AdmittedCall {
     pub(super) call: CheckedCall,
-    /// What stands in the records of it, once it was begun.
+    /// The guard of its records, once the call was opened.
     pub(super) guard: Option<CallGuard>,
-    /// Its part of the budget, once it was taken.
+    /// Its share of the budget, once it was taken.
     pub(super) permit: Option<CallPermit>,
 }
 
 impl CheckedCall {
-    /// Asks the policies of the dispatch and of the tool, and a person where they say so. What is changed on the way is
-    /// checked again in full, and looked at again.
+    /// Asks the policies of the dispatch and of the tool, and an approver if they require it. Changed arguments are checked again
+    /// completely and reviewed again.
     ///
     /// # Errors
-    /// Nobody allowed it, or what was put in the place of its arguments does not pass.
+    /// Returns the refused call if it was not approved, or if changed arguments are invalid.
     pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
         if !self.is_reviewed() {
             return Ok(self.admitted());
         }
-        // Apart, so that a call which nobody looks at does not carry the room for it.
+        // Boxed, so that the future of a call without policies stays small.
         Box::pin(self.review()).await
     }
 
-    /// Whether a policy looks at it.
+    /// Returns whether a policy applies to it.
     pub(super) fn is_reviewed(&self) -> bool {
         let Checked { call, tool, .. } = &*self.checked;
         let reviews = |setup: &Arc<Setup>| !setup.policies.is_empty();
@@ -59,8 +59,8 @@ impl CheckedCall {
 
     async fn review(self) -> Result<AdmittedCall, RefusedCall> {
         let mut checked = self;
-        // The digest of arguments that a person wrote, and the level at which they were asked: for these they are not asked
-        // again, unless a policy further outside asks.
+        // The digest of arguments that an approver wrote, and the level at which the approval was requested. These arguments need
+        // no further approval, unless an outer policy requires one.
         let mut granted: Option<(usize, String)> = None;
         for _ in 0..=MOST_CHANGES {
             let (level, review) = decide(&checked.pending()).await;
@@ -74,8 +74,9 @@ impl CheckedCall {
                 Review::Ask { reason } => match ask(&checked.pending(), level, reason).await {
                     Approval::Granted => return Ok(checked.admitted()),
                     Approval::Denied { reason } => {
-                        let for_model =
-                            format!("The call was not approved; nothing was run. Reason: {reason}");
+                        let for_model = format!(
+                            "The call was not approved. The tool was not run. Reason: {reason}"
+                        );
                         return Err(checked.deny(&reason, Some(for_model)));
                     }
                     Approval::Edited(args) => (args, Some(level)),
@@ -98,7 +99,7 @@ impl CheckedCall {
         }
     }
 
-    /// What others may see of it. The handler, which waits with its arguments, is not among that.
+    /// The view of the call for policies and approvers. It does not include the handler.
     fn pending(&self) -> PendingCall<'_> {
         PendingCall {
             id: self.id(),
@@ -116,7 +117,7 @@ impl CheckedCall {
         }
         let error = Error::new(
             ErrorCode::TOOL_DENIED,
-            format!("`{}` was not allowed: {reason}", self.tool().name()),
+            format!("`{}` was not approved: {reason}", self.tool().name()),
         );
         let error = match for_model {
             Some(text) => error.with_model_text(text),
@@ -126,15 +127,16 @@ impl CheckedCall {
     }
 }
 
-/// Whether a person who was asked at this level, or further outside, wrote these arguments.
+/// Returns whether an approver at this level or an outer one wrote these arguments.
 fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> bool {
     let wrote =
         |(by, digest): &(usize, String)| *by <= level && *digest == checksum::digest_of(args);
     granted.as_ref().is_some_and(wrote)
 }
 
-/// Asks every policy, those of the outermost turn first and the tool's own last: the first that denies or rewrites decides,
-/// and one that asks is enough for asking. Also returns the level of the policy that decided: 0 is the outermost turn.
+/// Asks every policy, those of the outermost turn first and that of the tool last. The first one that denies or rewrites decides;
+/// a single one that asks is enough to require approval. Also returns the level of the policy that decided: 0 is the outermost
+/// turn.
 async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
     let mut decided = (0, Review::Allow);
     let own_level = call.ctx.turn().setups().count().saturating_sub(1);
@@ -156,7 +158,7 @@ async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
     decided
 }
 
-/// Whether these arguments, checked, are those that the call has: a policy that says the same again changes nothing.
+/// Returns whether these arguments, once checked, equal those of the call. A policy that repeats the arguments changes nothing.
 fn comes_to_the_same(call: &PendingCall<'_>, args: &Value) -> bool {
     let checked = || call.tool.probe(args);
     args == call.args || checked().is_ok_and(|checked| checked.value() == call.args)
@@ -168,27 +170,27 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
         Ok(Ok(review)) => review,
         Ok(Err(panic)) => {
             drop_quietly(panic);
-            Review::deny("its policy panicked")
+            Review::deny("the policy panicked")
         }
         Err(_) => Review::deny("the dispatch was cancelled"),
     }
 }
 
 impl AdmittedCall {
-    /// The call with the arguments that it runs with.
+    /// Returns the call with the arguments that it will run with.
     pub fn checked(&self) -> &CheckedCall {
         &self.call
     }
 
-    /// Whether it may change the world, and so must stand in the ledger before it runs.
+    /// Returns whether the call may write, and so must be in the ledger before it runs.
     pub(super) fn is_noted(&self) -> bool {
         self.call.tool().effects() != Effects::ReadOnly
     }
 
-    /// Takes it out of the budgets of its turn and of those around it, if that was not done yet.
+    /// Takes the call from the budgets of its turn and of the outer turns, unless that was already done.
     ///
     /// # Errors
-    /// `E_TURN_LIMIT`: one of them is used up, and it must not run.
+    /// Returns `E_TURN_LIMIT` if a budget is used up. The call must not run then.
     pub(super) fn take_permit(&mut self) -> Result<(), Error> {
         if self.permit.is_none() {
             let name = self.call.tool().name();
@@ -197,7 +199,7 @@ impl AdmittedCall {
         Ok(())
     }
 
-    /// The same for a call of which nothing is recorded yet.
+    /// Like [`take_permit`](Self::take_permit), for a call that is not recorded yet.
     pub(super) fn within_budget(mut self) -> Result<Self, RefusedCall> {
         match self.take_permit() {
             Ok(()) => Ok(self),
@@ -205,7 +207,7 @@ impl AdmittedCall {
         }
     }
 
-    /// Puts it on record before it runs: gives what must be stored first.
+    /// Opens the records of the call. Returns what must be stored before it runs.
     pub(super) fn open(&mut self, guard: Option<CallGuard>) -> Vec<Record> {
         let checked = &*self.call.checked;
         let Checked { call, tool, .. } = checked;
@@ -216,7 +218,7 @@ impl AdmittedCall {
             records.extend(record.clone().map(Record::ToolCall));
             CallGuard::new(&call.ctx, record)
         });
-        // Where nothing is kept, nothing need be noted either.
+        // Without a store, there is no ledger.
         let noted = self.is_noted() && call.ctx.turn().record_store().is_some();
         let entry = noted.then(|| Arc::new(checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
@@ -226,10 +228,10 @@ impl AdmittedCall {
         records
     }
 
-    /// Begins it, if that was not done yet.
+    /// Starts the call, unless that was already done.
     ///
     /// # Errors
-    /// It could not be recorded, and so must not run.
+    /// Returns an error if the call could not be recorded. It must not run then.
     pub(super) async fn begin(&mut self, guard: Option<CallGuard>) -> Result<(), Error> {
         if self.guard.is_some() {
             return Ok(());
@@ -242,13 +244,13 @@ impl AdmittedCall {
     }
 }
 
-/// A call that could not be recorded does not run.
+/// A call that could not be recorded must not run.
 fn not_recorded() -> Error {
     Error::new(
         ErrorCode::STORE_ERROR,
-        "the store did not take the call that was to start",
+        "the store failed to record the call before it started",
     )
-    .with_model_text("The call could not be recorded, so it was not run.")
+    .with_model_text("The call could not be recorded. The tool was not run.")
 }
 
 impl Checked {

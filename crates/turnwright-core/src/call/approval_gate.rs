@@ -1,4 +1,4 @@
-//! Asking somebody whether a call may run.
+//! Requests approval for a call.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -18,8 +18,8 @@ use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
 use crate::tool::context::DispatchContext;
 use crate::turn::Asked;
 
-/// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver of the
-/// level at which the policy asks, or of somebody at the gate. No answer is no.
+/// Opens a gate for exactly this call, tool and arguments. The first answer counts: of the approver at the level whose policy
+/// requires approval, or of an external caller at the gate. No answer means no.
 pub(super) async fn ask(call: &PendingCall<'_>, level: usize, reason: String) -> Approval {
     let asked = try_ask(call, level, reason).await;
     asked.unwrap_or_else(|error| denied(error.message()))
@@ -36,7 +36,7 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result
     }
     let approver = call.ctx.turn().approver_of(level);
     if approver.is_none() && !call.ctx.turn().can_be_answered() {
-        return Ok(denied("nobody can be asked"));
+        return Ok(denied("no one can answer"));
     }
     let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
     let waiter = Waiter::Approval {
@@ -46,7 +46,7 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
-            // Nobody reads it, and people take their time.
+            // Free the request: no approver reads it, and waiting can take long.
             drop(request);
             read(asked.answer().await)
         }
@@ -66,14 +66,14 @@ async fn ask_both(
         Either::Right((approval, answer)) => {
             let approval = approval.unwrap_or_else(|panic| {
                 ctx.warn(format!("the approver panicked: {}", text_of(panic)));
-                denied("no answer could be had")
+                denied("the approver failed")
             });
-            // By the gate like everybody else: the first answer counts, and one only.
+            // The approver answers through the gate too, so that only the first answer counts.
             if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
-                ctx.warn(format!("the approver's answer was not taken: {why}"));
+                ctx.warn(format!("the approver's answer was not accepted: {why}"));
                 return denied(
-                    "whoever was asked changed the arguments, and the change does not fit",
+                    "the approver changed the arguments, and the changed arguments are invalid",
                 );
             }
             read(answer.await)
@@ -100,7 +100,7 @@ fn question(
         .nth(level)
         .map_or(setup, |asks| asks);
     let request = ApprovalRequest {
-        // The same for the same call, tool and arguments, and for no others.
+        // The same id for the same call, tool and arguments, and a different one otherwise.
         gate: gate_id(
             call.ctx.turn_id(),
             &GateKind::Approval,
@@ -134,12 +134,12 @@ fn question(
     Ok((gate, request))
 }
 
-/// What counts as an answer.
+/// The schema of an answer.
 fn answer_schema() -> Result<Schema, Error> {
     static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
         let decision = string().one_of_values(["approve", "edit", "deny"]);
-        let args = any().description("The arguments to run with, where the decision is `edit`.");
-        let reason = string().description("Why not, where the decision is `deny`.");
+        let args = any().description("The arguments to run with, if the decision is `edit`.");
+        let reason = string().description("The reason, if the decision is `deny`.");
         object()
             .field("decision", decision.required())
             .field("args", args)
@@ -149,7 +149,7 @@ fn answer_schema() -> Result<Schema, Error> {
     Ok(SCHEMA.clone()?)
 }
 
-/// Arguments that the tool would refuse are no answer: the approver can try again.
+/// Rejects edited arguments that the tool would not accept, so that the approver can try again.
 fn fitting_edit(tool: &Tool) -> impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static {
     let tool = tool.clone();
     move |answer: &GateAnswer| match answer {
@@ -166,12 +166,12 @@ fn read(answer: Result<GateAnswer, Error>) -> Approval {
             denied(reason.as_deref().unwrap_or("the approver gave no reason"))
         }
         Ok(GateAnswer::Reject { reason }) => denied(&reason),
-        Ok(GateAnswer::Value { .. }) => denied("the answer was no decision"),
+        Ok(GateAnswer::Value { .. }) => denied("the answer was not a decision"),
         Err(error) if error.code() == ErrorCode::TURN_GATE_TIMEOUT => {
-            denied("nobody answered in time")
+            denied("no answer was received in time")
         }
         Err(error) if error.code() == ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED => {
-            denied("nobody can be asked any more")
+            denied("no one can answer any more")
         }
         Err(error) => denied(error.model_text()),
     }

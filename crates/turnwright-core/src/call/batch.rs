@@ -1,4 +1,4 @@
-//! Calls that are taken all the way, one or several together.
+//! Runs calls to completion, alone or in a batch.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -23,11 +23,11 @@ use crate::tool::context::DispatchContext;
 
 type Decided = Result<AdmittedCall, RefusedCall>;
 
-/// A call that was not looked at yet, and its guard if it is on record.
+/// A call that was not checked yet, and its guard if it is recorded.
 type Proposal = (ProposedCall, Option<CallGuard>);
 
 impl ProposedCall {
-    /// Takes the call all the way: checked, admitted, run, settled. Whatever happens becomes the record.
+    /// Runs the call to completion: checks, admits, runs and settles it. Every result, including failures, becomes the record.
     pub fn complete(self) -> impl Future<Output = Arc<ToolCall>> + Send {
         complete_one(self, None)
     }
@@ -40,20 +40,22 @@ impl CheckedCall {
 }
 
 impl AdmittedCall {
-    /// Runs it and makes it a record. Apart, so that a call that waits for somebody does not carry the room for it.
+    /// Runs the call and creates its record. Boxed, so that the future of a waiting call stays small.
     fn complete(self) -> Pin<Box<impl Future<Output = Arc<ToolCall>> + Send>> {
         Box::pin(async move { self.run().await.settle().await })
     }
 }
 
 impl DispatchContext {
-    /// Has calls run that were proposed together, and gives their records in the proposed order: the one way for an executor
-    /// to have tools run.
+    /// Runs calls that were proposed together and returns their records in the proposed order. Executors run tools with this
+    /// method.
     ///
-    /// They run side by side, each in a task of its own, within the runner's limit; one whose tool asks to run alone waits for
-    /// those before it, and those after it wait. A call that waits for approval holds no place. Whatever happens to a call
-    /// becomes its record, which the model reads: an unknown tool, arguments that are not JSON or do not pass, a failure. It
-    /// stops no other call. Each record is stored when it is there; a call that is dropped on its way is closed as cut off.
+    /// Calls run concurrently, each in its own task, up to the limit of the runner. A call whose tool is
+    /// [exclusive](crate::Concurrency::Exclusive) waits for the calls before it, and the calls after it wait for it. A call that
+    /// waits for approval does not count towards the limit.
+    ///
+    /// Whatever happens to a call becomes its record, which the model reads: an unknown tool, invalid arguments, a failure. It
+    /// does not stop other calls. Each record is stored as soon as it exists. A call that is dropped is closed as interrupted.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
@@ -72,20 +74,20 @@ impl DispatchContext {
     ///     ctx.propose("duble", r#"{"n": 5}"#),
     /// ]).await;
     /// assert_eq!(calls[0].text().await.as_deref(), Some("8"));
-    /// let told = calls[1].text().await.unwrap();
-    /// assert!(told.contains("Did you mean `double`?"), "{told}");
+    /// let text = calls[1].text().await.unwrap();
+    /// assert!(text.contains("Did you mean `double`?"), "{text}");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     pub async fn call_tools(
         &self,
         proposed: impl IntoIterator<Item = ProposedCall>,
     ) -> Vec<Arc<ToolCall>> {
-        // They run here, whoever proposed them.
+        // Calls run in this context, whichever one proposed them.
         let calls = proposed.into_iter().map(|call| call.in_context(self));
         let calls: Vec<ProposedCall> = calls.collect();
         match <[ProposedCall; 1]>::try_from(calls) {
             Ok([only]) => vec![only.complete().await],
-            // Apart, so that one call alone does not carry the room for several.
+            // Boxed, so that the future of a single call stays small.
             Err(several) => Box::pin(self.complete_several(several)).await,
         }
     }
@@ -93,7 +95,7 @@ impl DispatchContext {
     async fn complete_several(&self, calls: Vec<ProposedCall>) -> Vec<Arc<ToolCall>> {
         let mut records = Vec::with_capacity(calls.len());
         if Handle::try_current().is_err() {
-            // Without a runtime there are no tasks: one after the other then.
+            // Without a runtime there are no tasks, so run them one after the other.
             for call in calls {
                 records.push(call.complete().await);
             }
@@ -104,7 +106,7 @@ impl DispatchContext {
             let together = left.drain(..self.run_together(&left));
             let steps = together.map(|(call, guard)| Step::of(call, guard, None));
             let mut steps: Vec<Step> = steps.collect();
-            // Once is enough for those that stand behind: then they are on record.
+            // The later calls are recorded once, with the first group.
             let behind = match records.is_empty() {
                 true => &mut *left,
                 false => &mut [],
@@ -115,7 +117,7 @@ impl DispatchContext {
         records
     }
 
-    /// How many of these calls, from the first on, may run side by side.
+    /// Returns how many of these calls, from the first on, may run concurrently.
     fn run_together(&self, calls: &[Proposal]) -> usize {
         let alone = |(call, _): &Proposal| {
             let tool = self.tools().get(call.tool_name());
@@ -145,7 +147,7 @@ impl DispatchContext {
             let abort = OnDrop(move || abort.abort());
             async move {
                 let _abort = abort;
-                // A task that was lost leaves what is on record: each proposal has its answer, in its place.
+                // If a task was lost, use its record: each proposal has a result, in order.
                 task.await
                     .ok()
                     .or_else(|| self.records().get::<ToolCall>(&id))
@@ -181,13 +183,13 @@ pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<
 
 type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
-/// A call after its first look: what is known of it.
+/// The state of a call after the first check.
 enum Step {
     Refused(RefusedCall, Option<CallGuard>),
     Admitted(AdmittedCall, Option<CallGuard>),
-    /// An external check, a policy or an approver decides.
+    /// Waits for an external check, a policy or an approver.
     Waiting(Box<Waiting>),
-    /// Refused, and on record as such.
+    /// Refused, and recorded as such.
     Settled(Arc<ToolCall>),
 }
 
@@ -196,22 +198,22 @@ struct Waiting {
     ctx: DispatchContext,
     request: CallRequest,
     decision: Decision,
-    /// What was decided, once it was.
+    /// The decision, once it was made.
     decided: Option<Decided>,
     guard: Option<CallGuard>,
 }
 
 impl Step {
-    /// Checks a call and polls its decision once. A decision that is pending then is awaited later.
+    /// Checks a call and polls its decision once. A pending decision is awaited later.
     fn of(call: ProposedCall, guard: Option<CallGuard>, tool: Option<Tool>) -> Self {
         let checked = match call.check_alone(tool) {
-            // Neither an external check nor a policy decides about it.
+            // Neither an external check nor a policy applies.
             Ok(checked) if !checked.tool().schema().has_external() && !checked.is_reviewed() => {
                 return Step::admitted(checked.admitted(), guard);
             }
             Ok(checked) => match checked.context().turn().no_call_left() {
                 None => checked,
-                // Nobody is asked for a call that could not run.
+                // Do not request approval for a call that cannot run.
                 Some(limit) => {
                     let name = checked.tool().name();
                     let error = checked.context().turn().refuse_call(name, &limit);
@@ -235,7 +237,7 @@ impl Step {
         }
     }
 
-    /// A call that may run if the budget allows it: in the proposed order, for those that need no decision.
+    /// Handles a call that may run if the budget allows it. Calls that need no decision take their budget in the proposed order.
     fn admitted(admitted: AdmittedCall, guard: Option<CallGuard>) -> Self {
         match admitted.within_budget() {
             Ok(admitted) => Step::Admitted(admitted, guard),
@@ -253,7 +255,7 @@ impl Step {
     }
 
     async fn finish(self, places: Option<&Semaphore>) -> Arc<ToolCall> {
-        // Boxed: a future that waits for a decision need not hold the state of what follows.
+        // Boxed, so that a future that waits for a decision does not hold the state of what follows.
         let admitted = match self {
             Step::Refused(refused, guard) => {
                 return Box::pin(settle_refused(refused, guard)).await;
@@ -261,7 +263,7 @@ impl Step {
             Step::Settled(record) => return record,
             Step::Admitted(admitted, guard) => {
                 if let Some(_open) = guard {
-                    // On record, and not begun: the turn is to be suspended.
+                    // Recorded but not started: the turn is being suspended.
                     admitted
                         .call
                         .context()
@@ -289,7 +291,7 @@ impl Step {
                 }
             }
         };
-        // Only one that may run takes a place.
+        // Only calls that may run count towards the limit.
         let _place = match places {
             Some(places) => places.acquire().await.ok(),
             None => None,
@@ -310,7 +312,7 @@ impl Waiting {
         }
     }
 
-    /// Begins it, now that it was decided; the record of a call that does not run.
+    /// Starts the call after the decision, or returns the record of a call that does not run.
     async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
         let decided = decided.and_then(AdmittedCall::within_budget);
         match decided {
@@ -332,11 +334,11 @@ async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<T
     record.unwrap_or_else(|| refused.record())
 }
 
-/// Puts calls on record, in their order and in one batch: those that may start as begun, those that wait as open, those
-/// that were refused as what they are, and those that stand behind them as open too.
+/// Records calls in order and in one batch: those that may start as started, those that wait as open, refused ones with their
+/// result, and the later ones as open.
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
-    // Of a turn that is to be suspended nothing is begun.
+    // If the turn is being suspended, no call is started.
     let suspends = ctx.turn().inner().gates.activity().is_requested();
     for step in &mut *steps {
         let refused = match step {
@@ -366,8 +368,8 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     for (call, guard) in behind {
         records.extend(open(ctx, call.request(), guard));
     }
-    // If this fails the turn does, and nothing is run any more. Meanwhile nobody who decides is left standing: they may be
-    // next in a queue in which the store stands too.
+    // If this fails, the turn fails and nothing runs. Meanwhile keep polling the decisions: they may hold a place in a queue that
+    // the store waits in too.
     let mut written = pin!(ctx.put_on_record(records));
     poll_fn(|cx| {
         for step in &mut *steps {
@@ -380,7 +382,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     .await;
 }
 
-/// Opens the record of a call that waits, if that was not done yet.
+/// Opens the record of a waiting call, unless that was already done.
 fn open(
     ctx: &DispatchContext,
     request: &CallRequest,

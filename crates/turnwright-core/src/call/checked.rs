@@ -1,4 +1,4 @@
-//! A call whose arguments passed every rule.
+//! Calls whose arguments are valid.
 
 use serde_json::Value;
 
@@ -12,17 +12,17 @@ use crate::schema::{Opened, RawArgs, Repair};
 use crate::tool::context::{Call, Checked, DispatchContext};
 use crate::tool::{BoundHandler, Tool};
 
-/// A call whose arguments passed every rule of the tool's schema, its type and its external checks.
+/// A call whose arguments satisfy the tool's schema, its type and its external checks.
 #[derive(Debug)]
 #[must_use = "a checked call does nothing until it is admitted"]
 pub struct CheckedCall {
-    /// Apart, so that the stages from here on hand over a pointer and no more.
+    /// Boxed, so that the later stages move only a pointer.
     pub(super) checked: Box<Checked>,
     pub(super) bound: BoundHandler,
 }
 
 impl CheckedCall {
-    /// The id over the raw arguments first: also a refused call has one. External checks are not asked yet.
+    /// Computes the checksum of the raw arguments first, because a refused call has one too. Does not run external checks.
     pub(super) fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
         let nothing = call.empty_args_as_object && call.raw.is_nothing();
         let opened = match nothing {
@@ -57,8 +57,8 @@ impl CheckedCall {
         }
     }
 
-    /// Replaces the arguments; the new ones are checked in full. The checksum stays: it says what was asked
-    /// for.
+    /// Replaces the arguments and checks the new ones completely. The checksum stays the same, because it identifies the proposed
+    /// call.
     pub(super) async fn recheck(mut self, args: RawArgs) -> Result<Self, RefusedCall> {
         let checked = &mut *self.checked;
         match checked.tool.check_and_bind(args) {
@@ -73,12 +73,12 @@ impl CheckedCall {
         }
     }
 
-    /// Asks the external checks, if there are any.
+    /// Runs the external checks, if there are any.
     pub(super) async fn ask_external(self) -> Result<Self, RefusedCall> {
         if !self.tool().schema().has_external() {
             return Ok(self);
         }
-        // Apart, so that a call without them does not carry the room for it.
+        // Boxed, so that the future of a call without them stays small.
         match Box::pin(ask_external(&self.checked)).await {
             Ok(()) => Ok(self),
             Err(error) => Err(self.refuse(error)),
@@ -97,38 +97,38 @@ impl CheckedCall {
         &self.checked.call.request
     }
 
-    /// Which call it is.
+    /// Returns the call id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.checked.call.id.as_str()
     }
 
-    /// What was asked for: equal for equal calls.
+    /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
         self.checked.checksum.as_str()
     }
 
-    /// The tool.
+    /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
         &self.checked.tool
     }
 
-    /// The checked arguments.
+    /// Returns the checked arguments.
     #[must_use]
     pub fn args(&self) -> &Value {
         self.checked.args.value()
     }
 
-    /// What checking changed.
+    /// Returns the repairs that were made to the arguments.
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
         self.checked.args.repairs()
     }
 }
 
-/// Asks the external checks, no longer than the tool itself may take, and not past a cancellation.
+/// Runs the external checks within the timeout of the tool, until cancelled.
 async fn ask_external(checked: &Checked) -> Result<(), Error> {
     let tool = &checked.tool;
     let asked = within(
@@ -141,13 +141,13 @@ async fn ask_external(checked: &Checked) -> Result<(), Error> {
         Ok(answer) => answer.map_err(|faults| tool.refusal(faults)),
         Err(cut) => {
             let for_model = match cut {
-                Cut::Cancelled => "The call was cancelled; nothing was run.",
+                Cut::Cancelled => "The call was cancelled. The tool was not run.",
                 _ => {
-                    "The arguments could not be checked in time; nothing was run. Try again later."
+                    "The arguments could not be checked in time. The tool was not run. Try again later."
                 }
             };
             let ((code, why, _), name) = (describe(cut), tool.name());
-            let message = format!("the external checks of `{name}` did not answer: {why}");
+            let message = format!("the external checks of `{name}` did not complete: {why}");
             Err(Error::new(code, message).with_model_text(for_model))
         }
     }

@@ -1,4 +1,4 @@
-//! Calls of one tool by the program itself, without a model.
+//! Calls of a tool by the program itself, without a model.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::tool::context::DispatchContext;
 use crate::tool::{Tool, ToolOutput};
 
 impl Tool {
-    /// Calls this tool and returns what its handler returned: the arguments are checked, policies and approvers decide, and the
-    /// handler runs, as for a call of a model. No record is made.
+    /// Calls this tool and returns the output of its handler. The arguments are checked, policies and approvers decide, and the
+    /// handler runs, as for a call of a model. The call is not recorded.
     ///
-    /// `max_result_bytes` does not apply: reading and stopping a streamed output is up to the caller.
+    /// `max_result_bytes` does not apply: the caller reads a streamed output and can stop at any time.
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -31,7 +31,8 @@ impl Tool {
     /// ```
     ///
     /// # Errors
-    /// The arguments are invalid (`E_INVALID_TOOL_ARGS`), the call was denied, or the handler failed, timed out or was cancelled.
+    /// Returns an error if the arguments are invalid (`E_INVALID_TOOL_ARGS`), the call was denied, or the handler failed, timed
+    /// out or was cancelled.
     ///
     /// # Cancel safety
     /// If the future is dropped, the handler's future is dropped with it. A blocking handler is detached.
@@ -49,10 +50,10 @@ impl Tool {
         admitted.run().await.into_result().await
     }
 
-    /// Calls this tool and returns the record of the call, which is added to the turn and stored. Whatever happens to the call
-    /// is in the record: invalid arguments, a denial, a failure.
+    /// Calls this tool and returns the record of the call, which is added to the turn and stored. Every result is in the record,
+    /// including invalid arguments, a denial or a failure.
     ///
-    /// [`DispatchContext::call`] does the same for a tool of the turn, by its name.
+    /// To call a tool of the turn by name, use [`DispatchContext::call`].
     pub async fn call_and_record(
         &self,
         ctx: &DispatchContext,

@@ -1,11 +1,11 @@
-//! Sees to it that a call that was begun is accounted for.
+//! Ensures that every recorded call is closed.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::proposed::tell_refused;
+use super::proposed::report_refused;
 use super::run::cancelled;
 use crate::error::{Error, ErrorCode};
 use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
@@ -14,22 +14,21 @@ use crate::telemetry::here;
 use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
 
-/// What stands in the records of a call that is on its way. Dropped before the call is settled, it closes the call
-/// honestly: as one that was cut off.
+/// The open records of a call. If it is dropped before the call is settled, it closes the call as interrupted.
 pub(super) struct CallGuard(Option<Box<Open>>);
 
 struct Open {
     ctx: DispatchContext,
-    /// The record as it was opened; a call that nobody wants a record of has none.
+    /// The open record. `None` if the call is not recorded.
     record: Option<Arc<ToolCall>>,
-    /// The line of the ledger, for a call that may change the world.
+    /// The ledger entry, for a call that may write.
     entry: Option<Arc<LedgerEntry>>,
     tool: Option<Tool>,
-    /// The arguments that it runs with, where they are not those that came.
+    /// The arguments that it runs with, if they differ from the proposed ones.
     edited: Option<Value>,
-    /// What the model is told, where it was refused.
+    /// The text for the model, if the call was refused.
     refusal: Option<String>,
-    /// Its handler was reached.
+    /// Whether the handler was started.
     started: bool,
     runtime: Option<Handle>,
     /// The turn does not end before the call is settled.
@@ -51,7 +50,7 @@ impl CallGuard {
         })))
     }
 
-    /// It is about to run.
+    /// Marks the call as about to run.
     pub(super) fn begun(
         &mut self,
         tool: &Tool,
@@ -63,26 +62,26 @@ impl CallGuard {
         }
     }
 
-    /// Somebody else closes the call.
+    /// Disarms the guard: the call is closed elsewhere.
     pub(super) fn disarm(mut self) {
         self.0 = None;
     }
 
-    /// It was refused, and that was told; its record is not made yet.
+    /// Marks the call as refused. The event was sent, but the record does not exist yet.
     pub(super) fn refused(&mut self, for_model: &str) {
         if let Some(open) = &mut self.0 {
             open.refusal = Some(for_model.to_owned());
         }
     }
 
-    /// Its handler is reached.
+    /// Marks the handler as started.
     pub(super) fn started(&mut self) {
         if let Some(open) = &mut self.0 {
             open.started = true;
         }
     }
 
-    /// Settles the call: stores what came of it, with the line of the ledger, and reports it.
+    /// Settles the call: stores the result with the ledger entry, and reports it.
     pub(super) async fn settle(
         mut self,
         settled: Settled,
@@ -92,7 +91,7 @@ impl CallGuard {
         open.settle(settled, state).await
     }
 
-    /// Notes the end of a call that nobody wants a record of.
+    /// Ends the ledger entry of a call that is not recorded.
     pub(super) async fn end(mut self, state: CallState) {
         if let Some(open) = self.0.take() {
             let entry = open.entry.as_ref().map(|entry| entry.ended(state));
@@ -112,7 +111,7 @@ impl Open {
         record
     }
 
-    /// What is true of a call that was cut off here. One whose handler was reached has told its end already.
+    /// The result of a call that was interrupted here. If the handler was started, its end has already been reported.
     fn cut_off(&self) -> (Settled, CallState) {
         if let Some(for_model) = &self.refusal {
             return (Settled::refusal(for_model), CallState::Failed);
@@ -120,11 +119,11 @@ impl Open {
         let error = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
             None => Error::new(ErrorCode::TOOL_CANCELLED, "the call was dropped")
-                .with_model_text("The call was cancelled. Nothing was run."),
+                .with_model_text("The call was cancelled. The tool was not run."),
         };
         if let Some(record) = self.record.as_ref().filter(|_| !self.started) {
             let ids = (record.id(), record.checksum());
-            tell_refused(&self.ctx, ids, record.tool(), &error);
+            report_refused(&self.ctx, ids, record.tool(), &error);
         }
         let for_model = error.model_text().to_owned();
         let (results, state) = match self.started {
@@ -140,7 +139,7 @@ impl Open {
 impl Drop for CallGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take()
-            // A suspended turn leaves its calls open: the next run takes them up.
+            // A suspended turn leaves its calls open for the next run.
             && !open.ctx.turn().inner().gates.activity().is_suspended()
             && let Some(runtime) = open.runtime.clone()
             && (open.record.is_some() || open.entry.is_some())
@@ -156,7 +155,7 @@ impl Drop for CallGuard {
 }
 
 impl DispatchContext {
-    /// Stores what is known of calls, and says whether that went well.
+    /// Stores records of calls. Returns whether that succeeded.
     pub(super) async fn put_on_record(&self, records: Vec<Record>) -> bool {
         if records.is_empty() {
             return true;

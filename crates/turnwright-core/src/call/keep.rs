@@ -1,4 +1,4 @@
-//! Bytes of results in the spool: stored, or shared with the record that has them already.
+//! Stores results in the spool, or shares bytes that a record already has.
 
 use std::io;
 
@@ -9,11 +9,11 @@ use crate::spool::{Body, ByteStream, Spooled};
 use crate::tool::context::{ToolContext, TurnContext};
 
 impl ToolContext {
-    /// Stores content in the spool of this turn and returns the artifact, so that the handler can query it before it returns it.
-    /// Returning it copies nothing: see [`ToolOutput::artifact`](crate::ToolOutput::artifact).
+    /// Writes content to the spool of this turn and returns it as an artifact, so that the handler can query it before returning
+    /// it. Returning it does not copy it: see [`ToolOutput::artifact`](crate::ToolOutput::artifact).
     ///
-    /// Content that the handler does not return belongs to no record. It stays in a persistent spool until a sweep of bytes
-    /// that no record refers to.
+    /// Content that the handler does not return belongs to no record. In a persistent spool, it stays until unreferenced bytes
+    /// are removed.
     ///
     /// ```
     /// use turnwright_core::{ArtifactKind, DispatchContext, Tool};
@@ -34,7 +34,7 @@ impl ToolContext {
     /// ```
     ///
     /// # Errors
-    /// `E_SPOOL_ERROR`: the spool could not store it.
+    /// Returns `E_SPOOL_ERROR` if the spool cannot store the content.
     pub async fn keep(
         &self,
         content: impl Into<Body>,
@@ -54,7 +54,7 @@ impl ToolContext {
 }
 
 impl TurnContext {
-    /// Stores content in the spool of this turn.
+    /// Writes content to the spool of this turn.
     pub(super) async fn spool_artifact(
         &self,
         spool_id: &str,
@@ -69,8 +69,8 @@ impl TurnContext {
         Ok(SpooledArtifact::placed(place, reader, kind))
     }
 
-    /// Whether a record of this turn may refer to the bytes of an artifact as they are. Bytes of another conversation may be
-    /// deleted with it before the record is stored, and bytes of another spool are not found when the record is loaded.
+    /// Returns whether a record of this turn may refer to the bytes of an artifact. Bytes of another conversation may be deleted
+    /// with it before the record is stored, and bytes of another spool cannot be found when the record is loaded.
     pub(super) fn may_share(&self, artifact: &SpooledArtifact) -> bool {
         if !self.spool().reopens() {
             // Records hold the reader itself.
@@ -82,7 +82,7 @@ impl TurnContext {
         }
     }
 
-    /// Whether this turn made these bytes.
+    /// Returns whether this turn wrote these bytes.
     fn made(&self, spool_id: &str) -> bool {
         // The digest of the conversation and the turn, and a hyphen.
         let own = self.spool_id("");
@@ -90,7 +90,7 @@ impl TurnContext {
             .is_some_and(|prefix| spool_id.starts_with(prefix))
     }
 
-    /// Whether a record of this conversation refers to these bytes.
+    /// Returns whether a record of this conversation refers to these bytes.
     fn refers_to(&self, spool_id: &str) -> bool {
         let records = self.inner().records.read();
         let mut all = records.all().into_iter();
@@ -98,7 +98,7 @@ impl TurnContext {
     }
 }
 
-/// The content of an artifact, to be copied.
+/// Returns the content of an artifact, to be copied.
 pub(super) fn content_of(artifact: &SpooledArtifact) -> Body {
     match artifact.place() {
         Place::Memory(bytes) => Body::Bytes(bytes.clone()),

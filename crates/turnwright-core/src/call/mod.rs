@@ -1,15 +1,15 @@
-//! The one path on which a tool runs.
+//! The path on which a tool runs.
 //!
 //! ```text
 //! ctx.propose(name, args)   ProposedCall
 //!     .check().await        CheckedCall     decode → coerce → defaults → validate → type → external checks
-//!     .admit().await        AdmittedCall    policies, a person if they ask; what they change is checked again
-//!     .run().await          RawOutcome      the only place that reaches a handler
+//!     .admit().await        AdmittedCall    policies, approval if required; changes are checked again
+//!     .run().await          RawOutcome      the only place that runs a handler
 //!     .settle().await       ToolCall        the record
 //! ```
 //!
-//! Each stage consumes the one before; none can be made by hand, copied or skipped. A call that is turned down on the
-//! way becomes a [`RefusedCall`], which settles into a record too.
+//! Each stage consumes the previous one. Stages cannot be constructed, cloned or skipped. A call that does not pass becomes a
+//! [`RefusedCall`], which settles into a record too.
 //!
 //! ```compile_fail
 //! # async fn skip(ctx: turnwright_core::DispatchContext) {

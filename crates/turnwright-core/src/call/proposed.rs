@@ -1,4 +1,4 @@
-//! A call as it was proposed, and a call that was turned down.
+//! Proposed and refused calls.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::telemetry;
 use crate::tool::context::{Call, DispatchContext};
 use crate::tool::{LONGEST_NAME, Tool};
 
-/// A call that was proposed by a model or by code. Nothing of it is checked yet.
+/// A call proposed by a model or by code. Nothing has been checked yet.
 #[derive(Debug)]
 #[must_use = "a proposed call does nothing until it is checked"]
 pub struct ProposedCall {
@@ -25,19 +25,19 @@ pub struct ProposedCall {
 }
 
 impl DispatchContext {
-    /// Proposes a call: the beginning of the one path on which tools run.
+    /// Proposes a call.
     pub fn propose(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
         ProposedCall::new(self.clone(), tool.into().into(), args.into())
     }
 
-    /// Proposes one call and takes it all the way: see [`DispatchContext::call_tools`].
+    /// Proposes one call and runs it to completion: see [`DispatchContext::call_tools`].
     pub async fn call(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Arc<ToolCall> {
         self.propose(tool, args).complete().await
     }
 }
 
 impl ToolCallWriter {
-    /// Proposes the call under its reserved id, with all of its name and arguments: as [`DispatchContext::propose`] does.
+    /// Proposes the call with its reserved id and its complete name and arguments. See [`DispatchContext::propose`].
     pub fn propose(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
         let (ctx, id, ordinal) = self.into_reserved();
         ProposedCall::with_id(ctx, (id, ordinal), tool.into().into(), args.into())
@@ -79,7 +79,7 @@ impl ProposedCall {
         }
     }
 
-    /// Nobody wants a record of it.
+    /// Does not record the call.
     pub(super) fn unrecorded(mut self) -> Self {
         self.call.recorded = false;
         self
@@ -102,37 +102,36 @@ impl ProposedCall {
         &self.call.ctx
     }
 
-    /// The provider's own id for it: for the wire, and for nothing else.
+    /// Sets the provider's id of the call. It is only used in the protocol.
     pub fn with_provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.call.request.provider_id = Some(id.into());
         self
     }
 
-    /// What the provider wants back with it.
+    /// Sets the state that the provider expects back with the call.
     pub fn with_provider_state(mut self, state: ProviderState) -> Self {
         self.call.request.provider_state = Some(state);
         self
     }
 
-    /// Takes arguments that are empty, blank or `null` for `{}`, and keeps that as a repair: for the calls of a response that
-    /// is known to be whole, in which a model has left out what it had nothing to say in.
+    /// Treats arguments that are empty, blank or `null` as `{}` and records that as a repair. Use it for calls of a complete
+    /// response: models omit arguments if there are none.
     pub fn empty_args_as_object(mut self) -> Self {
         self.call.request.empty_args_as_object = true;
         self
     }
 
-    /// Which call it is: ours, unique in the conversation.
+    /// Returns the call id, which is unique in the conversation.
     #[must_use]
     pub fn id(&self) -> &str {
         self.call.id.as_str()
     }
 
-    /// Makes a record of a call that is not complete, because the response that proposed it was cut off. Nothing of it is
-    /// looked at, and nothing is run, whatever its arguments look like. The stream says
-    /// [`ToolCallIncomplete`](crate::event::TurnEventKind::ToolCallIncomplete).
+    /// Records the call as incomplete, because the response that proposed it was truncated. Nothing is checked or run, whatever
+    /// the arguments look like. The event stream gets [`ToolCallIncomplete`](crate::event::TurnEventKind::ToolCallIncomplete).
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: there is no record of it then.
+    /// Returns `E_STORE_ERROR` if the record could not be stored.
     pub async fn keep_incomplete(self) -> Result<Arc<ToolCall>, Error> {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.checksum();
@@ -143,21 +142,21 @@ impl ProposedCall {
         Ok(record)
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn tool_name(&self) -> &str {
         &self.call.name
     }
 
-    /// Finds the tool and checks the arguments, all of them.
+    /// Finds the tool and checks the arguments.
     ///
     /// # Errors
-    /// There is no such tool, or the arguments do not pass.
+    /// Returns the refused call if there is no such tool or the arguments are invalid.
     pub async fn check(self) -> Result<CheckedCall, RefusedCall> {
         self.check_alone(None)?.ask_external().await
     }
 
-    /// Finds the tool, unless one is given, and checks the arguments. External checks are not asked yet.
+    /// Finds the tool, unless one is given, and checks the arguments without external checks.
     pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<CheckedCall, RefusedCall> {
         match tool.or_else(|| self.call.ctx.tools().get(&self.call.name)) {
             Some(tool) => CheckedCall::check(self.call, tool),
@@ -170,11 +169,11 @@ impl ProposedCall {
     }
 }
 
-/// Tells which tools there are, those with a similar name first: one that holds the other counts as similar too.
+/// Lists the available tools, similar names first. A name that contains the other counts as similar.
 fn unknown_tool(call: &Call) -> Error {
     let visible = call.ctx.tools().visible();
     let all = || visible.iter().map(Tool::name);
-    // Among very many a guess would take longer than it is worth.
+    // With very many tools, a guess is not worth the time.
     let near = near(&call.name, all().take(MOST_COMPARED));
     let asked = call.name.to_lowercase();
     let holds = |name: &&str| asked.len() > 3 && (name.contains(&asked) || asked.contains(*name));
@@ -186,31 +185,31 @@ fn unknown_tool(call: &Call) -> Error {
         more => format!("{} and {more} more", listed.join(", ")),
     };
     let known = match close.first() {
-        _ if names.is_empty() => "There are no tools.".to_owned(),
-        Some(near) => format!("Did you mean `{near}`? There are: {listed}."),
-        None => format!("There are: {listed}."),
+        _ if names.is_empty() => "No tools are available.".to_owned(),
+        Some(near) => format!("Did you mean `{near}`? Available tools: {listed}."),
+        None => format!("Available tools: {listed}."),
     };
     let name = serde_json::Value::from(escape(&call.name, 80));
     let shown = shown_name(&call.name);
-    Error::new(ErrorCode::UNKNOWN_TOOL, format!("there is no tool {name}")).with_model_text(
-        format!("There is no tool \"{shown}\"; nothing was run. {known}"),
-    )
+    Error::new(ErrorCode::UNKNOWN_TOOL, format!("unknown tool {name}")).with_model_text(format!(
+        "Unknown tool \"{shown}\". Nothing was run. {known}"
+    ))
 }
 
-/// The name of a tool that a model called, as the model may read it again outside of a fence: it need not be a tool's, and
-/// may be any text that the model was made to write. In the letters that names of tools have, as it stands on the wire.
+/// Converts the name of a tool call so that it can be shown to the model outside of an envelope. The name may be any text that
+/// the model was made to write, so it is reduced to the characters that tool names have.
 pub(crate) fn shown_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let shown = name.chars().map(|c| if fits(c) { c } else { '_' });
     shown.take(LONGEST_NAME).collect()
 }
 
-/// Tools whose names are compared with one that does not exist.
+/// Maximum number of tools whose names are compared with an unknown one.
 const MOST_COMPARED: usize = 500;
-/// The most names that a model reads after it called a tool that does not exist.
+/// Maximum number of names that are listed for the model.
 const MOST_LISTED: usize = 50;
 
-/// A call that was turned down before anything ran.
+/// A call that was refused before it ran.
 #[derive(Debug)]
 pub struct RefusedCall {
     inner: Box<Refused>,
@@ -223,8 +222,8 @@ struct Refused {
     error: Error,
 }
 
-/// Tells that a call comes to nothing before its handler is reached.
-pub(super) fn tell_refused(
+/// Reports that a call was refused.
+pub(super) fn report_refused(
     ctx: &DispatchContext,
     (id, checksum): (&str, &str),
     tool: &str,
@@ -244,7 +243,7 @@ pub(super) fn tell_refused(
 impl RefusedCall {
     pub(crate) fn new(call: Call, checksum: Hex, error: Error) -> Self {
         let ids = (call.id.as_str(), checksum.as_str());
-        tell_refused(&call.ctx, ids, &call.name, &error);
+        report_refused(&call.ctx, ids, &call.name, &error);
         RefusedCall {
             inner: Box::new(Refused {
                 call,
@@ -254,39 +253,40 @@ impl RefusedCall {
         }
     }
 
-    /// Which call it was.
+    /// Returns the call id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.inner.call.id.as_str()
     }
 
-    /// What was asked for.
+    /// Returns the checksum of the proposed call.
     #[must_use]
     pub fn checksum(&self) -> &str {
         self.inner.checksum.as_str()
     }
 
-    /// Why.
+    /// Returns why the call was refused.
     #[must_use]
     pub fn error(&self) -> &Error {
         &self.inner.error
     }
 
-    /// Somebody else changed the arguments, and what they made of them does not pass: that is not for the model to mend.
+    /// Replaces the text for the model if a policy or an approver changed the arguments and the result is invalid: the model
+    /// cannot fix that.
     pub(super) fn not_as_changed(mut self) -> Self {
         let inner = &mut *self.inner;
-        let for_model = "The call was not approved as it was; nothing was run. Its arguments were changed before it could run, and what they were changed to does not fit.";
+        let for_model = "The call was not approved as proposed. The tool was not run. Its arguments were changed, and the changed arguments are invalid.";
         inner.error = inner.error.clone().with_model_text(for_model);
         self
     }
 
-    /// Why, by value.
+    /// Returns why the call was refused.
     #[must_use]
     pub fn into_error(self) -> Error {
         self.inner.error
     }
 
-    /// Makes it a record of the turn: an answer to the model, with what it needs to try again.
+    /// Records the refused call, with the information that the model needs to try again.
     pub async fn settle(self) -> Arc<ToolCall> {
         let ctx = self.inner.call.ctx.clone();
         let record = self.record();
@@ -295,7 +295,7 @@ impl RefusedCall {
         record
     }
 
-    /// The record that comes of it.
+    /// Creates the record.
     pub(super) fn record(&self) -> Arc<ToolCall> {
         let Refused {
             call,

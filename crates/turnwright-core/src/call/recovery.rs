@@ -1,4 +1,4 @@
-//! Calls that were on their way when their process ended.
+//! Recovers calls that were open when their process ended.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -21,22 +21,22 @@ use crate::tool::ToolOutput;
 use crate::tool::context::DispatchContext;
 use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
 
-/// What the model is told of a call that its process left open.
+/// The result of a call that a dead process left open, for the model.
 pub(crate) fn left_open(begun: bool) -> Settled {
     let text = match begun {
         true => {
-            "The process ended while the call ran. It may have taken effect or not: find out before you repeat it."
+            "The process ended while the call was running. It may or may not have taken effect. Check before you repeat it."
         }
         false => {
-            "The process ended before anything came of the call. Nothing was changed by it: repeat it if you need it."
+            "The process ended before the call had a result. Nothing was changed. Repeat the call if you need it."
         }
     };
     Settled::framework(ToolResults::Failure(text.to_owned()))
 }
 
-/// What the model reads of a call that waited in a suspended turn, which was given up.
+/// The result of a call that waited in a suspended turn that was given up, for the model.
 pub(crate) fn not_approved() -> Settled {
-    let text = "The call was not approved before the conversation went on; nothing was changed by it. Do not repeat it unless \
+    let text = "The call was not approved before the conversation continued. Nothing was changed. Do not repeat it unless \
                 you are asked to.";
     Settled::refusal(text)
 }
@@ -44,9 +44,9 @@ pub(crate) fn not_approved() -> Settled {
 /// The calls that a turn left open.
 #[derive(Default)]
 pub(crate) struct OpenCalls {
-    /// In their order.
+    /// In order.
     calls: Vec<Arc<ToolCall>>,
-    /// The lines of the ledger that were begun, by the ids of their calls.
+    /// The ledger entries that were started, by the ids of their calls.
     begun: HashMap<String, Arc<LedgerEntry>>,
     next_ordinal: u64,
 }
@@ -71,7 +71,7 @@ impl OpenCalls {
         self.next_ordinal = self.next_ordinal.max(next);
     }
 
-    /// From which on calls of the turn are counted.
+    /// Returns the next ordinal for calls of the turn.
     pub(crate) fn next_ordinal(&self) -> u64 {
         self.next_ordinal
     }
@@ -82,8 +82,7 @@ impl OpenCalls {
 }
 
 impl DispatchContext {
-    /// Brings the calls that a turn left open to their end: asks what became of those that may have changed the world, and
-    /// takes the others all the way.
+    /// Closes the calls that a turn left open: reconciles those that may have taken effect, and runs the others to completion.
     pub(crate) async fn settle_left(&self, left: OpenCalls) {
         let OpenCalls {
             calls, mut begun, ..
@@ -93,7 +92,7 @@ impl DispatchContext {
             (Some(call), line)
         });
         let mut left: Vec<_> = calls.collect();
-        // Calls of which nobody wanted a record have their line all the same.
+        // Calls without a record have a ledger entry too.
         let mut unrecorded: Vec<_> = begun.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
         left.extend(unrecorded.into_iter().map(|line| (None, Some(line))));
@@ -101,13 +100,13 @@ impl DispatchContext {
         let waits = activity.wait_for_calls();
         let findings = left.iter().map(async |(_, line)| match line {
             Some(line) => self.reconcile(line).await,
-            // It had not begun, or only reads.
+            // It had not started, or it is read-only.
             None => Finding::NotDone,
         });
         let findings = join_all(findings).await;
         drop(waits);
         if self.cancellation().is_cancelled() {
-            // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
+            // Reconciliation was interrupted. Leave everything as it is for the next process that resumes or abandons the turn.
             self.turn().inner().unwritten.set();
             return;
         }
@@ -122,7 +121,7 @@ impl DispatchContext {
                     self.turn().inner().meter.count_call();
                     done.push((call, line, output));
                 }
-                // Whether it took effect is unknown.
+                // Unknown whether it took effect.
                 (_, _, call, Some(line)) => {
                     self.turn().inner().meter.count_call();
                     records.push(Record::from(line.ended(CallState::Unknown)));
@@ -134,7 +133,7 @@ impl DispatchContext {
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
-                // It cannot be run, and never was.
+                // It cannot run and never did.
                 (_, _, call, None) => {
                     records.extend(call.map(|call| call.closed(left_open(false)).into()));
                 }
@@ -147,7 +146,7 @@ impl DispatchContext {
         self.call_tools(run).await;
     }
 
-    /// Asks the tool, and then whoever the runner was given.
+    /// Asks the tool, then the reconciler of the runner.
     async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
         let _counted = self
             .turn()
@@ -187,25 +186,23 @@ impl DispatchContext {
             Err(cut) => super::run::describe(cut).1,
         };
         let tool = &line.tool;
-        self.warn(format!(
-            "what became of a call of `{tool}` could not be found out: {why}"
-        ));
+        self.warn(format!("reconciling a call of `{tool}` failed: {why}"));
         Finding::Unknown
     }
 
-    /// Makes the record of a call that is known to have taken effect.
+    /// Records a call that is known to have taken effect.
     async fn settle_done(&self, call: Arc<ToolCall>, line: Arc<LedgerEntry>, output: ToolOutput) {
         let proposed = ProposedCall::again(self, &call);
         let checked = proposed.and_then(|proposed| proposed.check_alone(None).ok());
         let checked = match checked {
-            // A policy or a person had changed them.
+            // A policy or an approver had changed them.
             Some(checked) if *checked.args() != line.args => {
                 checked.recheck(line.args.clone().into()).await.ok()
             }
             checked => checked,
         };
         let Some(checked) = checked else {
-            let text = "The call took effect. What came of it cannot be shown: its tool is not what it was.";
+            let text = "The call took effect, but its result cannot be shown because the tool has changed since.";
             let settled = Settled::framework(ToolResults::Failure(text.to_owned()));
             let closed = call.closed(settled);
             let records = vec![line.ended(CallState::Done).into(), closed.into()];
@@ -223,7 +220,7 @@ impl DispatchContext {
 }
 
 impl AdmittedCall {
-    /// The outcome of a call that ran in another process.
+    /// Creates the outcome of a call that ran in another process.
     fn was_done(
         self,
         call: Arc<ToolCall>,
@@ -245,7 +242,7 @@ impl AdmittedCall {
 }
 
 impl ProposedCall {
-    /// The call that a record was opened for, under the same ids. `None` if the record is none of the call path's.
+    /// Recreates the call of a record, with the same ids. `None` if the record was not created by the call path.
     fn again(ctx: &DispatchContext, record: &ToolCall) -> Option<Self> {
         let id = <[u8; 10]>::try_from(record.id().as_bytes()).ok()?;
         let age = SystemTime::now().duration_since(record.created_at());
@@ -258,7 +255,7 @@ impl ProposedCall {
             name: record.tool().into(),
             raw: record.args().clone(),
             created: created.unwrap_or_else(Instant::now),
-            // It stood in a response that was whole.
+            // It was part of a complete response.
             empty_args_as_object: true,
         };
         Some(ProposedCall::of(ctx.clone(), request))

@@ -1,4 +1,4 @@
-//! Results on their way through the hooks: before anything of them is kept or shown.
+//! Passes results through hooks before they are stored or shown.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::tool::context::{CallFacts, ToolContext};
 use crate::tool::{ResultHook, ToolOutput};
 
 impl CallFacts {
-    /// The hooks for the result: those of the tool, then those of the runner.
+    /// Iterates over the hooks: those of the tool, then those of the runner.
     fn result_hooks(&self) -> impl Iterator<Item = &Arc<dyn ResultHook>> {
         let of_runner = &self.call.ctx.turn().setup().result_hooks;
         self.tool.result_hooks().iter().chain(of_runner)
@@ -34,7 +34,7 @@ impl RawOutcome {
     }
 }
 
-/// Passes what a handler returned through the hooks. If one of them fails, nothing of it is left.
+/// Passes the output of a handler through the hooks. If one of them fails, the output is discarded.
 pub(super) async fn through_hooks(
     facts: &Arc<CallFacts>,
     result: Result<ToolOutput, Error>,
@@ -43,7 +43,7 @@ pub(super) async fn through_hooks(
     let hooked = async {
         match result {
             Ok(output) => output_through(facts, output).await.map(Ok),
-            // Its texts are the handler's. All others are the framework's own.
+            // Only this error has texts of the handler. All others are the framework's own.
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => {
                 error_through(facts, &error).await.map(Err)
             }
@@ -60,7 +60,7 @@ pub(super) async fn through_hooks(
             drop_quietly(panic);
             "panicked"
         }
-        Err(_) => "was cut off",
+        Err(_) => "was interrupted",
     };
     Err(withheld(facts, ran, why))
 }
@@ -86,13 +86,13 @@ async fn error_through(facts: &Arc<CallFacts>, error: &Error) -> Result<Error, B
             *text = hook.on_error_text(ctx, std::mem::take(text)).await?;
         }
     }
-    // Without its source: that was not shown to the hooks.
+    // Without the source, which the hooks did not see.
     Ok(Error::new(error.code(), operator)
         .with_kind(error.kind())
         .with_model_text(model))
 }
 
-/// The error of a call whose result nobody may see.
+/// The error of a call whose result is withheld.
 fn withheld(facts: &CallFacts, ran: bool, why: &str) -> Error {
     let message = format!(
         "the result of `{}` was withheld: a result hook {why}",
@@ -102,7 +102,7 @@ fn withheld(facts: &CallFacts, ran: bool, why: &str) -> Error {
         true => {
             "The tool ran, but its result was withheld. Do not call it again to see the result."
         }
-        false => "The tool failed. Nothing more is known.",
+        false => "The tool failed. No details are available.",
     };
     Error::new(ErrorCode::TOOL_RESULT_WITHHELD, message).with_model_text(for_model)
 }

@@ -1,4 +1,4 @@
-//! The only place that reaches a handler.
+//! Runs handlers. No other code does.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
-use super::proposed::tell_refused;
+use super::proposed::report_refused;
 use super::result_hooks::through_hooks;
 use crate::deadline::{Cut, within};
 use crate::effects::Effects;
@@ -26,24 +26,24 @@ use crate::telemetry::{self, ToolSpan};
 use crate::tool::context::{CallFacts, Checked, ToolContext};
 use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 
-/// What came of a call, not yet kept.
+/// The outcome of a call, not yet stored.
 #[derive(Debug)]
 #[must_use = "an outcome is not recorded until it is settled"]
 pub struct RawOutcome {
     pub(super) facts: Arc<CallFacts>,
     pub(super) result: Result<ToolOutput, Error>,
     pub(super) guard: Option<CallGuard>,
-    /// What is true of it in the ledger.
+    /// The state of the call in the ledger.
     pub(super) state: CallState,
-    /// Its handler was reached.
+    /// Whether the handler was started.
     pub(super) started: bool,
 }
 
 impl RawOutcome {
-    /// What the handler gave, or how it failed. The ledger learns that it ended; no record is made.
+    /// Returns the result of the handler. Ends the ledger entry; the call is not recorded.
     ///
     /// # Errors
-    /// The handler failed, panicked, ran out of time or was cancelled.
+    /// Returns an error if the handler failed, panicked, timed out or was cancelled.
     pub async fn into_result(self) -> Result<ToolOutput, Error> {
         if let Some(guard) = self.guard {
             Box::pin(guard.end(self.state)).await;
@@ -51,7 +51,7 @@ impl RawOutcome {
         self.result
     }
 
-    /// How it failed, if it did.
+    /// Returns the error, if the call failed.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.result.as_ref().err()
@@ -59,8 +59,8 @@ impl RawOutcome {
 }
 
 impl AdmittedCall {
-    /// Runs the handler: under its timeout and the dispatch's cancellation, with a panic caught, between a start and an
-    /// end that are always told as a pair.
+    /// Runs the handler with its timeout and the cancellation of the dispatch. Catches panics. The start and end events always
+    /// come as a pair.
     pub async fn run(mut self) -> RawOutcome {
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
@@ -75,7 +75,7 @@ impl AdmittedCall {
         if self.call.context().turn().is_heard() {
             self.call.checked.emit_started();
         }
-        // Where the process was away for long, the fence decides before anything is changed.
+        // If the process was suspended for long, the fencing token decides before anything is changed.
         if self.is_noted()
             && self
                 .call
@@ -84,10 +84,10 @@ impl AdmittedCall {
                 .hold()
                 .is_some_and(HeldLease::may_be_over)
         {
-            // One that fails ends the turn, which is looked at next.
+            // A failure ends the turn, which is checked next.
             let _ = Box::pin(self.call.context().turn().renew()).await;
         }
-        // The store may have taken its time.
+        // The store may have taken long.
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
@@ -97,7 +97,7 @@ impl AdmittedCall {
         if let Some(guard) = &mut guard {
             guard.started();
         }
-        // Held until the handler has ended, however that happens.
+        // Held until the handler has ended.
         let mut permit = self.permit.take();
         if let Some(permit) = &mut permit {
             permit.ran = true;
@@ -108,7 +108,7 @@ impl AdmittedCall {
         watch.blocking = matches!(work, Work::Blocking(_));
         let work = perform(work, &facts, start);
         let (mut result, abandoned) = watch.span.instrument(work).await;
-        // What is true of the call does not depend on what becomes of its result.
+        // The state of the call does not depend on whether its result can be stored.
         let state = match &result {
             Ok(_) => CallState::Done,
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
@@ -135,11 +135,11 @@ impl AdmittedCall {
         (Arc::new(CallFacts::new(checked, start)), bound)
     }
 
-    /// The outcome of a call that came to nothing before its handler was reached.
+    /// Creates the outcome of a call whose handler was not started.
     pub(super) fn not_run(mut self, error: Error) -> RawOutcome {
         let Checked { call, checksum, .. } = &*self.call.checked;
         let ids = (call.id.as_str(), checksum.as_str());
-        tell_refused(&call.ctx, ids, &call.name, &error);
+        report_refused(&call.ctx, ids, &call.name, &error);
         let guard = self.guard.take();
         let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {
@@ -166,7 +166,7 @@ impl Checked {
     }
 }
 
-/// Runs the work to its end or until it is cut; says also whether a thread was left behind.
+/// Runs the work until it ends or is interrupted. Also returns whether a thread was detached.
 async fn perform(
     work: Work,
     facts: &CallFacts,
@@ -175,8 +175,8 @@ async fn perform(
     let (time, cancellation) = (facts.time(start), facts.call.ctx.cancellation());
     match work {
         Work::Async(mut future) => {
-            // Many handlers end at once, and then nothing need be made to cut them off. What only others need is kept
-            // apart, here and above, so that these do not carry the room for it.
+            // Many handlers complete on the first poll. Then no timer is needed. The rest is boxed, here and above, to keep the
+            // future small.
             let first = poll_fn(|cx| {
                 Poll::Ready(catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))))
             });
@@ -208,16 +208,16 @@ async fn perform_blocking(
     start: Instant,
 ) -> (Result<ToolOutput, Error>, bool) {
     let failed = |error: ToolError| (Err(error.into_error(facts.tool.name())), false);
-    // Asked first: spawning outside of a runtime panics.
+    // Checked first, because spawning outside of a runtime panics.
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return failed(ToolError::internal(
-            "a blocking handler needs a tokio runtime",
+            "a blocking handler requires a tokio runtime",
         ));
     };
     let here = telemetry::here();
     let work = move || here.in_scope(|| catch_unwind(AssertUnwindSafe(work)));
     let mut thread = runtime.spawn_blocking(work);
-    // When the caller stops waiting: work that has no thread yet never runs, and a running thread is detached.
+    // If the caller stops waiting, work without a thread never runs, and a running thread is detached.
     let abort = thread.abort_handle();
     let _abort = OnDrop(|| abort.abort());
     let (time, cancellation) = (facts.time(start), facts.call.ctx.cancellation());
@@ -234,13 +234,13 @@ fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
     ToolError::internal(format!("the handler panicked: {}", text_of(panic)))
 }
 
-/// The code, and what operators and the model are told.
+/// Returns the code, the message for operators and the text for the model.
 pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
     match cut {
         Cut::Timeout(limit) => (
             ErrorCode::TOOL_TIMEOUT,
-            format!("it ran out of time after {limit:?}"),
-            format!("The call ran out of time after {limit:?}."),
+            format!("it timed out after {limit:?}"),
+            format!("The call timed out after {limit:?}."),
         ),
         Cut::Cancelled => (
             ErrorCode::TOOL_CANCELLED,
@@ -249,38 +249,38 @@ pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
         ),
         Cut::NoTimer => (
             ErrorCode::TOOL_DOWNSTREAM_ERROR,
-            "it has a timeout, which needs a tokio runtime with its timer enabled".to_owned(),
-            "The tool failed. Nothing more is known.".to_owned(),
+            "a timeout requires a tokio runtime with the time driver enabled".to_owned(),
+            "The tool failed. No details are available.".to_owned(),
         ),
     }
 }
 
-/// What is said of a call that was called off.
+/// The error of a cancelled call.
 pub(super) fn cancelled(tool: &Tool, started: bool) -> Error {
     cut_off(Cut::Cancelled, tool, started)
 }
 
-/// Says to the model whether the call may have had an effect.
+/// The error of an interrupted call. Tells the model whether the call may have taken effect.
 pub(super) fn cut_off(cut: Cut, tool: &Tool, started: bool) -> Error {
     let (code, why, for_model) = describe(cut);
     let effect = match (started, tool.effects()) {
-        (false, _) => "Nothing was run.",
-        (true, Effects::ReadOnly) => "It only reads, so nothing was changed.",
+        (false, _) => "The tool was not run.",
+        (true, Effects::ReadOnly) => "It is read-only, so nothing was changed.",
         (true, Effects::Writes) => {
-            "It may have taken effect or not: find out before you repeat it."
+            "It may or may not have taken effect. Check before you repeat it."
         }
     };
-    let message = format!("`{}` was cut off: {why}", tool.name());
+    let message = format!("`{}` was interrupted: {why}", tool.name());
     Error::new(code, message).with_model_text(format!("{for_model} {effect}"))
 }
 
-/// Tells the start, and the end however it comes: also when the whole call is dropped half way.
+/// Sends the start event, and the end event on drop at the latest.
 struct Watch<'c> {
     facts: &'c CallFacts,
     span: ToolSpan,
     start: Instant,
     ended: bool,
-    /// A thread is at work, which cannot be stopped.
+    /// Whether a thread is running, which cannot be stopped.
     blocking: bool,
 }
 
@@ -314,7 +314,7 @@ impl<'c> Watch<'c> {
         let code = error.map(|error| error.code().as_str());
         self.span.end(code, abandoned);
         let facts = self.facts;
-        // A handler that is left behind, and whoever it started, learns that its time is over: also if it asks only later.
+        // Cancel the token, so that a detached handler and the tasks it started can see that its time is over.
         if code.is_some() {
             let dispatch = facts.call.ctx.cancellation();
             let own = facts.cancellation.get_or_init(|| dispatch.child());

@@ -1,4 +1,4 @@
-//! From an outcome to a record.
+//! Turns outcomes into records.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ use crate::tool::context::CallFacts;
 use crate::tool::{Content, ToolOutput};
 
 impl RawOutcome {
-    /// Keeps what the handler gave and makes the call a record of its turn. Whether the result stands in the prompt itself
-    /// is decided here, once.
+    /// Stores the result and records the call. Decides whether the result is inlined into the prompt.
     pub async fn settle(self) -> Arc<ToolCall> {
         let RawOutcome {
             facts,
@@ -41,7 +40,7 @@ impl RawOutcome {
             truncated: false,
             edited: facts.edited.then(|| facts.args.value().clone()),
         };
-        // Bytes that other records may name.
+        // Ids of bytes that other records may refer to.
         let mut named: Vec<String> = Vec::new();
         match result {
             Ok(output) => {
@@ -60,7 +59,7 @@ impl RawOutcome {
                 if ctx.turn().inner().taken_over.is_set()
                     && let Some(record) = &settled
                 {
-                    // No stored record will ever name its bytes.
+                    // No stored record will refer to its bytes.
                     let record = Record::ToolCall(Arc::clone(record));
                     for id in record
                         .spool_ids()
@@ -69,10 +68,10 @@ impl RawOutcome {
                         let _ = ctx.turn().spool().delete(id).await;
                     }
                 }
-                // Where nobody wanted a record there is none.
+                // A call without a record.
                 settled.unwrap_or_else(|| facts.record(Settled::refusal("")))
             }
-            // It came to nothing before it was put on record.
+            // It was refused before it was recorded.
             None => {
                 let record = facts.record(settled);
                 let records = vec![Record::ToolCall(Arc::clone(&record))];
@@ -84,7 +83,7 @@ impl RawOutcome {
     }
 }
 
-/// Stores the output, and notes what is true of it. `named` gets the ids of bytes that other records may name.
+/// Stores the output and updates `settled`. Adds the ids of bytes that other records may refer to to `named`.
 async fn keep(
     facts: &CallFacts,
     output: ToolOutput,
@@ -134,7 +133,7 @@ async fn keep(
     if settled.truncated {
         let (id, tool) = (facts.call.id.as_str(), tool.name());
         ctx.warn(format!(
-            "the result of the call `{id}` of `{tool}` was cut off at {most} bytes: return less, or raise `max_result_bytes` of the tool or the runner"
+            "the result of call `{id}` of `{tool}` was truncated at {most} bytes: return less, or increase `max_result_bytes` of the tool or the runner"
         ));
     }
     Ok(())
@@ -142,12 +141,12 @@ async fn keep(
 
 /// The result of a call whose output could not be stored.
 fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
-    // The handler's own end was told as a good one.
+    // The end event of the handler reported success.
     facts.call.ctx.turn().tell(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
         message: match facts.has_result_hooks() {
-            // The causes may quote a stream, which no hook has seen.
+            // The causes may quote a stream that no hook has seen.
             true => format!("`{}`: {}", facts.tool.name(), error.message()),
             false => format!("`{}`: {}", facts.tool.name(), error.with_causes()),
         },
@@ -157,8 +156,8 @@ fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
     settled.trusted = false;
 }
 
-/// Within the time of its call, and not past a cancellation. The spool and its readers are foreign code: a panic in them is a
-/// failure to keep.
+/// Runs within the timeout of the call, until cancelled. The spool and its readers are user code: a panic in them is a storage
+/// error.
 async fn in_time<T>(
     facts: &CallFacts,
     work: impl Future<Output = io::Result<T>>,
@@ -172,7 +171,7 @@ async fn in_time<T>(
         Ok(Ok(Ok(stored))) => Ok(stored),
         Ok(Ok(Err(error))) => Err(Error::new(
             ErrorCode::SPOOL_ERROR,
-            "the result could not be kept",
+            "the result could not be stored",
         )
         .with_source(error)),
         Ok(Err(panic)) => {
@@ -183,12 +182,12 @@ async fn in_time<T>(
     }
 }
 
-/// An inline result of at most this many bytes is stored in the record of its call, and needs no spool.
+/// An inline result of at most this many bytes is stored in the record of its call instead of the spool.
 const MOST_INLINE_IN_RECORD: usize = 64 * 1024;
 /// So is any other result of at most this many bytes.
 const MOST_IN_RECORD: usize = 4 * 1024;
 
-/// Stores what the handler returned, small content in the record and the rest in the spool, and decides whether it is inline.
+/// Stores the output, small content in the record and other content in the spool, and decides whether it is inline.
 async fn store(
     facts: &CallFacts,
     body: Body,
@@ -234,12 +233,12 @@ async fn store(
     Ok((artifact, inline))
 }
 
-/// Whether an artifact is inline.
+/// Returns whether an artifact is inline.
 async fn is_inline(facts: &CallFacts, artifact: &SpooledArtifact) -> bool {
     let (inline, limit) = (facts.tool.inline(), facts.call.ctx.turn().inline_limit());
     match inline.decide(limit, artifact.byte_length()) {
         Some(inline) => inline,
-        // What cannot be read now may be readable when it is asked for.
+        // Bytes that cannot be read now may be readable later.
         None => match artifact.as_bytes().await {
             Ok(bytes) => str::from_utf8(&bytes).is_ok(),
             Err(_) => false,
@@ -247,7 +246,7 @@ async fn is_inline(facts: &CallFacts, artifact: &SpooledArtifact) -> bool {
     }
 }
 
-/// Reads a stream to its end, or until it has more than `most` bytes: then it is a stream again, from the beginning.
+/// Reads a stream to its end. If it has more than `most` bytes, returns it as a stream from the beginning.
 async fn begin(mut stream: ByteStream, most: usize) -> io::Result<Body> {
     let mut first = BytesMut::new();
     while first.len() <= most {
@@ -259,7 +258,7 @@ async fn begin(mut stream: ByteStream, most: usize) -> io::Result<Body> {
     Ok(Body::Stream(stream.unread(first.freeze())))
 }
 
-/// The most bytes of a failure that stand in a prompt: it is never a handle.
+/// Maximum size of a failure in a prompt. It never becomes a handle.
 const LONGEST_FAILURE: usize = 8 * 1024;
 
 fn failure(error: &Error) -> ToolResults {
@@ -268,7 +267,7 @@ fn failure(error: &Error) -> ToolResults {
     let shown = text.get(..end).unwrap_or(text);
     ToolResults::Failure(match text.len() - end {
         0 => shown.to_owned(),
-        left_out => format!("{shown}… ({left_out} more bytes were left out)"),
+        omitted => format!("{shown}… ({omitted} more bytes omitted)"),
     })
 }
 

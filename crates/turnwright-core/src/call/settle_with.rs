@@ -12,20 +12,20 @@ use crate::tool::context::{CallFacts, Checked};
 use crate::tool::{IntoToolResult, Tool};
 
 impl ProposedCall {
-    /// Settles the call with a result from elsewhere: of a tool that the model server ran, of a cache, of another process. Nothing
+    /// Settles the call with an external result: of a tool that the model server ran, of a cache, or of another process. Nothing
     /// is checked, approved or run.
     ///
     /// The result becomes a record of the turn like that of a handler: large content goes to the spool, and the model reads it
-    /// inside an envelope. If the dispatch has a tool of that name, its artifact kind, inline rule and size limit apply. The result is
-    /// never trusted. `Err(ToolError)` becomes a failed call. Result hooks ([`ResultHook`](crate::tool::ResultHook)) see the result
-    /// first.
+    /// inside an envelope. If the dispatch has a tool of that name, its artifact kind, inline rule and size limit apply. The
+    /// result is never trusted. `Err(ToolError)` becomes a failed call. Result hooks ([`ResultHook`](crate::tool::ResultHook))
+    /// see the result first.
     ///
     /// ```
     /// use turnwright_core::DispatchContext;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let ctx = DispatchContext::standalone();
-    /// // An executor whose model server has searched the web by itself:
+    /// // The model server has searched the web itself:
     /// let call = ctx
     ///     .propose("web_search", r#"{"query": "rust 1.95"}"#)
     ///     .settle_with("Rust 1.95 was released on 16 April 2026.")

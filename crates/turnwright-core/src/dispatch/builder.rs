@@ -1,4 +1,4 @@
-//! A dispatch without a runner.
+//! Builds a dispatch without a runner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,15 @@ use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::context::{DispatchContext, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
 
-/// Builds a [`DispatchContext`] without a runner, for tests and for calling tools by hand.
+/// Builds a [`DispatchContext`] without a runner, for tests and for calling tools directly.
+///
+/// ```
+/// use turnwright_core::{DispatchContext, ToolRegistry};
+///
+/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([])?).inline_limit(1024).build();
+/// assert!(ctx.tools().all().is_empty());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Default)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct DispatchContextBuilder {
@@ -30,34 +38,37 @@ pub struct DispatchContextBuilder {
 }
 
 impl DispatchContext {
-    /// A dispatch without tools, over parts in memory.
+    /// Creates a dispatch without tools that stores nothing.
     #[must_use]
     pub fn standalone() -> Self {
         DispatchContext::builder().build()
     }
 
-    /// A dispatch of chosen parts.
+    /// Returns a builder.
     pub fn builder() -> DispatchContextBuilder {
         DispatchContextBuilder::default()
     }
 }
 
 impl DispatchContextBuilder {
-    /// Sets where records and results are stored, if [`conversation`](Self::conversation) names a conversation. Default:
-    /// [`Storage::memory`].
+    /// Sets where records and results are stored, if [`conversation`](Self::conversation) is set.
+    ///
+    /// Default: [`Storage::memory`].
     pub fn storage(mut self, storage: Storage) -> Self {
         self.setup.storage = storage;
         self
     }
 
-    /// Names the conversation: calls are recorded in it, those that may write before they run. Default: none, and nothing is
-    /// stored.
+    /// Sets the conversation in which calls are recorded. Calls that may write are recorded before they run.
+    ///
+    /// Default: none; nothing is stored.
     pub fn conversation(mut self, id: impl Into<Arc<str>>) -> Self {
         self.conversation_id = Some(ConversationId::new(id));
         self
     }
 
-    /// Adds a value that handlers get by its type: see [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    /// Adds application state that handlers access by type: see [`TurnContext::state`](crate::TurnContext::state). One value per
+    /// type.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.setup.state.put(value);
         self
@@ -70,69 +81,79 @@ impl DispatchContextBuilder {
         self
     }
 
-    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
-    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    /// Adds a hook that changes tool results before they are stored, shown in events or sent to the model: see [`ResultHook`].
+    /// Hooks run in the order in which they are added.
     pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
         self.setup.result_hooks.push(Arc::new(hook));
         self
     }
 
-    /// Sets who answers when a policy asks for approval. Default: none.
+    /// Sets the approver, which answers when a policy requires approval.
+    ///
+    /// Default: none.
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.setup.approver = Some(Arc::new(approver));
         self
     }
 
-    /// Sets how long an approver has to answer. Default: 15 minutes.
+    /// Sets how long to wait for an approval.
+    ///
+    /// Default: 15 minutes.
     pub fn approval_timeout(mut self, limit: Duration) -> Self {
         self.setup.approval_timeout = limit;
         self
     }
 
-    /// Sets how many bytes of text a result may have to be part of the prompt. Default: 4 KiB.
+    /// Sets the maximum size in bytes of a text result that is inlined into the prompt.
+    ///
+    /// Default: 4 KiB.
     pub fn inline_limit(mut self, bytes: u64) -> Self {
         self.setup.inline_limit = bytes;
         self
     }
 
-    /// Sets how many bytes of one result are kept: see
-    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes). Default: 64 MiB.
+    /// Sets the maximum size of a result in bytes: see
+    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes).
+    ///
+    /// Default: 64 MiB.
     pub fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.setup.max_result_bytes = bytes;
         self
     }
 
-    /// Sets the limits for queries of artifacts.
+    /// Sets the limits for artifact queries.
     pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
         self.setup.artifact_limits = limits;
         self
     }
 
-    /// The turn that it belongs to. A new id unless told.
+    /// Sets the turn id.
+    ///
+    /// Default: a new id.
     pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.turn_id = Some(id.into());
         self
     }
 
-    /// The tools.
+    /// Sets the tools.
     pub fn tools(mut self, tools: ToolRegistry) -> Self {
         self.tools = tools;
         self
     }
 
-    /// The stash.
+    /// Sets the stash.
     pub fn stash(mut self, stash: Stash) -> Self {
         self.stash = stash;
         self
     }
 
-    /// Where events go.
+    /// Sets the event bus.
     pub fn events(mut self, events: EventBus) -> Self {
         self.events = events;
         self
     }
 
-    /// What calls it off.
+    /// Sets the cancellation token.
     pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = cancellation;
         self
@@ -151,7 +172,7 @@ impl DispatchContextBuilder {
         self
     }
 
-    /// Makes the dispatch.
+    /// Builds the dispatch.
     #[must_use]
     pub fn build(self) -> DispatchContext {
         let fresh_id = || new_id().into();

@@ -1,4 +1,4 @@
-//! The seam to a model, or to anything that decides.
+//! The interface to a model, or to anything that decides.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use async_trait::async_trait;
 use crate::error::BoxError;
 use crate::tool::context::DispatchContext;
 
-/// Decides what happens in an iteration: a model, or anything else. Async closures and functions over [`DispatchContext`] are
-/// executors; a closure names the type (`|ctx: DispatchContext|`), and both return `Result<(), BoxError>`, so that `?` takes
-/// any error.
+/// Decides what happens in an iteration: a model or anything else.
 ///
-/// It reads the records and the tools of its context, says what it has to say by the
-/// [`Reporter`](super::Reporter), has tools run by [`DispatchContext::call_tools`], and returns. With
-/// [`ack`](DispatchContext::ack) or [`nack`](DispatchContext::nack) the dispatch ends; without, the next iteration sees
-/// what came of the calls.
+/// Implemented for async closures and functions that take a [`DispatchContext`] and return `Result<(), BoxError>`, so `?` accepts
+/// any error. A closure must name the type: `|ctx: DispatchContext|`.
+///
+/// An executor reads the records and tools of its context, reports its output with the [`Reporter`](super::Reporter), runs tools
+/// with [`DispatchContext::call_tools`], and returns. [`ack`](DispatchContext::ack) or [`nack`](DispatchContext::nack) ends the
+/// dispatch. Otherwise, the next iteration sees the results of the calls.
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
 /// use turnwright_core::dispatch::Executor;
 ///
 /// let executor = |ctx: DispatchContext| async move {
-///     // Without those of earlier turns, which middleware may have loaded.
+///     // Only the calls of this turn: middleware may have loaded earlier ones.
 ///     match ctx.records().own_tool_calls().pop() {
 ///         None => drop(ctx.call_tools([ctx.propose("look_up", r#"{"word": "turn"}"#)]).await),
 ///         Some(call) => drop(ctx.answer(call.text().await.unwrap_or_default()).await?),
@@ -32,7 +32,7 @@ use crate::tool::context::DispatchContext;
 /// # is(executor);
 /// ```
 ///
-/// One that holds something is a type:
+/// An executor with state is a type:
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -46,27 +46,27 @@ use crate::tool::context::DispatchContext;
 /// #[async_trait]
 /// impl Executor for Parrot {
 ///     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-///         let said = ctx.input().map(|said| said.text().repeat(self.times));
-///         ctx.answer(said.ok_or("nobody said anything")?).await?;
+///         let text = ctx.input().map(|input| input.text().repeat(self.times));
+///         ctx.answer(text.ok_or("the turn has no input")?).await?;
 ///         Ok(())
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait Executor: Send + Sync {
-    /// Does one iteration.
+    /// Runs one iteration.
     ///
     /// # Errors
-    /// The turn fails with this error if it is an [`Error`](crate::Error), and otherwise with `E_LLM_EXECUTION_EXECUTOR_ERROR`,
-    /// whose source it is.
+    /// If the error is an [`Error`](crate::Error), the turn fails with it. Otherwise the turn fails with
+    /// `E_LLM_EXECUTION_EXECUTOR_ERROR`, with this error as its source.
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError>;
 
-    /// What it is called in traces and logs: the provider, such as `openai`.
+    /// Returns the name for traces and logs: the provider, such as `openai`.
     fn name(&self) -> &str {
         "executor"
     }
 
-    /// The model that it asks, if it asks one.
+    /// Returns the model that it uses, if any.
     fn model(&self) -> Option<&str> {
         None
     }
@@ -83,7 +83,7 @@ where
     }
 }
 
-// A generic implementation for `Box` would overlap with that for closures: `Box<F>` is a closure where `F` is one.
+// A generic implementation for `Box` would conflict with the one for closures: `Box<F>` is a closure if `F` is one.
 #[async_trait]
 impl Executor for Box<dyn Executor> {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {

@@ -1,4 +1,4 @@
-//! What an executor reports while it works.
+//! Reports the output of an executor.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::record::Message;
 use crate::tool::context::DispatchContext;
 use crate::usage::ModelUsage;
 
-/// Reports the work of an executor: the pieces of messages, thoughts and calls for the readers of the turn's stream, the usage
-/// of the model, and log entries for operators.
+/// Reports the work of an executor: pieces of messages, thoughts and calls for readers of the turn's event stream, token usage,
+/// and log entries for operators.
 ///
-/// A piece costs the same however long the text is already.
+/// The cost of a piece does not depend on the length of the text so far.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     ctx: DispatchContext,
@@ -30,19 +30,18 @@ impl Reporter {
         TextWriter::new(self.ctx.turn(), TextKind::Thought)
     }
 
-    /// Starts a tool call that the model proposes, and reserves its id: see [`ToolCallWriter`].
+    /// Starts a tool call that the model proposes and reserves its id: see [`ToolCallWriter`].
     pub fn tool_call(&self) -> ToolCallWriter {
         ToolCallWriter::new(&self.ctx)
     }
 
-    /// Returns whether the turn's events have a reader, or may later have one. If not, none will ever have: pieces need not
-    /// be made.
+    /// Returns whether the turn's events have a reader or may get one later. If not, an executor need not report pieces.
     #[must_use]
     pub fn is_heard(&self) -> bool {
         self.ctx.turn().is_heard()
     }
 
-    /// Reports the usage of a model response, once for each response. Tokens alone ([`Usage`](crate::Usage)) are enough.
+    /// Reports the usage of a model response. Call it once per response. Token counts ([`Usage`](crate::Usage)) are sufficient.
     pub fn usage(&self, usage: impl Into<ModelUsage>) {
         self.ctx.turn().add_usage(usage);
     }
@@ -60,10 +59,10 @@ impl DispatchContext {
         Reporter { ctx: self.clone() }
     }
 
-    /// Says something as the model and ends the dispatch as done.
+    /// Records a message of the model and acknowledges the dispatch.
     ///
     /// # Errors
-    /// The message is empty or could not be stored; the dispatch was ended before.
+    /// Returns an error if the text is empty, the message cannot be stored, or the dispatch has already ended.
     pub async fn answer(&self, text: impl Into<String>) -> Result<Arc<Message>, Error> {
         let mut message = self.reporter().message();
         message.push(text.into().as_str()).await;

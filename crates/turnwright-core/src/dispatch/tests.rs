@@ -11,7 +11,7 @@ fn refused() -> Error {
 }
 
 #[test]
-fn the_first_signal_counts_and_another_is_an_error() {
+fn a_second_signal_is_an_error() {
     let ctx = DispatchContext::standalone();
     assert_eq!(ctx.signal(), None);
     ctx.ack().unwrap();
@@ -29,7 +29,7 @@ fn the_first_signal_counts_and_another_is_an_error() {
 }
 
 #[test]
-fn of_racing_signals_exactly_one_counts() {
+fn exactly_one_of_racing_signals_counts() {
     for _ in 0..50 {
         let ctx = DispatchContext::standalone();
         let ran = Arc::new(AtomicUsize::new(0));
@@ -50,7 +50,7 @@ fn of_racing_signals_exactly_one_counts() {
 }
 
 #[test]
-fn work_waits_for_the_ack_until_it_is_removed() {
+fn on_ack_work_runs_after_the_ack_unless_removed() {
     let ctx = DispatchContext::standalone();
     let ran = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let note = |what: &'static str| {
@@ -60,7 +60,7 @@ fn work_waits_for_the_ack_until_it_is_removed() {
     drop(ctx.on_ack(note("kept")));
     ctx.on_ack(note("removed")).remove();
     ctx.on_ack(|| panic!("on purpose"));
-    // Foreign code may use the dispatch, also from inside.
+    // User code may use the dispatch, even from within the callback.
     let inner = ctx.clone();
     let (inside, again) = (note("inside"), note("too late"));
     ctx.on_ack(move || {
@@ -73,7 +73,7 @@ fn work_waits_for_the_ack_until_it_is_removed() {
 }
 
 #[test]
-fn the_stash_keeps_json_by_dot_path() {
+fn the_stash_stores_json_by_dot_path() {
     let stash = Stash::new();
     assert_eq!(stash.set("a.b.c", 1).unwrap(), None);
     assert_eq!(stash.set("a.b.c", 2).unwrap(), Some(json!(1)));
@@ -97,7 +97,7 @@ fn the_stash_keeps_json_by_dot_path() {
 }
 
 #[test]
-fn a_bad_path_into_the_stash_is_told_and_changes_nothing() {
+fn an_invalid_stash_path_is_an_error_and_changes_nothing() {
     let stash = Stash::new();
     stash.set("text", "x").unwrap();
     stash.set("list", json!([1])).unwrap();
@@ -120,7 +120,7 @@ fn a_bad_path_into_the_stash_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn what_is_taken_out_of_the_stash_is_yours_and_updates_are_atomic() {
+fn stash_values_are_copies_and_updates_are_atomic() {
     let stash = Stash::new();
     stash.set("v", json!({ "n": 1 })).unwrap();
     let mut taken = stash.get("v").unwrap();
@@ -142,7 +142,7 @@ fn what_is_taken_out_of_the_stash_is_yours_and_updates_are_atomic() {
 }
 
 #[test]
-fn observers_cannot_break_anything_and_stop_when_dropped() {
+fn a_panicking_observer_is_harmless_and_dropping_it_stops_it() {
     let ctx = DispatchContext::standalone();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
@@ -161,5 +161,5 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     drop(broken);
     assert_eq!(seen.load(Ordering::Relaxed), 1);
     ctx.turn()
-        .tell(|| panic!("nobody listens, so nothing is made"));
+        .tell(|| panic!("no observer, so no event is created"));
 }

@@ -1,4 +1,4 @@
-//! Messages and thoughts that are written in pieces.
+//! Messages and thoughts written in pieces.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,8 +10,8 @@ use crate::ids::new_id;
 use crate::record::{Message, ProviderState, Record, Thought, TimelineRecord};
 use crate::tool::context::TurnContext;
 
-/// Writes a record of the model piece by piece: a [`Message`] or a [`Thought`]. [`Reporter`](super::Reporter) starts one. Each
-/// piece is on the turn's stream at once; [`finish`](Self::finish) makes the record. Dropping the writer forgets the text.
+/// Writes a [`Message`] or a [`Thought`] of the model in pieces. Created by [`Reporter`](super::Reporter). Each piece is sent to
+/// the turn's event stream immediately. [`finish`](Self::finish) creates the record. Dropping the writer discards the text.
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
@@ -25,7 +25,7 @@ use crate::tool::context::TurnContext;
 /// assert_eq!(message.finish().await?.text(), "Hello, Ada!");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
-#[must_use = "what was written is not recorded until `finish` is called"]
+#[must_use = "the text is not recorded until `finish` is called"]
 pub struct TextWriter<R> {
     turn: TurnContext,
     text: TextRef,
@@ -39,12 +39,12 @@ pub type MessageWriter = TextWriter<Message>;
 /// Writes a thought of the model piece by piece.
 pub type ThoughtWriter = TextWriter<Thought>;
 
-/// A record that can be written in pieces. Public as a bound only: this module is private.
+/// A record that can be written in pieces. Public only as a bound: this module is private.
 pub trait WrittenRecord: TimelineRecord {
     /// Builds the record.
     ///
     /// # Errors
-    /// It is not well defined.
+    /// Returns an error if the record is invalid.
     fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error>;
 }
 
@@ -78,13 +78,13 @@ impl<R> TextWriter<R> {
         }
     }
 
-    /// Returns the id of the record that is written, which is also that of its pieces.
+    /// Returns the id of the record. Its pieces have the same id.
     #[must_use]
     pub fn id(&self) -> &Arc<str> {
         &self.text.id
     }
 
-    /// Returns whether there is no text so far.
+    /// Returns whether there is no text yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.turn.hub().with_text(&self.text, str::is_empty)
@@ -96,19 +96,19 @@ impl<R> TextWriter<R> {
         self.turn.hub().with_text(&self.text, str::to_owned)
     }
 
-    /// Adds a piece. Yields once to a reader that lags, and does not wait for it.
+    /// Adds a piece. Yields once if a reader lags, but does not wait for it.
     ///
     /// # Cancel safety
-    /// If the future is dropped, the piece was added or it was not; it is never added in part.
+    /// If the future is dropped, the piece has either been added completely or not at all.
     pub async fn push(&mut self, piece: impl AsRef<str>) {
         let piece = piece.as_ref();
         if !piece.is_empty() && self.turn.hub().push_text(&self.text, piece) {
-            // The turn does not wait for readers, but one on the same thread must get its chance.
+            // The turn does not wait for readers, but a reader on the same thread must get a chance to run.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Starts from the beginning. Readers are told that the text so far is void.
+    /// Discards the text so far and starts over. Readers are notified.
     pub fn restart(&mut self) {
         self.turn.hub().discard_text(&self.text);
     }
@@ -120,15 +120,16 @@ impl<R> TextWriter<R> {
 }
 
 impl<R: WrittenRecord> TextWriter<R> {
-    /// Makes the record, adds it to the turn and stores it.
+    /// Creates the record, adds it to the turn and stores it.
     ///
     /// # Errors
-    /// The text is empty (`E_INVALID_INITIAL_MESSAGE_VALUE`, `E_INVALID_INITIAL_THOUGHT_VALUE`), or `E_STORE_ERROR`.
+    /// Returns `E_INVALID_INITIAL_MESSAGE_VALUE` or `E_INVALID_INITIAL_THOUGHT_VALUE` if the text is empty, and `E_STORE_ERROR`
+    /// if the record cannot be stored.
     pub async fn finish(self) -> Result<Arc<R>, Error> {
         self.finish_with(|_, _| None).await
     }
 
-    /// Stores another record in the same batch.
+    /// Also stores another record in the same batch.
     async fn finish_with(
         mut self,
         besides: impl FnOnce(&TurnContext, &str) -> Option<Record>,
@@ -143,11 +144,11 @@ impl<R: WrittenRecord> TextWriter<R> {
 }
 
 impl TextWriter<Message> {
-    /// As [`finish`](Self::finish), for the message that is the turn's answer: a turn that is resumed after it does not ask the
-    /// model again. Acknowledge the dispatch then, as for every answer.
+    /// Like [`finish`](Self::finish), for a message that is the answer of the turn: if the turn is resumed afterwards, the model
+    /// is not asked again. Acknowledge the dispatch afterwards, as for every answer.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// See [`finish`](Self::finish).
     pub async fn finish_as_answer(self) -> Result<Arc<Message>, Error> {
         self.finish_with(TurnContext::answered_by).await
     }
@@ -160,7 +161,7 @@ impl<R> Drop for TextWriter<R> {
 }
 
 impl<R> fmt::Debug for TextWriter<R> {
-    /// The output of a model may be secret and is not shown.
+    /// Omits the text, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.turn.hub().with_text(&self.text, str::len);
         write!(f, "TextWriter({}, {bytes} bytes)", self.text.id)

@@ -1,4 +1,4 @@
-//! A tool call that the model writes in pieces.
+//! Tool calls written in pieces.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use crate::event::{TextKind, TextRef};
 use crate::ids::Id;
 use crate::tool::context::DispatchContext;
 
-/// A tool call whose name and arguments arrive in pieces. Its id is reserved from the first piece on: the deltas on the stream,
-/// the later [`ToolCallStarted`](crate::TurnEventKind::ToolCallStarted) and the [`ToolCall`](crate::ToolCall) have the same
-/// one.
+/// A tool call whose name and arguments arrive in pieces. Its id is reserved from the first piece on: the deltas on the event
+/// stream, the later [`ToolCallStarted`](crate::TurnEventKind::ToolCallStarted) and the [`ToolCall`](crate::ToolCall) have the
+/// same id.
 ///
-/// The pieces are for readers only. Once the response is complete, call [`propose`](Self::propose) with all of it.
+/// The pieces are only for readers. Once the response is complete, call [`propose`](Self::propose) with the complete name and
+/// arguments.
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
@@ -60,14 +61,14 @@ impl ToolCallWriter {
         &self.shared_id
     }
 
-    /// Sets the name of the tool, or adds to it.
+    /// Sets the name of the tool, or appends to it.
     pub fn name(&mut self, piece: impl AsRef<str>) {
         if let Some(text) = &self.text {
             self.ctx.turn().hub().name_tool(text, piece.as_ref());
         }
     }
 
-    /// Adds a piece of the arguments. Yields once to a reader that lags, and does not wait for it.
+    /// Adds a piece of the arguments. Yields once if a reader lags, but does not wait for it.
     pub async fn push(&mut self, piece: impl AsRef<str>) {
         if let Some(text) = &self.text
             && self.ctx.turn().hub().push_text(text, piece.as_ref())
@@ -76,7 +77,7 @@ impl ToolCallWriter {
         }
     }
 
-    /// Starts from the beginning, under the same id. Readers are told that the pieces so far are void.
+    /// Discards the pieces so far and starts over with the same id. Readers are notified.
     pub fn restart(&mut self) {
         if let Some(text) = &self.text {
             self.ctx.turn().hub().discard_text(text);

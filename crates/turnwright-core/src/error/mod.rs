@@ -1,4 +1,4 @@
-//! One error type for the whole crate, with a stable code, a text for the operator and a text for the model.
+//! The error type of this crate, with a stable code, a text for the operator and a text for the model.
 //!
 //! ```
 //! use turnwright_core::{Error, ErrorCode, Schema};
@@ -25,20 +25,20 @@ use crate::schema::{Fault, InvalidArguments, SchemaError, SchemaProblem};
 
 type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
-/// Any error of somebody else's: what executors, middleware and stores fail with. `?` makes one.
+/// A boxed error of any type, as returned by executors, middleware and stores. `?` converts to it.
 pub type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 
-/// What went wrong, as a name that does not change between releases.
+/// A stable error code.
 ///
-/// The codes of the framework are constants, named like the code: [`ErrorCode::INVALID_TOOL_ARGS`] is `E_INVALID_TOOL_ARGS`. A
-/// crate that adds a model server or a store defines its own:
+/// The framework's codes are constants with the name of the code: [`ErrorCode::INVALID_TOOL_ARGS`] is `E_INVALID_TOOL_ARGS`. A
+/// crate that adds a model server or a store can define its own codes:
 ///
 /// ```
 /// use turnwright_core::{Error, ErrorCode, ErrorKind};
 ///
 /// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new("E_ACME_QUOTA_EXCEEDED", ErrorKind::RateLimited)
 ///     .with_meaning("The account has used up its quota.")
-///     .with_model_text("The quota is used up. Do not try again today.");
+///     .with_model_text("The quota is used up. Do not retry today.");
 ///
 /// let error = Error::new(QUOTA_EXCEEDED, "account 17 is out of quota");
 /// assert_eq!(error.code(), QUOTA_EXCEEDED);
@@ -67,7 +67,7 @@ impl ErrorCode {
         }
     }
 
-    /// Marks the code as a mistake of the programmer, which no retry and no other input can fix.
+    /// Marks the code as a programming error, which neither a retry nor other input can fix.
     #[must_use]
     pub const fn fatal(self) -> Self {
         ErrorCode {
@@ -76,49 +76,53 @@ impl ErrorCode {
         }
     }
 
-    /// Sets what the code means, in a sentence for operators. Default: empty.
+    /// Sets the meaning of the code, in one sentence for operators.
+    ///
+    /// Default: empty.
     #[must_use]
     pub const fn with_meaning(self, meaning: &'static str) -> Self {
         ErrorCode { meaning, ..self }
     }
 
-    /// Sets what a model reads if an error has no text of its own. Default: "The task could not be completed."
+    /// Sets the text for the model, used if an error has no text of its own.
+    ///
+    /// Default: "The task could not be completed."
     #[must_use]
     pub const fn with_model_text(self, model_text: &'static str) -> Self {
         ErrorCode { model_text, ..self }
     }
 
-    /// The code as it appears in logs and records, for example `E_INVALID_TOOL_ARGS`.
+    /// Returns the code as it appears in logs and records, for example `E_INVALID_TOOL_ARGS`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.name
     }
 
-    /// Whether it is a mistake of the programmer, which no retry and no other input can fix.
+    /// Returns whether it is a programming error, which neither a retry nor other input can fix.
     #[must_use]
     pub const fn is_fatal(self) -> bool {
         self.fatal
     }
 
-    /// The kind of an error that does not set its own.
+    /// Returns the kind of errors with this code, unless they set their own.
     #[must_use]
     pub const fn kind(self) -> ErrorKind {
         self.kind
     }
 
-    /// What it means, in a sentence for operators.
+    /// Returns the meaning of the code, in one sentence for operators.
     ///
     /// ```
     /// use turnwright_core::ErrorCode;
     ///
-    /// assert_eq!(ErrorCode::UNKNOWN_TOOL.meaning(), "No tool of that name in this registry.");
+    /// assert_eq!(ErrorCode::UNKNOWN_TOOL.meaning(), "No tool with this name exists in the registry.");
     /// ```
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.meaning
     }
 
-    /// What a model reads if an error has no text of its own.
+    /// Returns the text for the model, used if an error has no text of its own.
     #[must_use]
     pub const fn model_text(self) -> &'static str {
         self.model_text
@@ -131,7 +135,7 @@ impl fmt::Debug for ErrorCode {
     }
 }
 
-/// Defines the codes of the framework, and the list of all of them, from one table.
+/// Defines the framework's codes and the list of all codes from one table.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])* $name:ident, $fatal:literal, $kind:ident, $model:literal;)+) => {
         impl ErrorCode {
@@ -141,153 +145,153 @@ macro_rules! codes {
                     name: concat!("E_", stringify!($name)),
                     kind: ErrorKind::$kind,
                     fatal: $fatal,
-                    // A doc comment begins with a blank.
+                    // A doc comment starts with a space.
                     meaning: concat!($($doc),*).trim_ascii(),
                     model_text: $model,
                 };
             )+
 
-            /// The codes of the framework, in the order of the table.
+            /// The framework's codes, in the order of the table.
             pub const ALL: &[ErrorCode] = &[$(ErrorCode::$name,)+];
         }
     };
 }
 
 codes! {
-    /// A schema that cannot be enforced as it is written.
-    INVALID_SCHEMA, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// A tool whose definition is wrong.
-    INVALID_INITIAL_TOOL_VALUE, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// Two tools of one name.
-    TOOL_ALREADY_REGISTERED, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// A dispatch was acknowledged or refused a second time.
-    LLM_EXECUTION_ALREADY_SIGNALLED, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// A runner whose parts do not fit together.
-    INVALID_TURN_RUNNER_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// A store, a spool and a secret that do not fit together.
-    INVALID_STORAGE, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// A turn that cannot be begun as it was asked for, or that has ended already.
-    INVALID_TURN_CONTEXT, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// State was asked for that the runner was not given.
-    MISSING_STATE, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// A gate that is not well defined.
-    INVALID_INITIAL_TURN_GATE_VALUE, true, Internal, "The tool is misconfigured; do not call it again.";
-    /// An answer that the gate does not take; it stays open.
+    /// The schema cannot be enforced as written.
+    INVALID_SCHEMA, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The definition of a tool is invalid.
+    INVALID_INITIAL_TOOL_VALUE, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// Two tools have the same name.
+    TOOL_ALREADY_REGISTERED, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The dispatch was already acknowledged or nacked.
+    LLM_EXECUTION_ALREADY_SIGNALLED, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The configuration of the runner is inconsistent.
+    INVALID_TURN_RUNNER_CONFIG, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The store, the spool and the secret do not fit together.
+    INVALID_STORAGE, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The turn cannot be started as requested, or it has already ended.
+    INVALID_TURN_CONTEXT, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The runner has no state of the requested type.
+    MISSING_STATE, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The definition of a gate is invalid.
+    INVALID_INITIAL_TURN_GATE_VALUE, true, Internal, "The tool is misconfigured. Do not call it again.";
+    /// The gate does not accept this answer and stays open.
     INVALID_TURN_GATE_RESOLUTION, true, InvalidArguments, "The answer was not accepted.";
-    /// A value that does not fit the stash: a bad path, or a path through something that is no object.
-    INVALID_STASH_PATH, true, Internal, "The tool failed. Nothing more is known.";
-    /// The arguments were refused; the handler did not run.
-    INVALID_TOOL_ARGS, false, InvalidArguments, "The arguments were refused; nothing was run.";
-    /// No tool of that name in this registry.
-    UNKNOWN_TOOL, false, NotFound, "There is no tool of that name; nothing was run.";
-    /// Nobody allowed the call.
-    TOOL_DENIED, false, Denied, "The call was not approved; nothing was run. Do not repeat it unless you are asked to.";
+    /// The stash rejected a value or a path.
+    INVALID_STASH_PATH, true, Internal, "The tool failed. No details are available.";
+    /// The arguments are invalid. The handler did not run.
+    INVALID_TOOL_ARGS, false, InvalidArguments, "Invalid arguments. The tool was not run.";
+    /// No tool with this name exists in the registry.
+    UNKNOWN_TOOL, false, NotFound, "Unknown tool. Nothing was run.";
+    /// The call was not approved.
+    TOOL_DENIED, false, Denied, "The call was not approved. The tool was not run. Do not repeat the call unless you are asked to.";
     /// The handler failed or panicked.
-    TOOL_DOWNSTREAM_ERROR, false, Internal, "The tool failed. Nothing more is known.";
-    /// A result hook failed, so nothing of the result is kept or shown.
+    TOOL_DOWNSTREAM_ERROR, false, Internal, "The tool failed. No details are available.";
+    /// A result hook failed, so the result is neither stored nor shown.
     TOOL_RESULT_WITHHELD, false, Internal, "The tool ran, but its result was withheld.";
-    /// The call ran into its deadline.
-    TOOL_TIMEOUT, false, Timeout, "The call ran out of time.";
+    /// The call exceeded its timeout.
+    TOOL_TIMEOUT, false, Timeout, "The call timed out.";
     /// The call was cancelled.
     TOOL_CANCELLED, false, Cancelled, "The call was cancelled.";
-    /// The store did not do its work.
-    STORE_ERROR, false, Unavailable, "What happened could not be recorded. Try again later.";
-    /// The result could not be kept.
-    SPOOL_ERROR, false, Unavailable, "The tool ran, but its result could not be kept.";
-    /// A turn that was interrupted, and runs nowhere: it must be resumed.
+    /// The store failed.
+    STORE_ERROR, false, Unavailable, "The result could not be recorded. Try again later.";
+    /// The result could not be stored.
+    SPOOL_ERROR, false, Unavailable, "The tool ran, but its result could not be stored.";
+    /// The turn was interrupted and is not running. It must be resumed.
     TURN_INTERRUPTED, false, Unavailable, "The turn was interrupted.";
-    /// The store has no such turn, or several conversations have one of that id.
-    UNKNOWN_TURN, false, NotFound, "There is no such turn.";
-    /// The conversation has a turn of that id already.
-    TURN_EXISTS, false, InvalidArguments, "There is a turn of that id already.";
-    /// Somebody else runs a turn of this conversation right now.
+    /// The store has no such turn, or several conversations have a turn with this id.
+    UNKNOWN_TURN, false, NotFound, "The turn does not exist.";
+    /// The conversation already has a turn with this id.
+    TURN_EXISTS, false, InvalidArguments, "A turn with this id already exists.";
+    /// Another process or task is running a turn of this conversation.
     TURN_HELD, false, Unavailable, "The conversation is in use. Try again later.";
-    /// Another process has taken the turn over: this one must stop, and writes nothing any more.
-    TURN_TAKEN_OVER, false, Cancelled, "The task goes on elsewhere.";
-    /// A turn that has ended for good, or that its conversation went on without.
-    TURN_NOT_RESUMABLE, false, InvalidArguments, "That turn cannot be resumed.";
-    /// The turn waits for answers: answer at its gates and resume it, or give it up with `abandon_waiting`.
-    TURN_WAITING, false, Unavailable, "The task waits for an answer.";
-    /// A turn that cannot be suspended: its input names no conversation, or it runs under a call.
-    TURN_NOT_SUSPENDABLE, false, InvalidArguments, "That turn cannot be suspended.";
-    /// The conversation has no gate of that id.
-    UNKNOWN_TURN_GATE, false, NotFound, "There is no such gate.";
-    /// The gate was answered before: the first answer counts.
-    TURN_GATE_ANSWERED, false, InvalidArguments, "The gate was answered before.";
-    /// The gate takes no answer: its turn has ended, or went on without one.
-    TURN_GATE_CLOSED, false, InvalidArguments, "The gate takes no answer any more.";
-    /// Middleware of the turn's input failed.
+    /// Another process has taken over the turn. This process must stop and writes nothing more.
+    TURN_TAKEN_OVER, false, Cancelled, "The task was continued by another process.";
+    /// The turn has ended, or its conversation has continued without it.
+    TURN_NOT_RESUMABLE, false, InvalidArguments, "The turn cannot be resumed.";
+    /// The turn is waiting for answers: answer at its gates and resume it, or give it up with `abandon_waiting`.
+    TURN_WAITING, false, Unavailable, "The task is waiting for an answer.";
+    /// The turn cannot be suspended: its input names no conversation, or it runs under a call.
+    TURN_NOT_SUSPENDABLE, false, InvalidArguments, "The turn cannot be suspended.";
+    /// The conversation has no gate with this id.
+    UNKNOWN_TURN_GATE, false, NotFound, "The gate does not exist.";
+    /// The gate was already answered. The first answer counts.
+    TURN_GATE_ANSWERED, false, InvalidArguments, "The gate was already answered.";
+    /// The gate accepts no answer: its turn has ended or continued without one.
+    TURN_GATE_CLOSED, false, InvalidArguments, "The gate is closed.";
+    /// Middleware of the turn input failed.
     INPUT_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
-    /// Middleware of the turn's output failed.
+    /// Middleware of the turn output failed.
     OUTPUT_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware of a dispatch failed.
     DISPATCH_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
-    /// Middleware ended without calling the next and without aborting.
+    /// Middleware returned without calling `next` and without aborting.
     PIPELINE_SHORT_CIRCUITED, false, Internal, "The task could not be completed.";
-    /// The executor panicked, or failed with an error that is not one of ours.
+    /// The executor panicked or failed with a foreign error.
     LLM_EXECUTION_EXECUTOR_ERROR, false, Internal, "The task could not be completed.";
-    /// A model server that is not well described: a bad address, a parameter that does not exist.
-    INVALID_MODEL_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
+    /// The configuration of a model is invalid, for example its address or a parameter.
+    INVALID_MODEL_CONFIG, true, Internal, "The tool is misconfigured. Do not call it again.";
     /// The model server could not be reached, or the connection broke.
     MODEL_UNREACHABLE, false, Unavailable, "The task could not be completed. Try again later.";
-    /// The model server took too long.
+    /// The model server did not respond in time.
     MODEL_TIMEOUT, false, Timeout, "The task could not be completed. Try again later.";
-    /// The model server answered with an error.
+    /// The model server returned an error.
     MODEL_SERVER_ERROR, false, Internal, "The task could not be completed.";
-    /// What the model server sent cannot be read: it is not of the protocol, or larger than allowed.
+    /// The response of the model server cannot be read: it violates the protocol or is too large.
     WIRE_ERROR, false, Unavailable, "The task could not be completed. Try again later.";
-    /// The model's response was cut off before it was whole.
-    MODEL_RESPONSE_INCOMPLETE, false, Unavailable, "The response was cut off before it was whole.";
-    /// The prompt is larger than the model's context window.
+    /// The response of the model was truncated.
+    MODEL_RESPONSE_INCOMPLETE, false, Unavailable, "The response was truncated.";
+    /// The prompt exceeds the context window of the model.
     CONTEXT_WINDOW_EXCEEDED, false, InvalidArguments, "The task is too large.";
-    /// A media that the model server cannot be shown.
+    /// The model server does not support this media.
     UNSUPPORTED_MEDIA, false, InvalidArguments, "The media cannot be shown.";
-    /// An address that may not be fetched from: a private one.
-    ADDRESS_DENIED, false, Denied, "The address may not be fetched from.";
-    /// The executor nacked the dispatch without an error of its own.
+    /// Fetching from this address is not allowed, for example because it is private.
+    ADDRESS_DENIED, false, Denied, "Access to this address is denied.";
+    /// The executor nacked the dispatch without an error.
     LLM_EXECUTION_NACKED, false, Denied, "The task was not carried out.";
     /// The model declined to answer.
     MODEL_DECLINED, false, Denied, "The model declined to answer.";
-    /// Nobody could ever answer at this gate.
-    LLM_EXECUTION_GATE_NOT_SUPPORTED, false, Unavailable, "Nobody can be asked here.";
-    /// Nobody answered in time.
-    TURN_GATE_TIMEOUT, false, Timeout, "Nobody answered in time.";
-    /// The turn ended before somebody answered.
-    TURN_GATE_ABORTED, false, Cancelled, "The question was withdrawn before it was answered.";
+    /// No answer is possible at this gate.
+    LLM_EXECUTION_GATE_NOT_SUPPORTED, false, Unavailable, "No one can answer here.";
+    /// No answer was received in time.
+    TURN_GATE_TIMEOUT, false, Timeout, "No answer was received in time.";
+    /// The turn ended before the gate was answered.
+    TURN_GATE_ABORTED, false, Cancelled, "The request was withdrawn before it was answered.";
     /// The request was rejected.
     TURN_GATE_REJECTED, false, Denied, "The request was rejected.";
     /// The turn was aborted or cancelled.
     TURN_ABORTED, false, Cancelled, "The task was aborted before it was completed.";
-    /// The turn came to one of its limits.
+    /// The turn reached one of its limits.
     TURN_LIMIT, false, Unavailable, "The task reached a limit before it was completed.";
-    /// The answer of a turn is not of the type that was asked for.
+    /// The answer of the turn does not have the requested type.
     INVALID_ANSWER, false, InvalidArguments, "The answer was not accepted.";
-    /// Middleware rejected the answer of a turn, and the model was not asked again.
+    /// Middleware rejected the answer of the turn, and the model was not asked again.
     ANSWER_REJECTED, false, Denied, "The answer was rejected.";
-    /// An artifact's bytes could not be read.
+    /// The bytes of an artifact could not be read.
     ARTIFACT_UNREADABLE, false, Unavailable, "The artifact could not be read. Try again later.";
-    /// A question to an artifact that makes no sense: a bad pattern, a bad path.
-    ARTIFACT_QUERY, false, InvalidArguments, "The artifact cannot answer this question.";
-    /// An artifact whose content is not what its kind says.
-    ARTIFACT_MALFORMED, false, Internal, "The artifact's content is not well formed; read it as text.";
-    /// An artifact that is too large for a question.
-    ARTIFACT_TOO_LARGE, false, InvalidArguments, "The artifact is too large for this question; read it as text.";
-    /// One id names two artifacts.
-    ARTIFACT_ID_COLLISION, false, Internal, "Two results have the same id; neither can be read by it.";
-    /// A record of a call that is not well defined.
-    INVALID_INITIAL_TOOL_CALL_VALUE, true, Internal, "The record is misconfigured.";
-    /// A message that is not well defined.
-    INVALID_INITIAL_MESSAGE_VALUE, true, Internal, "The record is misconfigured.";
-    /// A thought that is not well defined.
-    INVALID_INITIAL_THOUGHT_VALUE, true, Internal, "The record is misconfigured.";
-    /// A memory that is not well defined.
-    INVALID_INITIAL_MEMORY_VALUE, true, Internal, "The record is misconfigured.";
-    /// Something retrieved that is not well defined.
-    INVALID_INITIAL_RETRIEVABLE_VALUE, true, Internal, "The record is misconfigured.";
-    /// A standing instruction that is not well defined.
-    INVALID_INITIAL_INSTRUCTION_VALUE, true, Internal, "The record is misconfigured.";
-    /// A media that is not well defined.
-    INVALID_INITIAL_MEDIA_VALUE, true, Internal, "The media is misconfigured.";
+    /// An artifact query is invalid, for example because of a bad pattern or path.
+    ARTIFACT_QUERY, false, InvalidArguments, "Invalid artifact query.";
+    /// The content of an artifact is not valid for its kind.
+    ARTIFACT_MALFORMED, false, Internal, "The content of the artifact is malformed. Read it as text.";
+    /// An artifact is too large for a query.
+    ARTIFACT_TOO_LARGE, false, InvalidArguments, "The artifact is too large for this query. Read it as text.";
+    /// Two artifacts have the same id.
+    ARTIFACT_ID_COLLISION, false, Internal, "Two results have the same id, so neither can be read with it.";
+    /// The record of a call is invalid.
+    INVALID_INITIAL_TOOL_CALL_VALUE, true, Internal, "The record is invalid.";
+    /// A message is invalid.
+    INVALID_INITIAL_MESSAGE_VALUE, true, Internal, "The record is invalid.";
+    /// A thought is invalid.
+    INVALID_INITIAL_THOUGHT_VALUE, true, Internal, "The record is invalid.";
+    /// A memory is invalid.
+    INVALID_INITIAL_MEMORY_VALUE, true, Internal, "The record is invalid.";
+    /// A retrievable is invalid.
+    INVALID_INITIAL_RETRIEVABLE_VALUE, true, Internal, "The record is invalid.";
+    /// A standing instruction is invalid.
+    INVALID_INITIAL_INSTRUCTION_VALUE, true, Internal, "The record is invalid.";
+    /// Media are invalid.
+    INVALID_INITIAL_MEDIA_VALUE, true, Internal, "The media are invalid.";
 }
 
 impl fmt::Display for ErrorCode {
@@ -296,25 +300,25 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What sort of failure it was: enough to decide whether to retry, ask or give up.
+/// The kind of failure. It tells whether to retry, ask or give up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     InvalidArguments,
-    /// What was asked for does not exist.
+    /// The requested item does not exist.
     NotFound,
-    /// Not allowed.
+    /// The operation is not allowed.
     Denied,
-    /// Out of time.
+    /// The time limit was exceeded.
     Timeout,
-    /// Called off.
+    /// The operation was cancelled.
     Cancelled,
-    /// Too much at once; later may work.
+    /// Too many requests. A retry may succeed later.
     RateLimited,
-    /// Out of reach; later may work.
+    /// Not reachable. A retry may succeed later.
     Unavailable,
-    /// Anything else.
+    /// Any other failure.
     Internal,
 }
 
@@ -329,9 +333,9 @@ names!(ErrorKind {
     Internal = "internal",
 });
 
-/// Everything that can go wrong in Turnwright.
+/// An error of Turnwright.
 ///
-/// `Display` is for operators; [`Error::model_text`] is what a model may read.
+/// `Display` is for operators. [`Error::model_text`] is the text for the model.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -347,7 +351,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this code, with a message for operators.
+    /// Creates an error with this code and a message for operators.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             code,
@@ -367,21 +371,21 @@ impl Error {
         error
     }
 
-    /// Of another kind than its code says.
+    /// Sets the kind, if it differs from that of the code.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// With more to say to operators.
+    /// Appends to the message for operators.
     #[must_use]
     pub fn saying(mut self, more: &str) -> Self {
         self.0.message.push_str(more);
         self
     }
 
-    /// What a model may read of it.
+    /// Sets the text for the model.
     #[must_use]
     pub fn with_model_text(mut self, text: impl Into<String>) -> Self {
         self.0.model = Some(text.into());
@@ -393,50 +397,50 @@ impl Error {
         self
     }
 
-    /// What caused it.
+    /// Sets the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into().into());
         self
     }
 
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.0.code
     }
 
-    /// The sort of failure.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Whether it is a mistake of the programmer.
+    /// Returns whether it is a programming error.
     #[must_use]
     pub fn is_fatal(&self) -> bool {
         self.0.code.is_fatal()
     }
 
-    /// What is wrong with the arguments, where that is what failed: 20 faults at most.
+    /// Returns what is wrong with the arguments, if they are invalid: at most 20 faults.
     #[must_use]
     pub fn faults(&self) -> &[Fault] {
         self.0.faults.faults()
     }
 
-    /// How many faults there were beyond those listed.
+    /// Returns the number of faults beyond those listed.
     #[must_use]
     pub fn more_faults(&self) -> usize {
         self.0.faults.more_faults()
     }
 
-    /// What is wrong with the schema, where that is what failed.
+    /// Returns what is wrong with the schema, if it is invalid.
     #[must_use]
     pub fn problems(&self) -> &[SchemaProblem] {
         &self.0.problems
     }
 
-    /// Returns the first error of this type among the causes, so that no text has to be parsed.
+    /// Returns the first cause of this type, so that callers need not parse text.
     ///
     /// ```
     /// use turnwright_core::{Error, ErrorCode};
@@ -451,12 +455,12 @@ impl Error {
         causes(self).find_map(|error| error.downcast_ref())
     }
 
-    /// The message for operators, followed by what caused it.
+    /// Returns the message for operators, followed by its causes.
     #[must_use]
     pub fn with_causes(&self) -> String {
         let mut text = self.0.message.clone();
         for cause in causes(self).map(ToString::to_string) {
-            // The messages of many errors contain those of their causes.
+            // Many error messages already contain those of their causes.
             if !text.contains(&cause) {
                 text.push_str(": ");
                 text.push_str(&cause);
@@ -465,20 +469,20 @@ impl Error {
         text
     }
 
-    /// What a model may be told: never the operator's text unless the author said so.
+    /// Returns the text for the model. It never contains the operator's message, unless the author included it.
     #[must_use]
     pub fn model_text(&self) -> &str {
         self.0.model.as_deref().unwrap_or(self.0.code.model_text())
     }
 
-    /// The message for operators, without the code.
+    /// Returns the message for operators, without the code.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 }
 
-/// What caused an error, and what caused that.
+/// Iterates over the causes of an error.
 fn causes<'e>(
     error: &'e (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {

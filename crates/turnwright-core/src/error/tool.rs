@@ -1,4 +1,4 @@
-//! Failures of a handler: one text for the operator, one for the model.
+//! Failures of handlers, with one text for the operator and one for the model.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::io;
 
 use super::{BoxError, Error, ErrorCode, ErrorKind, causes};
 
-/// What a handler returns when it fails.
+/// The error of a tool handler.
 ///
-/// `?` turns any error into one, of kind internal: the operator reads it, the model reads a neutral sentence. What the
-/// model is to read is said with [`ToolError::for_model`]; an [`Error`] of this crate says it by itself.
+/// `?` converts any error to one of kind internal: the operator reads its message, and the model reads a neutral sentence. Set
+/// the text for the model with [`ToolError::for_model`]. An [`Error`] of this crate keeps its own text for the model.
 ///
 /// ```
 /// use turnwright_core::{ErrorKind, ToolError};
@@ -26,7 +26,7 @@ use super::{BoxError, Error, ErrorCode, ErrorKind, causes};
 /// assert_eq!(error.model_text(), "There is no user 7.");
 /// ```
 ///
-/// It is no `std::error::Error` itself, so that `?` can make one from any.
+/// `ToolError` does not implement `std::error::Error`, so that `?` can convert any error to it.
 pub struct ToolError {
     kind: ErrorKind,
     message: String,
@@ -35,7 +35,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// A failure of this kind, with a message for operators.
+    /// Creates an error of this kind with a message for operators.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         ToolError {
             kind,
@@ -45,12 +45,12 @@ impl ToolError {
         }
     }
 
-    /// The arguments do not fit together, in a way that the schema cannot say.
+    /// The arguments are invalid in a way that the schema cannot express.
     pub fn invalid_arguments(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::InvalidArguments, message)
     }
 
-    /// What was asked for does not exist.
+    /// The requested item does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::NotFound, message)
     }
@@ -60,33 +60,33 @@ impl ToolError {
         ToolError::new(ErrorKind::Denied, message)
     }
 
-    /// Something downstream timed out.
+    /// A downstream request timed out.
     pub fn timeout(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Timeout, message)
     }
 
-    /// The handler noticed its cancellation.
+    /// The handler was cancelled.
     pub fn cancelled(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Cancelled, message)
     }
 
-    /// Something downstream limits the rate of requests.
+    /// A downstream service limits the rate of requests.
     pub fn rate_limited(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::RateLimited, message)
     }
 
-    /// Something downstream cannot be reached.
+    /// A downstream service cannot be reached.
     pub fn unavailable(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Unavailable, message)
     }
 
-    /// Anything else.
+    /// Any other failure.
     pub fn internal(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Internal, message)
     }
 
-    /// Creates a failure from any error: what `?` does, also for error types that are no `std::error::Error` themselves, such as
-    /// [`BoxError`] and `anyhow::Error`. The text of the error is for operators.
+    /// Converts any error, as `?` does. Also works for types that do not implement `std::error::Error`, such as [`BoxError`] and
+    /// `anyhow::Error`. The message is for operators.
     ///
     /// ```
     /// use turnwright_core::{BoxError, ToolError};
@@ -96,7 +96,7 @@ impl ToolError {
     /// }
     /// let error = query().map_err(ToolError::from_error).unwrap_err();
     /// assert_eq!(error.message(), "connection to 10.0.0.7 refused");
-    /// assert_eq!(error.model_text(), "The tool failed. Nothing more is known.");
+    /// assert_eq!(error.model_text(), "The tool failed. No details are available.");
     /// ```
     pub fn from_error(error: impl Into<BoxError>) -> Self {
         let error = error.into();
@@ -108,60 +108,60 @@ impl ToolError {
         made.with_source(error)
     }
 
-    /// What the model is to read.
+    /// Sets the text for the model.
     #[must_use]
     pub fn for_model(mut self, text: impl Into<String>) -> Self {
         self.model = Some(text.into());
         self
     }
 
-    /// Of another kind.
+    /// Sets the kind.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// What caused it.
+    /// Sets the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The sort of failure.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The message for operators.
+    /// Returns the message for operators.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the model reads.
+    /// Returns the text for the model.
     #[must_use]
     pub fn model_text(&self) -> &str {
         self.model.as_deref().unwrap_or_else(|| self.neutral_text())
     }
 
-    /// What the model reads if the author wrote nothing for it.
+    /// The text for the model if the author provided none.
     fn neutral_text(&self) -> &'static str {
         match self.kind {
             ErrorKind::InvalidArguments => "The tool cannot work with these arguments.",
             ErrorKind::NotFound => "The tool found nothing for these arguments.",
             ErrorKind::Denied => "The tool is not allowed to do this.",
-            ErrorKind::Timeout => "The tool ran out of time.",
+            ErrorKind::Timeout => "The tool timed out.",
             ErrorKind::Cancelled => "The call was cancelled.",
-            ErrorKind::RateLimited => "The tool is busy; try again later.",
-            ErrorKind::Unavailable => "The tool is out of reach for now; try again later.",
-            ErrorKind::Internal => "The tool failed. Nothing more is known.",
+            ErrorKind::RateLimited => "The tool is busy. Try again later.",
+            ErrorKind::Unavailable => "The tool is unavailable. Try again later.",
+            ErrorKind::Internal => "The tool failed. No details are available.",
         }
     }
 
-    /// The error for the caller of the tool.
+    /// Converts to the error for the caller of the tool.
     pub(crate) fn into_error(self, tool: &str) -> Error {
         let model = self.model_text().to_owned();
         let error = Error::new(
@@ -183,7 +183,7 @@ impl<E: StdError + Send + Sync + 'static> From<E> for ToolError {
     }
 }
 
-/// An error that a `#[tool]` function can return: a [`ToolError`], or anything that `?` could make one from.
+/// An error that a `#[tool]` function can return: a [`ToolError`], or any error that `?` can convert to one.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "the error type of this tool",
@@ -206,7 +206,7 @@ impl<E: Into<BoxError>> IntoToolError for E {
     }
 }
 
-/// The error of this crate that is behind another, if one is: it knows what a model may read.
+/// Returns the error of this crate among the causes, if there is one. It has its own text for the model.
 fn ours<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e Error> {
     let mut all = std::iter::once(error).chain(causes(error));
     all.find_map(|error| {

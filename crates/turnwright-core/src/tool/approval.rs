@@ -1,8 +1,8 @@
-//! Who decides whether a call may run.
+//! Approval of tool calls.
 //!
-//! A policy looks at a checked call and allows it, denies it, rewrites its arguments or asks. Asking opens a gate for exactly
-//! this call with exactly these arguments; an [`Approver`] answers, or somebody by the turn's
-//! [`Gates`](crate::gate::Gates). An answer counts once. No answer is no.
+//! A policy reviews a checked call and allows it, denies it, rewrites its arguments or requires approval. Approval opens a gate
+//! for exactly this call with exactly these arguments. An [`Approver`] answers, or an external caller through the turn's
+//! [`Gates`](crate::gate::Gates). An answer is valid once. No answer means no.
 //!
 //! ```
 //! use turnwright_core::approval::{always, when, when_tainted};
@@ -10,8 +10,8 @@
 //!
 //! # let executor = |_: DispatchContext| async { Ok(()) };
 //! let runner = turnwright_core::runner(executor)
-//!     .policy(when(|call| call.tool().name() == "send_mail", "mail leaves the house"))
-//!     .policy(when_tainted("somebody else's text stands in the prompt"))
+//!     .policy(when(|call| call.tool().name() == "send_mail", "sends mail"))
+//!     .policy(when_tainted("the prompt contains third-party text"))
 //!     .build()?;
 //! # let _ = always("");
 //! # Ok::<(), turnwright_core::Error>(())
@@ -30,7 +30,7 @@ use crate::schema::escape;
 use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
 
-/// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
+/// A policy: reviews a checked call. Implemented for closures that take a [`PendingCall`].
 ///
 /// ```
 /// use turnwright_core::{PendingCall, Review, Tool, ToolContext};
@@ -55,7 +55,7 @@ use crate::tool::context::DispatchContext;
 )]
 #[async_trait]
 pub trait ApprovalPolicy: Send + Sync {
-    /// Decides. A policy that panics has decided to deny.
+    /// Reviews the call. A panic counts as a denial.
     async fn review(&self, call: &PendingCall<'_>) -> Review;
 }
 
@@ -69,7 +69,7 @@ where
     }
 }
 
-/// A policy of a closure whose argument need not be named: `policy(|call| …)`.
+/// Creates a policy from a closure without type annotations: `policy(|call| …)`.
 pub fn policy<F>(decide: F) -> impl ApprovalPolicy
 where
     F: Fn(&PendingCall<'_>) -> Review + Send + Sync,
@@ -77,24 +77,24 @@ where
     decide
 }
 
-/// A policy that asks for every call.
+/// Requires approval for every call.
 pub fn always(reason: impl Into<String>) -> impl ApprovalPolicy {
     when(|_: &PendingCall<'_>| true, reason)
 }
 
-/// A policy that asks for calls of which something is true.
-pub fn when<F>(is_so: F, reason: impl Into<String>) -> impl ApprovalPolicy
+/// Requires approval for calls that satisfy a condition.
+pub fn when<F>(condition: F, reason: impl Into<String>) -> impl ApprovalPolicy
 where
     F: Fn(&PendingCall<'_>) -> bool + Send + Sync,
 {
     let reason = reason.into();
-    move |call: &PendingCall<'_>| match is_so(call) {
+    move |call: &PendingCall<'_>| match condition(call) {
         true => Review::ask(reason.clone()),
         false => Review::Allow,
     }
 }
 
-/// A policy that asks for every call of a tool that may change something: of each that does not say that it only reads.
+/// Requires approval for every tool that is not marked `read_only`.
 ///
 /// ```
 /// use turnwright_core::approval::before_writes;
@@ -109,11 +109,11 @@ pub fn before_writes(reason: impl Into<String>) -> impl ApprovalPolicy {
     when(writes, reason)
 }
 
-/// A policy that asks while anything in the prompt was written by somebody else: what was proposed may be what they
-/// wanted. Tools that read artifacts are not asked for: they reach nothing but what is there already.
+/// Requires approval while the prompt contains text from third parties, because they may have caused the proposed call. Artifact
+/// tools need no approval: they only read what is already there.
 ///
-/// As a runner's policy it asks for every other tool, also for one that only reads: a request can carry something out. Give it
-/// to single tools, or write `when(|call| … && call.context().taint().is_tainted(), …)`, where that is too much.
+/// As a policy of a runner, it covers all other tools, including read-only ones: a request can leak data. If that is too strict,
+/// set it on single tools, or use `when(|call| … && call.context().taint().is_tainted(), …)`.
 pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
     let reaches_out = |call: &PendingCall<'_>| !call.tool().is_artifact_tool();
     when(
@@ -122,35 +122,35 @@ pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
     )
 }
 
-/// What a policy decides.
+/// The decision of a policy.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Review {
-    /// It may run.
+    /// The call may run.
     Allow,
-    /// Somebody must be asked.
+    /// The call needs approval.
     Ask {
-        /// Why, for whoever is asked.
+        /// The reason, shown to the approver.
         reason: String,
     },
-    /// It may not run.
+    /// The call must not run.
     Deny {
-        /// Why, for operators.
+        /// The reason, for operators.
         reason: String,
     },
-    /// It may run with other arguments, which are checked again first.
+    /// The call may run with other arguments, which are checked again first.
     Rewrite(Value),
 }
 
 impl Review {
-    /// Somebody must be asked.
+    /// Requires approval.
     pub fn ask(reason: impl Into<String>) -> Self {
         Review::Ask {
             reason: reason.into(),
         }
     }
 
-    /// It may not run.
+    /// Denies the call.
     pub fn deny(reason: impl Into<String>) -> Self {
         Review::Deny {
             reason: reason.into(),
@@ -168,38 +168,38 @@ pub struct PendingCall<'c> {
 }
 
 impl PendingCall<'_> {
-    /// Which call it is.
+    /// Returns the call id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.id
     }
 
-    /// What was asked for: equal for equal calls.
+    /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
         self.checksum
     }
 
-    /// The tool.
+    /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
         self.tool
     }
 
-    /// The checked arguments.
+    /// Returns the checked arguments.
     #[must_use]
     pub fn args(&self) -> &Value {
         self.args
     }
 
-    /// The dispatch that it belongs to.
+    /// Returns the dispatch in which the call runs.
     #[must_use]
     pub fn context(&self) -> &DispatchContext {
         self.ctx
     }
 }
 
-/// Whoever answers when a policy asks. Async closures over [`ApprovalRequest`] are approvers:
+/// Answers when a policy requires approval. Implemented for async closures that take an [`ApprovalRequest`]:
 ///
 /// ```
 /// use turnwright_core::{Approval, ApprovalRequest, DispatchContext};
@@ -213,7 +213,7 @@ impl PendingCall<'_> {
 /// ```
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Answers for exactly this request. One that panics has refused.
+    /// Answers this request. A panic counts as a denial.
     async fn ask(&self, request: ApprovalRequest) -> Approval;
 }
 
@@ -228,33 +228,33 @@ where
     }
 }
 
-/// What is asked. An answer counts once, and for this alone.
+/// A request for approval. An answer is valid once, for this request only.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The id of the gate that is open for it.
+    /// The id of the gate that is open for the request.
     pub gate: Arc<str>,
-    /// Which call.
+    /// The call id.
     pub id: String,
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// The conversation.
+    /// The conversation id.
     pub conversation: Arc<str>,
-    /// For a call of a sub-agent: the names of the tools whose calls its turn runs under, the outermost first.
+    /// For a call of a sub-agent: the names of the tools whose calls its turn runs under, outermost first.
     pub outer_tools: Vec<Arc<str>>,
-    /// The tool, as it is now: what it is called and does, its schema and its fingerprint.
+    /// The tool, with its current description, schema and fingerprint.
     pub tool: Tool,
     /// The checked arguments.
     pub args: Value,
-    /// Their digest.
+    /// The digest of the arguments.
     pub args_digest: String,
-    /// Why somebody is asked.
+    /// Why approval is required.
     pub reason: String,
-    /// How long there is to answer.
+    /// The time left to answer.
     pub expires_in: Duration,
 }
 
-// Arguments may hold secrets: none of these shows them.
+// Omits the arguments, which may contain secrets.
 debug_fields!(PendingCall<'_> { id, tool });
 debug_fields!(ApprovalRequest { id, tool });
 
@@ -270,8 +270,8 @@ impl fmt::Debug for Review {
 }
 
 impl ApprovalRequest {
-    /// The arguments as text that can be shown: signs that are not seen, or that would change how the rest is read, are
-    /// escaped, so that what is approved is what is seen.
+    /// Returns the arguments as text that is safe to display. Invisible characters and those that change the text direction are
+    /// escaped, so that the approver sees what is approved.
     #[must_use]
     pub fn shown_args(&self) -> String {
         escape(&self.args.to_string(), usize::MAX)

@@ -1,4 +1,4 @@
-//! One builder for typed and dynamic tools.
+//! The builder for typed and dynamic tools.
 
 use std::any::TypeId;
 use std::fmt;
@@ -28,9 +28,9 @@ use crate::tool::reconcile::Reconcile;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 pub(crate) const LONGEST_NAME: usize = 64;
 
-/// Makes a [`Tool`]: see [`Tool::typed`] and [`Tool::dynamic`].
+/// Builds a [`Tool`]. See [`Tool::typed`] and [`Tool::dynamic`].
 ///
-/// Everything is checked once, in [`ToolBuilder::build`], which names every wrong field.
+/// All settings are validated in [`ToolBuilder::build`], which reports every invalid field.
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolBuilder<A> {
     pub(super) facts: Facts,
@@ -41,7 +41,7 @@ pub struct ToolBuilder<A> {
 }
 
 impl Tool {
-    /// Starts a tool whose arguments are a Rust type. The type makes the schema, so the two cannot disagree.
+    /// Starts a tool whose arguments are a Rust type. The schema is derived from the type, so the two cannot disagree.
     pub fn typed<A>(name: impl Into<String>) -> ToolBuilder<A>
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -49,14 +49,14 @@ impl Tool {
         ToolBuilder::new(name.into(), Schema::of::<A>())
     }
 
-    /// Starts a tool whose arguments are JSON: for schemas that come from a builder, a configuration or a server.
+    /// Starts a tool whose arguments are JSON, for schemas from a builder, a configuration or a server.
     ///
     /// ```
     /// use turnwright_core::{Tool, ToolContext};
     /// use serde_json::{Value, json};
     ///
     /// let tool = Tool::dynamic("echo", json!({ "type": "object", "properties": { "text": { "type": "string" } } }))
-    ///     .description("Gives back what came.")
+    ///     .description("Returns its input.")
     ///     .handler(|args: Value, _ctx: ToolContext| async move { args.to_string() })
     ///     .build()?;
     /// assert_eq!(tool.describe().input_schema["properties"]["text"]["type"], "string");
@@ -98,17 +98,17 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         }
     }
 
-    /// What it does, what it returns and when to reach for it, in words for the model.
+    /// Sets the description for the model: what the tool does, what it returns and when to use it.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.facts.description = text.into();
         self
     }
 
-    /// Sets the handler: an async closure that gets the checked arguments and the context of the call.
+    /// Sets the handler: an async closure that receives the checked arguments and the context of the call.
     ///
-    /// The types of the parameters and of the error are inferred. A closure that ends in `Ok(…)` returns
-    /// `Result<_, ToolError>`, and `?` makes a [`ToolError`](crate::ToolError) from any error. On timeout the handler is
-    /// dropped at its next await.
+    /// The types of the parameters and of the error are inferred. A closure that ends in `Ok(…)` returns `Result<_, ToolError>`,
+    /// and `?` converts any error to a [`ToolError`](crate::ToolError). On timeout, the handler is dropped at its next await
+    /// point.
     ///
     /// ```
     /// use turnwright_core::{Tool, ToolContext};
@@ -129,8 +129,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
     ///
-    /// An async closure that captures a value lends it to each call, which Rust cannot express as a `Fn` that returns a
-    /// `'static` future. Pass captured values to [`handler_with`](Self::handler_with), which shares them.
+    /// An async closure that captures a value lends it to each call, which Rust cannot express as a `Fn` that returns a `'static`
+    /// future. Pass captured values to [`handler_with`](Self::handler_with) instead, which shares them.
     pub fn handler<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
@@ -140,7 +140,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Sets a handler with state of its own: each call gets a shared handle to it, as its first parameter.
+    /// Sets a handler with its own state. Each call receives a shared handle to the state as its first parameter.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -162,7 +162,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     ///
-    /// Several values are one tuple: `.handler_with((db, mail), async |s, args, _| s.0.find(…))`.
+    /// Use a tuple for several values: `.handler_with((db, mail), async |s, args, _| s.0.find(…))`.
     pub fn handler_with<S, F, Fut>(self, state: S, handler: F) -> Self
     where
         S: Send + Sync + 'static,
@@ -173,10 +173,10 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self.handler(move |args, ctx| handler(state.clone(), args, ctx))
     }
 
-    /// Sets a handler that blocks: it runs on the pool for blocking work. On timeout its cancellation token is cancelled and its
-    /// thread is detached.
+    /// Sets a blocking handler, which runs on the thread pool for blocking work. On timeout the token is cancelled and the thread
+    /// is detached.
     ///
-    /// It may capture what it needs, because it returns no future:
+    /// It can capture values, because it does not return a future:
     ///
     /// ```
     /// use turnwright_core::Tool;
@@ -200,8 +200,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Declares that the handler needs state of this type. A runner without it does not build, instead of failing at the first
-    /// call. `#[tool]` does this for each parameter `State<T>`.
+    /// Declares that the handler needs state of this type. A runner without it fails to build, instead of failing at the first
+    /// call. `#[tool]` does this for each `State<T>` parameter.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, ErrorCode, Tool};
@@ -228,8 +228,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Adds a check of the arguments that needs more than the schema, such as a database. It runs after the schema has accepted
-    /// the arguments and before approval: see [`Schema::external`]. The model reads `name` as the rule that was broken.
+    /// Adds a check of the arguments that needs more than the schema, such as a database lookup. It runs after the schema has
+    /// accepted the arguments and before approval: see [`Schema::external`]. The model sees `name` as the rule that was violated.
     ///
     /// ```
     /// use serde_json::Value;
@@ -241,7 +241,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// async fn known_city(args: Value) -> Result<(), Rejection> {
     ///     match args["city"].as_str() {
     ///         Some("Oslo") => Ok(()),
-    ///         _ => Err(Rejection::at("/city", "is not a city that we know")),
+    ///         _ => Err(Rejection::at("/city", "is not a known city")),
     ///     }
     /// }
     ///
@@ -265,114 +265,128 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// How large and deep its arguments may be.
+    /// Sets the size and depth limits of the arguments.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
         self
     }
 
-    /// What its results are. Text unless told.
+    /// Sets the content type of results.
+    ///
+    /// Default: text.
     pub fn artifact_kind(mut self, kind: ArtifactKind) -> Self {
         self.facts.artifact_kind = kind;
         self
     }
 
-    /// Whether its results stand in the prompt themselves or as handles. Text of at most 4 KiB does unless told.
+    /// Sets whether results are inlined into the prompt or replaced by handles.
+    ///
+    /// Default: text of at most 4 KiB is inlined.
     pub fn inline(mut self, inline: Inline) -> Self {
         self.facts.inline = inline;
         self
     }
 
-    /// It reads artifacts. For forging alone: that is what keeps such tools untrusted and short-lived.
+    /// Marks the tool as an artifact tool. Such tools are untrusted and exist for one dispatch.
     pub(crate) fn artifact_tool(mut self) -> Self {
         self.facts.artifact_tool = true;
         self
     }
 
-    /// Facts for your own middleware.
+    /// Sets metadata for your own middleware.
     pub fn meta(mut self, meta: impl Into<Meta>) -> Self {
         self.facts.meta = meta.into();
         self
     }
 
-    /// Lives for one dispatch only.
+    /// Sets whether the tool exists for one dispatch only.
     pub fn ephemeral(mut self, ephemeral: bool) -> Self {
         self.facts.ephemeral = ephemeral;
         self
     }
 
-    /// You vouch for the text that it returns: it is yours, and nobody else can write into it.
+    /// Sets whether the text that the tool returns is trusted. Only set it if no third party can influence the text.
     pub fn trusted(mut self, trusted: bool) -> Self {
         self.facts.trusted = trusted;
         self
     }
 
-    /// What happens when it meets another of its name in a merge.
+    /// Sets what happens when another tool has the same name in a merge.
     pub fn on_collision(mut self, on_collision: OnCollision) -> Self {
         self.facts.on_collision = on_collision;
         self
     }
 
-    /// What it does to the world. Undeclared counts as [`Effects::Writes`].
+    /// Sets the declared effects.
+    ///
+    /// Default: [`Effects::Writes`].
     pub fn effects(mut self, effects: Effects) -> Self {
         self.facts.effects = effects;
         self
     }
 
-    /// How long a call may take. Five minutes unless told.
+    /// Sets the timeout of a call.
+    ///
+    /// Default: 5 minutes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.facts.timeout = Some(timeout);
         self
     }
 
-    /// A call may take for ever.
+    /// Removes the timeout.
     pub fn no_timeout(mut self) -> Self {
         self.facts.timeout = None;
         self
     }
 
-    /// The most bytes that are kept of a result: see
-    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes). Default: the runner's bound.
+    /// Sets the maximum size of a result in bytes: see
+    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes).
+    ///
+    /// Default: the limit of the runner.
     pub fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.facts.max_result_bytes = Some(bytes);
         self
     }
 
-    /// Beside what it may run.
+    /// Sets whether calls may run concurrently with others.
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
         self.facts.concurrency = concurrency;
         self
     }
 
-    /// Sets the policy that decides whether a call may run, such as [`always`](crate::approval::always). It is asked after those of
-    /// the runner. Default: none, and calls run.
+    /// Sets the policy that decides whether a call may run, such as [`always`](crate::approval::always). It runs after the
+    /// policies of the runner.
+    ///
+    /// Default: none; calls run without approval.
     pub fn approval(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.facts.approval = Some(Arc::new(policy));
         self
     }
 
-    /// Sets the function that finds out, by its idempotency key, whether a call took effect whose process died: see
-    /// [`reconcile`](crate::tool::reconcile). Default: none, and the result of such a call is unknown.
+    /// Sets the function that finds out, by idempotency key, whether a call of a dead process took effect: see
+    /// [`reconcile`](crate::tool::reconcile).
+    ///
+    /// Default: none; the result of such a call is unknown.
     pub fn reconcile(mut self, reconcile: impl Reconcile + 'static) -> Self {
         self.facts.reconcile = Some(Arc::new(reconcile));
         self
     }
 
-    /// Adds a hook that changes results of this tool before anything of them is kept or shown: see [`ResultHook`]. It runs before
-    /// the hooks of the runner.
+    /// Adds a hook that changes results of this tool before they are stored or shown: see [`ResultHook`]. It runs before the
+    /// hooks of the runner.
     pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
         self.facts.result_hooks.push(Arc::new(hook));
         self
     }
 
-    /// Makes the tool.
+    /// Builds the tool.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_TOOL_VALUE`, which names every wrong field.
+    /// Returns `E_INVALID_INITIAL_TOOL_VALUE`, which lists all invalid fields.
     pub fn build(self) -> Result<Tool, Error> {
         let mut wrong = self.facts.wrong();
         if self.handler.is_none() {
-            wrong.push("handler: is missing: give one with `handler` or `handler_blocking`".into());
+            wrong.push("handler: is missing: set one with `handler` or `handler_blocking`".into());
         }
         let schema = match self.schema.map_err(Error::from) {
             Ok(schema) => schema,
@@ -394,7 +408,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             },
             handler,
         }));
-        // A value takes whatever a schema accepts.
+        // A `Value` accepts whatever the schema accepts.
         if TypeId::of::<A>() != TypeId::of::<Value>() {
             let tried = tool.try_samples();
             tried.map_err(|why| ill_defined(tool.name(), &[format!("schema: {why}")]))?;
@@ -404,21 +418,24 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
 }
 
 impl Facts {
-    /// What is wrong with them, field by field.
+    /// Returns what is invalid, field by field.
     fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         if let Err(why) = check_name(&self.name) {
             wrong.push(format!("name: {why}"));
         }
         if self.description.trim().is_empty() {
-            wrong.push("description: is empty: say what the tool does and when to use it".into());
+            wrong.push(
+                "description: must not be empty: describe what the tool does and when to use it"
+                    .into(),
+            );
         }
         if self.timeout == Some(Duration::ZERO) {
-            let why = "is zero, so that no call could ever run: use `no_timeout` for none";
+            let why = "must not be zero: use `no_timeout` for no timeout";
             wrong.push(format!("timeout: {why}"));
         }
         if self.max_result_bytes == Some(0) {
-            wrong.push("max_result_bytes: is zero, so that no result could be kept".into());
+            wrong.push("max_result_bytes: must not be zero".into());
         }
         if let Some(why) = self.meta.refused() {
             wrong.push(format!("meta: {why}"));
@@ -429,7 +446,7 @@ impl Facts {
 
 fn ill_defined(name: &str, wrong: &[String]) -> Error {
     let (name, wrong) = (escape(name, LONGEST_NAME), wrong.join("; "));
-    let message = format!("the tool `{name}` is not well defined: {wrong}");
+    let message = format!("invalid tool `{name}`: {wrong}");
     Error::new(ErrorCode::INVALID_INITIAL_TOOL_VALUE, message)
 }
 
@@ -437,20 +454,19 @@ fn check_name(name: &str) -> Result<(), String> {
     let length = name.chars().count();
     let other = |c: &char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
     match (length, name.chars().find(other)) {
-        (0, _) => Err("is empty: use 1 to 64 characters of [A-Za-z0-9_-]".to_owned()),
+        (0, _) => Err("must not be empty: use 1 to 64 characters of [A-Za-z0-9_-]".to_owned()),
         _ if length > LONGEST_NAME => Err(format!(
-            "has {length} characters: 64 are the most that every provider takes"
+            "must have at most 64 characters, the limit that all providers support (got {length})"
         )),
         (_, Some(other)) => Err(format!(
-            "has {other:?}: only [A-Za-z0-9_-] is taken by every provider"
+            "must not contain {other:?}: all providers support only [A-Za-z0-9_-]"
         )),
         (_, None) => Ok(()),
     }
 }
 
 impl Tool {
-    /// A schema that accepts what its type refuses is no contract: shows the type the plainest arguments that the schema
-    /// accepts. The contract fuzzer of the testkit goes further.
+    /// Checks that the type accepts samples of what the schema accepts. The contract fuzzer of the testkit goes further.
     fn try_samples(&self) -> Result<(), String> {
         for sample in self.schema().samples() {
             if let Err(faults) = self.bind(&sample) {

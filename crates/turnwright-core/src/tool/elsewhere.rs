@@ -1,4 +1,4 @@
-//! Tools that run elsewhere: only their results come here.
+//! Tools that run elsewhere: only their results are recorded here.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,11 +15,11 @@ static ANY_OBJECT: LazyLock<Schema> = LazyLock::new(|| {
         clippy::expect_used,
         reason = "the document is a constant, and tests build it"
     )]
-    Schema::from_document(json!({ "type": "object" })).expect("any object is a schema")
+    Schema::from_document(json!({ "type": "object" })).expect("this document is a valid schema")
 });
 
 impl Tool {
-    /// A tool of any name, without a handler. Results are stored as those of `own`, if there is such a tool.
+    /// Creates a tool without a handler. Results are stored like those of `own`, if there is such a tool.
     pub(crate) fn elsewhere(name: &Arc<str>, own: Option<&Tool>) -> Tool {
         let mut builder = ToolBuilder::<Value>::new(String::from(&**name), Ok(ANY_OBJECT.clone()));
         if let Some(Tool(own)) = own {
@@ -38,7 +38,7 @@ impl Tool {
         }))
     }
 
-    /// The arguments of a call that nobody checked: an empty object if they are no object.
+    /// Returns the arguments of a call that was not checked. If they are not an object, returns an empty one.
     pub(crate) fn any_args(&self, raw: &RawArgs) -> CheckedArgs {
         let checked = ANY_OBJECT.check(raw.clone());
         checked.unwrap_or_else(|_| CheckedArgs::none())

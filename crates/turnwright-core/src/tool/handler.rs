@@ -1,4 +1,4 @@
-//! Handlers, with their types forgotten.
+//! Type-erased handlers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::tool::context::ToolContext;
 
 pub(crate) type HandlerResult = Result<ToolOutput, ToolError>;
 
-/// A handler that waits for its arguments. Binding deserialises them; only the call path starts what comes of it.
+/// A handler without its arguments. Binding deserialises them; only the call path starts the bound handler.
 #[derive(Clone)]
 pub(crate) struct Handler(Arc<Bind>);
 
@@ -23,7 +23,7 @@ type Bind = dyn Fn(&Value) -> Result<BoundHandler, serde_json::Error> + Send + S
 /// A handler with the arguments of one call.
 pub(crate) struct BoundHandler(Box<dyn FnOnce(ToolContext) -> Work + Send>);
 
-/// What a handler does once it has its context.
+/// The work of a handler with its context.
 pub(crate) enum Work {
     Async(Pin<Box<dyn Future<Output = HandlerResult> + Send>>),
     Blocking(Box<dyn FnOnce() -> HandlerResult + Send>),
@@ -40,7 +40,7 @@ impl Handler {
         Handler(Arc::new(move |args| {
             let args = A::deserialize(args)?;
             let handler = Arc::clone(&handler);
-            // The author's code runs inside the future, where a panic is caught.
+            // The author's code runs inside the future, where panics are caught.
             Ok(BoundHandler(Box::new(move |ctx| {
                 Work::Async(Box::pin(async move {
                     handler(args, ctx).await.into_tool_result()
@@ -71,7 +71,7 @@ impl Handler {
 }
 
 impl BoundHandler {
-    /// For the call path alone.
+    /// Starts the handler. Only for the call path.
     pub(crate) fn start(self, ctx: ToolContext) -> Work {
         (self.0)(ctx)
     }

@@ -1,4 +1,4 @@
-//! Values that a handler can return.
+//! Return types of handlers.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -16,9 +16,9 @@ use crate::error::ToolError;
 use crate::media::Media;
 use crate::spool::{Body, ByteStream};
 
-/// A value returned as JSON, of at most 128 levels. A call whose result is deeper fails.
+/// A value that is returned as JSON, with at most 128 levels. A call whose result is nested more deeply fails.
 ///
-/// A closure that returns a type of your own wraps it in this. A `#[tool]` function does not need it.
+/// Closures use it to return their own types. `#[tool]` functions do not need it.
 ///
 /// ```
 /// use turnwright_core::{ArtifactKind, IntoToolResult, Json};
@@ -64,17 +64,17 @@ pub struct Json<T>(pub T);
     message = "a tool cannot return `{Self}`",
     label = "the handler returns this",
     note = "return text, a number, `bool`, `Option`, `Vec`, `()`, bytes, media or a `ToolOutput`; wrap a `Serialize` type of your own: `Json(value)`",
-    note = "a handler that can fail returns `Result<_, ToolError>`; `?` makes a `ToolError` from any error"
+    note = "a handler that can fail returns `Result<_, ToolError>`; `?` converts any error to a `ToolError`"
 )]
 pub trait IntoToolResult {
-    /// Makes the result of the call.
+    /// Converts the value to the result of the call.
     ///
     /// # Errors
-    /// The handler failed, or its value cannot be serialised.
+    /// Returns an error if the handler failed or the value cannot be serialised.
     fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// The output of a tool that returns `()`: some providers reject an empty result, and models take one for a failure.
+/// The output of a tool that returns `()`. Some providers reject an empty result, and models interpret one as a failure.
 const NO_OUTPUT: &str = "Done. The tool has no output.";
 
 impl IntoToolResult for ToolOutput {
@@ -142,7 +142,7 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     }
 }
 
-// The only implementation for `Result`: so the compiler infers the error type of closures that end in `Ok(…)`.
+// The only implementation for `Result`, so that the compiler can infer the error type of closures that end in `Ok(…)`.
 impl<T: IntoToolResult> IntoToolResult for Result<T, ToolError> {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
         self.and_then(IntoToolResult::into_tool_result)

@@ -1,4 +1,4 @@
-//! Handler output as JSON text, bounded in depth while it is written.
+//! Writes handler output as JSON with a depth limit.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::schema::{MAX_DEPTH, dismantle};
 /// Writes the value as compact JSON.
 ///
 /// # Errors
-/// It cannot be serialised, or has more than 128 levels.
+/// Returns an error if the value cannot be serialised or has more than 128 levels.
 pub(super) fn write<T: Serialize + 'static>(value: T) -> Result<String, ToolError> {
     let mut levels = Levels {
         open: 0,
@@ -24,7 +24,7 @@ pub(super) fn write<T: Serialize + 'static>(value: T) -> Result<String, ToolErro
     if levels.too_deep {
         discard(value);
         let message = format!(
-            "its output has more than {MAX_DEPTH} levels of JSON: return something flatter, or text"
+            "its output has more than {MAX_DEPTH} levels of JSON: return a flatter value or text"
         );
         let for_model = "The tool ran, but its result is nested too deeply to be shown.";
         return Err(ToolError::internal(message).for_model(for_model));
@@ -38,13 +38,12 @@ fn discard<T: 'static>(value: T) {
     let mut value = Some(value);
     match (&mut value as &mut dyn Any).downcast_mut::<Option<Value>>() {
         Some(value) => value.take().into_iter().for_each(dismantle),
-        // Dropping it recurses too, and there is no way to take a type of the caller's apart: its memory is given up, and
-        // the process lives.
+        // Dropping it is recursive too, and a user's type cannot be taken apart. Leak it to keep the process alive.
         None => std::mem::forget(value),
     }
 }
 
-/// The compact format, which stops at the first level that is one too many: before the serialiser goes further down.
+/// The compact format. Fails before the serialiser descends beyond the maximum depth.
 struct Levels {
     open: usize,
     too_deep: bool,

@@ -1,4 +1,4 @@
-//! What an author says of a tool for their own middleware.
+//! Metadata of a tool for the author's own middleware.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::dot_path;
 use crate::schema::{Inadmissible, admit};
 
-/// Facts about a tool, by dot path. Turnwright does not interpret them: permission scopes, flags, hints for telemetry.
+/// Metadata of a tool, by dot path. Turnwright does not interpret it. Use it for permission scopes, flags or telemetry hints.
 ///
 /// ```
 /// use turnwright_core::Meta;
@@ -23,19 +23,19 @@ use crate::schema::{Inadmissible, admit};
 pub struct Meta(Option<Result<Arc<Map<String, Value>>, Inadmissible>>);
 
 impl Meta {
-    /// What stands at `path`.
+    /// Returns the value at `path`.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&Value> {
         dot_path::get(self.facts()?, path)
     }
 
-    /// What stands at `path`, as a type; `None` if nothing does, or something else.
+    /// Returns the value at `path` as a type, or `None` if there is no such value or it has another type.
     #[must_use]
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
         T::deserialize(self.get(path)?).ok()
     }
 
-    /// Whether anything was said at all.
+    /// Returns whether there is no metadata.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.facts().is_none_or(Map::is_empty)
@@ -45,15 +45,15 @@ impl Meta {
         self.0.as_ref()?.as_deref().ok()
     }
 
-    /// Why it was not taken, if it was not.
+    /// Returns why the metadata was rejected, if it was.
     pub(super) fn refused(&self) -> Option<Inadmissible> {
         self.0.as_ref()?.as_ref().err().copied()
     }
 }
 
 impl From<Value> for Meta {
-    /// An object as it is; anything else under the key `value`. A value that [`admit`] refuses is dropped, and
-    /// [`ToolBuilder::build`](crate::ToolBuilder::build) says why.
+    /// Uses an object as it is. Any other value gets the key `value`. A value that [`admit`] rejects is dropped, and
+    /// [`ToolBuilder::build`](crate::ToolBuilder::build) reports the reason.
     fn from(value: Value) -> Self {
         let facts = match admit(value) {
             Ok(Value::Null) => return Meta::default(),

@@ -1,18 +1,18 @@
-//! Tools: one contract each.
+//! Tools. Each has one schema that the model sees and that is enforced.
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Greet {
-//!     /// Whom to greet.
+//!     /// The name of the person.
 //!     #[schemars(length(min = 1))]
 //!     name: String,
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let greet = Tool::typed::<Greet>("greet")
-//!     .description("Greets somebody.")
+//!     .description("Greets a person.")
 //!     .handler(|args: Greet, _ctx: ToolContext| async move { format!("Hello, {}!", args.name) })
 //!     .build()?;
 //!
@@ -20,7 +20,7 @@
 //! let output = greet.call(&ctx, r#"{"name": "Ada"}"#).await?;
 //! assert_eq!(output.as_text(), Some("Hello, Ada!"));
 //!
-//! // The handler never sees this one:
+//! // Invalid arguments do not reach the handler:
 //! let error = greet.call(&ctx, r#"{"name": ""}"#).await.unwrap_err();
 //! assert_eq!(error.faults()[0].pointer, "/name");
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
@@ -70,8 +70,8 @@ use crate::state::{StateType, TypeMap};
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::reconcile::Reconcile;
 
-/// A capability that a model may call: a name, a description, a schema, and a handler that nothing but the call path
-/// reaches. Immutable, cheap to clone.
+/// A function that a model can call: a name, a description, a schema, and a handler that only the call path can run. Immutable
+/// and cheap to clone.
 #[derive(Clone)]
 pub struct Tool(Arc<Inner>);
 
@@ -81,7 +81,7 @@ struct Inner {
     handler: Handler,
 }
 
-/// What the author says of a tool: shared by tools that differ only in what they reach.
+/// The author's settings, shared by tools that differ only in their handler.
 struct Facts {
     name: Arc<str>,
     description: String,
@@ -103,32 +103,32 @@ struct Facts {
     fingerprint: OnceLock<String>,
 }
 
-/// What a model is shown of a tool.
+/// The description of a tool for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolDescription<'t> {
-    /// The name to call it by.
+    /// The name.
     pub name: &'t str,
-    /// What it does.
+    /// What the tool does.
     pub description: &'t str,
-    /// The document that is enforced.
+    /// The schema that is enforced.
     pub input_schema: &'t Value,
 }
 
-/// How the ids of readable calls stand in the schema of an artifact tool.
+/// How the schemas of artifact tools list the ids of readable calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ForgePolicy {
-    /// As an enum: the schema names every call that can be read, and changes with them. No matching artifact, no tools.
+    /// As an enum: the schema lists every readable call and changes with them. Without matching artifacts there are no tools.
     Enumerated,
-    /// As any text, limited by a check of the same tool that names the readable calls: the schema never changes, and a
-    /// provider's prompt cache holds.
+    /// As any string; a check of the tool lists the readable calls. The schema never changes, so a provider's prompt cache stays
+    /// valid.
     Stable,
 }
 
 impl Tool {
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.facts.name
@@ -138,13 +138,13 @@ impl Tool {
         &self.0.facts.name
     }
 
-    /// Whether both are one tool, not only equal ones.
+    /// Returns whether both are the same tool, not just equal ones.
     pub(crate) fn is_same(&self, other: &Tool) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The same contract, with one more external check and another handler behind it. Cheap: nothing that a model is
-    /// shown is made again, nor its fingerprint.
+    /// Returns a tool with the same description, one more external check and another handler. Cheap: the description and the
+    /// fingerprint are shared.
     pub(crate) fn reaching(&self, check: ExternalCheck, handler: Handler) -> Tool {
         Tool(Arc::new(Inner {
             facts: Arc::clone(&self.0.facts),
@@ -153,95 +153,95 @@ impl Tool {
         }))
     }
 
-    /// The description.
+    /// Returns the description.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.0.facts.description
     }
 
-    /// The contract.
+    /// Returns the schema.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.0.schema
     }
 
-    /// What its results are, unless the handler says otherwise.
+    /// Returns the content type of results, unless the handler sets another one.
     #[must_use]
     pub fn artifact_kind(&self) -> ArtifactKind {
         self.0.facts.artifact_kind
     }
 
-    /// Whether its results stand in the prompt themselves.
+    /// Returns whether results are inlined into the prompt.
     #[must_use]
     pub fn inline(&self) -> Inline {
         self.0.facts.inline
     }
 
-    /// Whether it reads artifacts: then its answers are text, are never trusted, and cannot be read by such a tool.
+    /// Returns whether this is an artifact tool. Its answers are text, never trusted, and do not become artifacts.
     #[must_use]
     pub fn is_artifact_tool(&self) -> bool {
         self.0.facts.artifact_tool
     }
 
-    /// What the author said of it.
+    /// Returns the metadata.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.0.facts.meta
     }
 
-    /// Whether it lives for one dispatch only.
+    /// Returns whether the tool exists for one dispatch only.
     #[must_use]
     pub fn is_ephemeral(&self) -> bool {
         self.0.facts.ephemeral
     }
 
-    /// Whether the author vouches for the text that it returns.
+    /// Returns whether the text that it returns is trusted.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.0.facts.trusted
     }
 
-    /// What happens when it meets another of its name in a merge.
+    /// Returns what happens when another tool has the same name in a merge.
     #[must_use]
     pub fn on_collision(&self) -> OnCollision {
         self.0.facts.on_collision
     }
 
-    /// What it does to the world.
+    /// Returns the declared effects.
     #[must_use]
     pub fn effects(&self) -> Effects {
         self.0.facts.effects
     }
 
-    /// How long a call may take.
+    /// Returns the timeout of a call.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.0.facts.timeout
     }
 
-    /// The most bytes that are kept of a result. `None` where the runner's bound applies.
+    /// Returns the maximum size of a result in bytes. `None` if the limit of the runner applies.
     #[must_use]
     pub fn max_result_bytes(&self) -> Option<u64> {
         self.0.facts.max_result_bytes
     }
 
-    /// Beside what it may run.
+    /// Returns whether calls may run concurrently with others.
     #[must_use]
     pub fn concurrency(&self) -> Concurrency {
         self.0.facts.concurrency
     }
 
-    /// The hooks for its results.
+    /// Returns the hooks for its results.
     pub(crate) fn result_hooks(&self) -> &[Arc<dyn ResultHook>] {
         &self.0.facts.result_hooks
     }
 
-    /// What finds out what became of a call of it, if anything does.
+    /// Returns the reconciler, if there is one.
     pub(crate) fn finds_out(&self) -> Option<&Arc<dyn Reconcile>> {
         self.0.facts.reconcile.as_ref()
     }
 
-    /// The types of state that it needs and that are not there.
+    /// Returns the types of state that the tool needs and that are missing.
     pub(crate) fn missing_state(&self, state: &TypeMap) -> impl Iterator<Item = &'static str> {
         let required = self.0.facts.required_state.iter();
         required
@@ -253,7 +253,7 @@ impl Tool {
         self.0.facts.approval.as_ref()
     }
 
-    /// What a model is shown: the three things of which the contract consists.
+    /// Returns what the model sees: name, description and schema.
     #[must_use]
     pub fn describe(&self) -> ToolDescription<'_> {
         ToolDescription {
@@ -263,7 +263,7 @@ impl Tool {
         }
     }
 
-    /// A digest of what [`Tool::describe`] gives: equal for equal contracts.
+    /// Returns a digest of [`Tool::describe`]. Equal for equal descriptions.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         self.0.facts.fingerprint.get_or_init(|| {
@@ -273,10 +273,10 @@ impl Tool {
         })
     }
 
-    /// Says what the executor would say of these arguments, external checks included. Runs nothing.
+    /// Checks arguments like a call would, including external checks. Does not run the handler.
     ///
     /// # Errors
-    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    /// Returns `E_INVALID_TOOL_ARGS` with all faults.
     pub async fn validate(&self, args: impl Into<RawArgs>) -> Result<CheckedArgs, Error> {
         let checked = self
             .check_and_bind(args.into())
@@ -290,14 +290,13 @@ impl Tool {
         Ok(checked)
     }
 
-    /// Checks these arguments and, for a typed tool, deserialises them. Asks no external check, runs nothing: for tests
-    /// of the contract.
+    /// Checks arguments and, for a typed tool, deserialises them. Does not run external checks or the handler. For contract
+    /// tests.
     ///
     /// # Errors
-    /// `E_INVALID_TOOL_ARGS` with all faults at once; the rule `deserialize` means that the schema accepts what the type
-    /// does not.
+    /// Returns `E_INVALID_TOOL_ARGS` with all faults. The rule `deserialize` means that the schema accepts what the type rejects.
     pub fn probe(&self, args: &Value) -> Result<CheckedArgs, Error> {
-        // Looked at first: copying recurses.
+        // Checked first, because cloning is recursive.
         let admitted = inspect(args, MAX_DEPTH).map_err(|why| {
             let message = format!("cannot be checked: the value {why}");
             InvalidArguments::from(Fault::new("", "value", message))
@@ -312,7 +311,7 @@ impl Tool {
         Error::invalid_args(Some(&format!("`{}`", self.0.facts.name)), faults)
     }
 
-    /// The schema's verdict, then the type's.
+    /// Checks the schema, then the type.
     pub(crate) fn check_and_bind(
         &self,
         raw: RawArgs,
@@ -324,19 +323,19 @@ impl Tool {
     }
 
     pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, InvalidArguments> {
-        // A type's own deserialiser is foreign code: a panic in it is a refusal.
+        // The deserialiser is user code: a panic in it is a rejection.
         let bound =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.0.handler.bind(args)));
         let why = match bound {
             Ok(Ok(bound)) => return Ok(bound),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "its type panicked on them".to_owned(),
+            Err(_) => "its type panicked".to_owned(),
         };
-        // The text may be the author's own, and was not meant for the model.
-        let message = "fit the schema but not what stands behind it: try other values";
+        // The message may be the author's own and is not meant for the model.
+        let message = "match the schema but were rejected by the tool: try other values";
         let mut faults = InvalidArguments::from(Fault::new("", "deserialize", message));
         faults.note(format!(
-            "the argument type does not take what the schema accepts: {why}"
+            "the argument type rejects what the schema accepts: {why}"
         ));
         Err(faults)
     }

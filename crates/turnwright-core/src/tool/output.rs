@@ -9,8 +9,8 @@ use crate::spool::Body;
 
 /// The output of a tool: text, bytes, a stream of bytes, media, or an artifact, as the handler returned it.
 ///
-/// Most handlers return a plain value, which [`IntoToolResult`](super::IntoToolResult) makes an output. Build one by hand to set
-/// its kind or to lower its trust:
+/// Most handlers return a plain value, which [`IntoToolResult`](super::IntoToolResult) converts to an output. Create one
+/// explicitly to set its kind or to lower its trust:
 ///
 /// ```
 /// use turnwright_core::{ArtifactKind, ToolOutput};
@@ -35,11 +35,11 @@ pub struct ToolOutput {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Content {
-    /// Text or bytes: small content is in the prompt, large content goes to the spool.
+    /// Text or bytes. Small content is inlined into the prompt, large content goes to the spool.
     Body(Body),
     /// Media that a provider may show to the model natively.
     Media(Vec<Media>),
-    /// An artifact that exists already: see [`ToolOutput::artifact`].
+    /// An existing artifact: see [`ToolOutput::artifact`].
     Artifact(SpooledArtifact),
 }
 
@@ -54,17 +54,17 @@ impl ToolOutput {
         Body::Bytes(bytes.into()).into()
     }
 
-    /// Creates an output of media. Each has its own trust tier, whatever the tool says.
+    /// Creates an output of media. Each item has its own trust tier, independent of the tool.
     pub fn media(media: impl IntoIterator<Item = Media>) -> Self {
         Content::Media(media.into_iter().collect()).into()
     }
 
-    /// Creates an output of an artifact that exists already. It keeps its own kind.
+    /// Creates an output from an existing artifact. It keeps its own kind.
     ///
-    /// The bytes are not copied if the record may refer to them as they are:
+    /// The bytes are not copied if the record can refer to them:
     ///
-    /// - a record of the conversation that this turn has loaded or made refers to them, for example an earlier tool call;
-    /// - this turn made them with [`ToolContext::keep`](crate::ToolContext::keep);
+    /// - a record of the conversation that this turn has loaded or created refers to them, for example an earlier tool call;
+    /// - this turn created them with [`ToolContext::keep`](crate::ToolContext::keep);
     /// - the turn is not stored, or its spool is the default spool in memory: then records share bytes by reference counting.
     ///
     /// Any other artifact is copied into the spool of the turn, because the conversation or the program that owns its bytes may
@@ -116,7 +116,7 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the artifact, if the handler returned one that existed already.
+    /// Returns the artifact, if the handler returned an existing one.
     #[must_use]
     pub fn as_artifact(&self) -> Option<&SpooledArtifact> {
         match &self.content {
@@ -125,10 +125,10 @@ impl ToolOutput {
         }
     }
 
-    /// Reads all of the content. A stream is read to its end. `None` for media.
+    /// Reads the complete content. A stream is read to its end. `None` for media.
     ///
     /// # Errors
-    /// `E_SPOOL_ERROR` if a stream fails, `E_ARTIFACT_UNREADABLE` if an artifact cannot be read.
+    /// Returns `E_SPOOL_ERROR` if a stream fails, and `E_ARTIFACT_UNREADABLE` if an artifact cannot be read.
     pub async fn into_bytes(self) -> Result<Option<Bytes>, Error> {
         match self.content {
             Content::Body(Body::Text(text)) => Ok(Some(text.into())),
@@ -149,10 +149,10 @@ impl ToolOutput {
         }
     }
 
-    /// Reads all of the content as text. `None` for media and for bytes that are not UTF-8.
+    /// Reads the complete content as text. `None` for media and for bytes that are not UTF-8.
     ///
     /// # Errors
-    /// As [`into_bytes`](Self::into_bytes).
+    /// See [`into_bytes`](Self::into_bytes).
     pub async fn into_text(self) -> Result<Option<String>, Error> {
         if let Content::Body(Body::Text(text)) = self.content {
             return Ok(Some(text));

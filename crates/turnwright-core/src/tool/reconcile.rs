@@ -1,9 +1,9 @@
-//! Calls of which nobody knows whether they took effect: they were begun, and their process ended before they did.
+//! Recovery of calls that were running when their process died, so that it is unknown whether they took effect.
 //!
-//! When their turn is [taken up again](crate::TurnRunner::resume), the tool is asked first, if it can say
-//! ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then the policy of the runner
-//! ([`unknown_calls`](crate::runner::TurnRunnerBuilder::unknown_calls)): [`ask_operator`], or your own. What neither knows stays
-//! *unknown*, and the model is told so.
+//! When their turn is [resumed](crate::TurnRunner::resume), the tool's own function is asked first
+//! ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), then the policy of the runner
+//! ([`unknown_calls`](crate::runner::TurnRunnerBuilder::unknown_calls)): [`ask_operator`] or your own. If neither knows, the call
+//! stays *unknown*, and the model is informed.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -14,11 +14,11 @@
 //! let pay = Tool::dynamic("pay", json!({ "type": "object" }))
 //!     .description("Pays the bill.")
 //!     .handler(|_: Value, ctx: ToolContext| async move {
-//!         // The bank knows each payment by this key …
+//!         // The bank identifies each payment by this key …
 //!         format!("paid as {}", ctx.idempotency_key())
 //!     })
 //!     .reconcile(|call: UnknownCall| async move {
-//!         // … and so can be asked whether it came to pass.
+//!         // … so it can tell whether the payment was made.
 //!         Ok::<_, BoxError>(match bank(call.idempotency_key()).await? {
 //!             Some(receipt) => Finding::done(receipt),
 //!             None => Finding::NotDone,
@@ -41,7 +41,7 @@ use crate::schema::{object, string};
 use crate::tool::ToolOutput;
 use crate::tool::context::DispatchContext;
 
-/// A call that had begun when its process ended. A handle.
+/// A call that was running when its process died. A handle.
 #[derive(Clone, Debug)]
 pub struct UnknownCall {
     ctx: DispatchContext,
@@ -56,37 +56,37 @@ impl UnknownCall {
         }
     }
 
-    /// Which call it is.
+    /// Returns the call id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.line.tool_call
     }
 
-    /// The key that its handler had: an idempotency key for whatever the tool calls.
+    /// Returns the idempotency key that the handler had.
     #[must_use]
     pub fn idempotency_key(&self) -> &str {
         self.line.id()
     }
 
-    /// The tool's name.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn tool_name(&self) -> &str {
         &self.line.tool
     }
 
-    /// The tool's fingerprint when it ran.
+    /// Returns the fingerprint of the tool when it ran.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.line.fingerprint
     }
 
-    /// The arguments that it ran with.
+    /// Returns the arguments that it ran with.
     #[must_use]
     pub fn args(&self) -> &Value {
         &self.line.args
     }
 
-    /// When it was about to run.
+    /// Returns when the call was about to start.
     #[must_use]
     pub fn begun_at(&self) -> SystemTime {
         self.line.begun_at
@@ -95,22 +95,22 @@ impl UnknownCall {
     /// Returns the runner's state of this type: see [`TurnContext::state`](crate::TurnContext::state).
     ///
     /// # Errors
-    /// `E_MISSING_STATE` if the runner has none.
+    /// Returns `E_MISSING_STATE` if the runner has none.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
         self.ctx.state()
     }
 
-    /// Returns the dispatch that resumes the call's turn.
+    /// Returns the dispatch that resumes the turn of the call.
     #[must_use]
     pub fn dispatch(&self) -> &DispatchContext {
         &self.ctx
     }
 
-    /// Opens a gate of this call and waits until it is settled from outside of the turn. Ask about the time that it was begun
-    /// at: a call that is run again may be unknown again, and then an answer to the same question counts as the answer.
+    /// Opens a gate of this call and waits until it is settled from outside the turn. Include the start time in the question: a
+    /// call that is run again may become unknown again, and an answer to an equal question is reused.
     ///
     /// # Errors
-    /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
+    /// See [`TurnContext::wait_for`](crate::TurnContext::wait_for).
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let call = Some(self.id().into());
         let waiter = Waiter::Reconcile;
@@ -118,28 +118,28 @@ impl UnknownCall {
     }
 }
 
-/// What was found out about a call.
+/// The result of reconciling a call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Finding {
-    /// It took effect, and this is what came of it.
+    /// The call took effect and has this result.
     Done(ToolOutput),
-    /// It did not take effect, and never will: it is run again, with its arguments checked again. A process that was only away,
-    /// and not gone, may still be about to act. Whoever can should make the idempotency key void where it is looked up, so that
-    /// what comes late is refused.
+    /// The call did not take effect and never will. It is run again, with its arguments checked again. A process that was only
+    /// suspended may still be about to act. If possible, invalidate the idempotency key in the downstream system, so that a late
+    /// request is rejected.
     NotDone,
-    /// Nobody can say.
+    /// Unknown.
     Unknown,
 }
 
 impl Finding {
-    /// It took effect, and this text came of it.
+    /// The call took effect and has this text as its result.
     pub fn done(text: impl Into<String>) -> Self {
         Finding::Done(ToolOutput::text(text))
     }
 }
 
-/// Finds out what became of calls. A closure from [`UnknownCall`] to a future of a [`Finding`] is one.
+/// Finds out whether calls took effect. Implemented for async closures from [`UnknownCall`] to [`Finding`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot find out whether a call took effect",
     label = "expected an async function over `UnknownCall`",
@@ -147,10 +147,10 @@ impl Finding {
 )]
 #[async_trait]
 pub trait Reconcile: Send + Sync {
-    /// What became of this call. An error counts as [`Finding::Unknown`], and operators are told.
+    /// Finds out whether this call took effect. An error counts as [`Finding::Unknown`] and is reported to operators.
     ///
     /// # Errors
-    /// Whatever kept it from finding out.
+    /// Returns any error that prevents an answer.
     async fn reconcile(&self, call: UnknownCall) -> Result<Finding, BoxError>;
 }
 
@@ -166,22 +166,24 @@ where
     }
 }
 
-/// Asks at a gate: see [`ask_operator`].
+/// Reconciles by asking at a gate. See [`ask_operator`].
 #[derive(Clone, Debug)]
 #[must_use = "a policy does nothing until a runner has it"]
 pub struct AskOperator {
     timeout: Option<Duration>,
 }
 
-/// Asks at a gate of the turn, of kind [`GateKind::UnknownCall`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
-/// `{"found": "done", "result": text}` (`result` may be left out), `{"found": "not_done"}` or `{"found": "unknown"}`. Where nobody
-/// is there, or nobody answers, it stays unknown.
+/// Asks at a gate of the turn, of kind [`GateKind::UnknownCall`]. The question is `{"tool", "args", "idempotencyKey",
+/// "begunAt"}`. The answer is `{"found": "done", "result": text}` (`result` is optional), `{"found": "not_done"}` or `{"found":
+/// "unknown"}`. Without an answer the call stays unknown.
 pub fn ask_operator() -> AskOperator {
     AskOperator { timeout: None }
 }
 
 impl AskOperator {
-    /// How long they have. Until the turn ends unless told.
+    /// Sets how long to wait for an answer.
+    ///
+    /// Default: until the turn ends.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
@@ -189,7 +191,7 @@ impl AskOperator {
 
     fn gate(&self, call: &UnknownCall) -> Result<TurnGate, Error> {
         let found = string().one_of_values(["done", "not_done", "unknown"]);
-        let result = string().description("What came of it, for the model, where it was done.");
+        let result = string().description("The result of the call for the model, if it was done.");
         let answer = object()
             .field("found", found.required())
             .field("result", result);
@@ -213,7 +215,7 @@ impl Reconcile for AskOperator {
         Ok(match answer.get("found").and_then(Value::as_str) {
             Some("done") => {
                 let result = answer.get("result").and_then(Value::as_str);
-                let result = result.unwrap_or("Somebody looked: the call took effect.");
+                let result = result.unwrap_or("An operator confirmed that the call took effect.");
                 Finding::done(result)
             }
             Some("not_done") => Finding::NotDone,

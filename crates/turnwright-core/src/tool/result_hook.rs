@@ -7,19 +7,19 @@ use crate::error::BoxError;
 use crate::spool::Body;
 use crate::tool::context::ToolContext;
 
-/// Changes results before anything of them is stored, shown in events or sent to the model: for redaction. Async closures over
-/// [`ToolContext`] and [`ToolOutput`] are hooks.
+/// Changes results before they are stored, shown in events or sent to the model, for example to redact secrets. Implemented for
+/// async closures that take a [`ToolContext`] and a [`ToolOutput`].
 ///
 /// Add hooks with [`TurnRunnerBuilder::on_result`](crate::runner::TurnRunnerBuilder::on_result) and
 /// [`ToolBuilder::on_result`](crate::ToolBuilder::on_result). The hooks of the tool run first, then those of the runner, in the
-/// order in which they were added. Results that were found out about on a resume, results that are settled by hand
-/// ([`ProposedCall::settle_with`](crate::call::ProposedCall::settle_with)) and results of artifact tools pass through them too. A
-/// record that the program stores itself does not.
+/// order in which they were added. They also see results that were reconciled on a resume, results of
+/// [`ProposedCall::settle_with`](crate::call::ProposedCall::settle_with) and results of artifact tools. They do not see records
+/// that the program stores itself.
 ///
-/// If a hook fails, panics or takes longer than the tool's timeout, the call fails with `E_TOOL_RESULT_WITHHELD`, and nothing of the
-/// result is kept. The hook's own error is not shown either, because it may quote the result: log it in the hook.
+/// If a hook fails, panics or exceeds the timeout of the tool, the call fails with `E_TOOL_RESULT_WITHHELD`, and the result is
+/// discarded. The error of the hook is not shown either, because it may quote the result: log it in the hook.
 ///
-/// Hooks see what handlers return. They do not see arguments, progress messages, logs, or the texts of refused calls.
+/// Hooks do not see arguments, progress messages, logs, or the texts of refused calls.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolOutput, ToolRegistry};
@@ -46,18 +46,20 @@ use crate::tool::context::ToolContext;
     note = "use a closure `|ctx: ToolContext, output: ToolOutput| async move {{ Ok(output) }}` whose error is `BoxError`, or implement `ResultHook`"
 )]
 pub trait ResultHook: Send + Sync {
-    /// Returns the output that is kept in place of `output`.
+    /// Returns the output that replaces `output`.
     ///
-    /// A stream has not been read: return one that wraps it, so that the result is not held in memory. A hook cannot raise the
-    /// trust of an output.
+    /// A stream has not been read yet. Return a stream that wraps it, so that the result is not held in memory. A hook cannot
+    /// raise the trust of an output.
     ///
     /// # Errors
     /// Any error withholds the result.
     async fn on_output(&self, ctx: ToolContext, output: ToolOutput)
     -> Result<ToolOutput, BoxError>;
 
-    /// Returns the text that is shown in place of a text of a failed handler. It is called for the text that the model reads, and for
-    /// the message that operators read, with its causes. Default: passes the text through [`on_output`](Self::on_output).
+    /// Returns the text that replaces a text of a failed handler. Called for the text that the model reads, and for the message
+    /// for operators with its causes.
+    ///
+    /// Default: passes the text through [`on_output`](Self::on_output).
     ///
     /// # Errors
     /// Any error withholds both texts.
@@ -70,7 +72,7 @@ pub trait ResultHook: Send + Sync {
 }
 
 impl ToolOutput {
-    /// Replaces the text, if the content is text. Kind and trust stay. Bytes, streams and media are returned unchanged.
+    /// Replaces the text, if the content is text. Kind and trust stay the same. Bytes, streams and media are not changed.
     #[must_use]
     pub fn map_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.content = match self.content {

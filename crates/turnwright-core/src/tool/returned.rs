@@ -1,8 +1,8 @@
-//! How `#[tool]` makes a result of what a function returns. Not for use by hand: it changes without notice.
+//! Converts the return value of a `#[tool]` function. Not public API: it can change at any time.
 //!
-//! A trait cannot be implemented for `T: Serialize` and for `Result<T, ToolError>`: they may overlap. The code of the attribute knows
-//! the type, though, and asks `(&&&&&&Returned::of(&value)).how()`. The compiler looks for the method on that type first, and then with
-//! one reference less each time, so the first trait below that applies is the one that is used.
+//! A trait cannot be implemented for both `T: Serialize` and `Result<T, ToolError>`, because they may overlap. The generated code
+//! knows the type and calls `(&&&&&&Returned::of(&value)).how()`. The compiler searches for the method on that type first, then
+//! with one reference less each time, so the first applicable trait below is used.
 
 #![allow(missing_docs, missing_debug_implementations)]
 
@@ -41,7 +41,7 @@ impl Direct {
     }
 }
 
-/// Such a value, or any error.
+/// A `Result` with such a value and any error.
 pub struct Fallible;
 
 pub trait HowFallible {
@@ -62,7 +62,7 @@ impl Fallible {
     }
 }
 
-/// A type of the author's, or any error.
+/// A `Result` with a user's type and any error.
 pub struct FallibleJson;
 
 pub trait HowFallibleJson {
@@ -94,7 +94,7 @@ pub trait HowBadResult {
 impl<T, E> HowBadResult for &&Returned<Result<T, E>> {}
 
 impl BadResult {
-    /// Explains what is wrong, at compile time.
+    /// Explains the error at compile time.
     pub fn convert<T: ToolValue, E: IntoToolError>(
         self,
         result: Result<T, E>,
@@ -103,7 +103,7 @@ impl BadResult {
     }
 }
 
-/// A type of the author's.
+/// A user's type.
 pub struct AsJson;
 
 pub trait HowJson {
@@ -120,7 +120,7 @@ impl AsJson {
     }
 }
 
-/// A type that no tool returns.
+/// A type that a tool cannot return.
 pub struct Unknown;
 
 pub trait HowUnknown {
@@ -132,13 +132,13 @@ pub trait HowUnknown {
 impl<T> HowUnknown for Returned<T> {}
 
 impl Unknown {
-    /// Explains what is wrong, at compile time.
+    /// Explains the error at compile time.
     pub fn convert<T: ToolValue>(self, _: T) -> Result<ToolOutput, ToolError> {
         ().into_tool_result()
     }
 }
 
-/// What a `#[tool]` function can return when it succeeds. For the message alone.
+/// What a `#[tool]` function can return on success. Only for the error message.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "the tool returns this",

@@ -17,7 +17,7 @@ fn noop(name: &str) -> ToolBuilder<Value> {
 }
 
 #[test]
-fn the_call_id_vectors_hold_case_by_case() {
+fn checksums_match_the_test_vectors() {
     let vectors: Vec<Value> = serde_json::from_str(CALL_IDS).unwrap();
     assert_eq!(vectors.len(), 9);
     for case in vectors {
@@ -43,7 +43,7 @@ fn the_call_id_vectors_hold_case_by_case() {
 }
 
 #[test]
-fn a_call_that_cannot_be_read_has_an_id_all_the_same() {
+fn a_call_with_unreadable_arguments_has_a_checksum() {
     let as_text = |text: &str| checksum_of_value("t", &Value::from(text));
     assert_eq!(checksum("t", "not json"), as_text("not json"));
     assert_eq!(checksum("t", "{\"a\":"), as_text("{\"a\":"));
@@ -63,7 +63,7 @@ fn a_call_that_cannot_be_read_has_an_id_all_the_same() {
 }
 
 #[test]
-fn different_numbers_have_different_ids_and_equal_ones_the_same() {
+fn different_numbers_have_different_checksums_and_equal_ones_the_same() {
     let id = |n: &str| checksum("t", format!("{{\"n\":{n}}}"));
     assert_eq!(id("36028797018963968"), id("36028797018963968.0"));
     assert_ne!(id("36028797018963968.0"), id("36028797018963970"));
@@ -75,9 +75,9 @@ fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
-        // The oracle knows integers up to 2^53 only.
+        // The oracle supports integers up to 2^53 only.
         (-(1_i64 << 53)..(1 << 53)).prop_map(Value::from),
-        // Whole numbers beyond that keep their digits with us, however they are spelled.
+        // We keep the digits of whole numbers beyond that, however they are spelled.
         any::<f64>()
             .prop_filter("finite", |n| n.is_finite()
                 && !(n.fract() == 0.0 && n.abs() > 9e15 && n.abs() < 2e19))
@@ -99,7 +99,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn canonical_json_is_what_another_implementation_writes(value in any_json()) {
+    fn canonical_json_matches_another_implementation(value in any_json()) {
         let mut ours = Vec::new();
         canonical::write(&value, &mut ours);
         let theirs = serde_json_canonicalizer::to_string(&value).unwrap();
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_and_the_spelling_of_arguments_make_no_difference(value in any_json()) {
+    fn order_and_spelling_of_arguments_do_not_change_the_checksum(value in any_json()) {
         let pretty = serde_json::to_string_pretty(&value).unwrap();
         prop_assert_eq!(checksum("t", pretty), checksum_of_value("t", &value));
         let Value::Object(map) = &value else { return Ok(()) };
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn a_wrong_definition_names_every_wrong_field() {
+fn an_invalid_definition_reports_every_invalid_field() {
     let error = Tool::dynamic("no good", json!({ "type": "string" }))
         .timeout(Duration::ZERO)
         .build()
@@ -136,17 +136,17 @@ fn a_wrong_definition_names_every_wrong_field() {
 }
 
 #[test]
-fn names_are_what_every_provider_takes() {
+fn names_are_limited_to_what_every_provider_supports() {
     for good in ["a", "get_weather", "Get-Weather2", &"x".repeat(64)] {
         assert_eq!(noop(good).build().unwrap().name(), good);
     }
     for (bad, words) in [
-        ("", "is empty"),
-        (&*"x".repeat(65), "has 65 characters"),
-        (&*"é".repeat(300), "has 300 characters"),
-        ("get weather", "has ' '"),
-        ("a.b", "has '.'"),
-        ("toolé", "has 'é'"),
+        ("", "must not be empty"),
+        (&*"x".repeat(65), "(got 65)"),
+        (&*"é".repeat(300), "(got 300)"),
+        ("get weather", "must not contain ' '"),
+        ("a.b", "must not contain '.'"),
+        ("toolé", "must not contain 'é'"),
     ] {
         let error = noop(bad).build().unwrap_err();
         assert!(error.to_string().contains(words), "{bad:?}: {error}");
@@ -154,7 +154,7 @@ fn names_are_what_every_provider_takes() {
 }
 
 #[test]
-fn everything_that_was_said_can_be_read_back_and_has_its_default() {
+fn every_setting_has_a_getter_and_a_default() {
     let plain = noop("plain").build().unwrap();
     assert_eq!(plain.artifact_kind(), ArtifactKind::TEXT);
     assert!(plain.meta().is_empty() && !plain.is_ephemeral() && !plain.is_trusted());
@@ -184,7 +184,7 @@ fn everything_that_was_said_can_be_read_back_and_has_its_default() {
 }
 
 #[test]
-fn the_description_is_the_contract_and_the_fingerprint_its_digest() {
+fn the_fingerprint_is_a_digest_of_the_description() {
     let tool = noop("t").build().unwrap();
     assert_eq!(
         serde_json::to_value(tool.describe()).unwrap(),
@@ -207,7 +207,7 @@ fn the_description_is_the_contract_and_the_fingerprint_its_digest() {
 }
 
 #[test]
-fn a_type_that_refuses_what_its_schema_accepts_fails_in_build() {
+fn a_type_that_rejects_what_its_schema_accepts_fails_in_build() {
     #[derive(Deserialize, JsonSchema)]
     #[allow(dead_code)]
     struct Lie {
@@ -221,15 +221,15 @@ fn a_type_that_refuses_what_its_schema_accepts_fails_in_build() {
         .unwrap_err();
     assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
     assert!(
-        error.to_string().contains(
-            r#"accepts {"n":""}, but the argument type does not take what the schema accepts"#
-        ),
+        error
+            .to_string()
+            .contains(r#"accepts {"n":""}, but the argument type rejects what the schema accepts"#),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn validate_says_what_the_executor_would() {
+async fn validate_agrees_with_a_call() {
     #[derive(Deserialize, JsonSchema)]
     struct Args {
         n: u8,
@@ -271,7 +271,7 @@ async fn validate_says_what_the_executor_would() {
     }
     assert!(
         tool.probe(&json!({ "n": 7 })).is_ok(),
-        "a probe asks nobody outside"
+        "a probe runs no external checks"
     );
 }
 
@@ -326,12 +326,12 @@ async fn secrets_in_arguments_and_results_stay_out_of_debug() {
 }
 
 #[test]
-fn errors_of_a_handler_have_two_texts() {
+fn errors_of_a_handler_have_separate_texts_for_operator_and_model() {
     let error = ToolError::from(std::io::Error::other("db at 127.0.0.1 refused"));
     assert_eq!(error.kind(), ErrorKind::Internal);
     assert_eq!(
         error.model_text(),
-        "The tool failed. Nothing more is known."
+        "The tool failed. No details are available."
     );
     let error = error
         .for_model("The archive is closed.")
@@ -350,7 +350,7 @@ fn errors_of_a_handler_have_two_texts() {
 }
 
 #[test]
-fn every_code_has_its_own_name_and_the_pattern() {
+fn every_code_has_a_unique_name_that_matches_the_pattern() {
     let names: std::collections::HashSet<&str> =
         ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(names.len(), ErrorCode::ALL.len());

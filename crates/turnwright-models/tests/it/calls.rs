@@ -374,7 +374,7 @@ async fn unknown_tools_and_bad_arguments_are_answers_to_the_model_in_a_form_that
         .map(|item| item["content"].as_str().unwrap())
         .collect();
     assert!(
-        expected[0].contains("There is no tool")
+        expected[0].contains("Unknown tool")
             && expected[1].contains("JSON")
             && expected[2].contains("/n"),
         "{expected:?}"

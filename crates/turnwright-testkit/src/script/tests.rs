@@ -197,7 +197,7 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
         .build()
         .unwrap();
     assert!(runner.run("Go.").await.is_answered());
-    let system = "system: Instructions that always hold: - step 1 - Be brief.";
+    let system = "system: Standing instructions: - step 1 - Be brief.";
     assert_eq!(
         lines(&model, 2),
         [

@@ -230,7 +230,7 @@ fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
         .wait_for_prompt(PROMPT);
     let message = prompt(&model, 1);
     assert!(
-        message.contains("It may have taken effect or not"),
+        message.contains("It may or may not have taken effect"),
         "{message}"
     );
 

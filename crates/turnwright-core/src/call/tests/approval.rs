@@ -1,8 +1,8 @@
-//! Who decides whether a call may run.
+//! Approval of calls.
 
 use super::*;
 
-/// Answers from a list, and keeps what it was asked.
+/// Answers from a list and stores the requests.
 #[derive(Default)]
 struct Clerk {
     answers: Mutex<Vec<Approval>>,
@@ -39,7 +39,7 @@ fn with_clerk(answers: Vec<Approval>) -> (Arc<Clerk>, DispatchContext) {
 }
 
 #[tokio::test]
-async fn nobody_s_answer_is_no() {
+async fn no_answer_means_no() {
     let watched = watch(DispatchContext::standalone());
     let error = guarded().call(&watched.ctx, "{}").await.unwrap_err();
     assert_eq!(
@@ -51,7 +51,7 @@ async fn nobody_s_answer_is_no() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_while_somebody_is_asked_was_not_denied() {
+async fn a_call_cancelled_during_approval_was_not_denied() {
     let ctx = DispatchContext::builder()
         .approver(|_: ApprovalRequest| std::future::pending())
         .build();
@@ -63,12 +63,12 @@ async fn a_call_that_is_cancelled_while_somebody_is_asked_was_not_denied() {
     assert_eq!(error.code(), ErrorCode::TOOL_CANCELLED);
     assert_eq!(
         error.model_text(),
-        "The call was cancelled. Nothing was run."
+        "The call was cancelled. The tool was not run."
     );
 }
 
 #[tokio::test]
-async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
+async fn an_answer_is_valid_for_one_request_only() {
     let (clerk, ctx) = with_clerk(vec![Approval::Granted]);
     let tool = guarded();
     assert_eq!(
@@ -84,7 +84,7 @@ async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
     assert_eq!(request.tool.fingerprint(), tool.fingerprint());
     assert!(
         tool.call(&ctx, r#"{"n": "4"}"#).await.is_err(),
-        "the same call must be asked for again"
+        "the same call needs another approval"
     );
     assert_eq!(clerk.asked.lock().len(), 2);
 }
@@ -98,36 +98,38 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
     assert_eq!(
         record.checksum(),
         checksum("t", r#"{"n": 4}"#),
-        "what was asked for stays"
+        "the checksum stays the same"
     );
     assert_eq!(
         clerk.asked.lock().len(),
         1,
-        "who wrote them is not asked again"
+        "the approver who wrote them is not asked again"
     );
 
     let (_, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": -7 }))]);
     let error = guarded().call(&ctx, r#"{"n": 4}"#).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     assert!(
-        error.model_text().ends_with("the change does not fit"),
-        "the model has nothing to mend: {}",
+        error
+            .model_text()
+            .ends_with("the changed arguments are invalid"),
+        "the model cannot fix this: {}",
         error.model_text()
     );
 
     let (_, ctx) = with_clerk(vec![Approval::Denied {
-        reason: "too dear".to_owned(),
+        reason: "too expensive".to_owned(),
     }]);
     let error = guarded().call(&ctx, "{}").await.unwrap_err();
     assert!(
-        error.model_text().contains("too dear"),
+        error.model_text().contains("too expensive"),
         "{}",
         error.model_text()
     );
 }
 
 #[tokio::test]
-async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
+async fn rewritten_arguments_are_checked_again_three_times_at_most() {
     let rewrite = |limit: i64| {
         move |call: &PendingCall<'_>| {
             let n = call.args()["n"].as_i64().unwrap_or(0);
@@ -172,7 +174,7 @@ async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
 }
 
 #[tokio::test]
-async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_denies() {
+async fn the_dispatch_policy_precedes_the_tool_policy_and_a_panic_denies() {
     let ctx = DispatchContext::builder()
         .policy(|_: &PendingCall<'_>| Review::deny("closed today"))
         .build();
@@ -198,11 +200,11 @@ async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_den
 }
 
 #[tokio::test]
-async fn what_a_policy_rewrites_after_an_answer_is_asked_for_again() {
+async fn arguments_rewritten_after_an_answer_need_another_approval() {
     let refused = Approval::Denied {
         reason: "not this one".to_owned(),
     };
-    // The last is given first.
+    // The answers are taken from the end.
     let (clerk, ctx) = with_clerk(vec![refused, Approval::Edited(json!({ "n": 7 }))]);
     let policy = |call: &PendingCall<'_>| match call.args()["n"].as_i64() {
         Some(7) => Review::Rewrite(json!({ "n": 8 })),
@@ -224,6 +226,6 @@ async fn what_a_policy_rewrites_after_an_answer_is_asked_for_again() {
     assert_eq!(
         asked,
         [json!(4), json!(8)],
-        "an answer counts for these arguments alone"
+        "an answer is valid for these arguments only"
     );
 }

@@ -1,4 +1,4 @@
-//! Results of bounded size.
+//! Size limits of results.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::render::{Part, Renderer};
 use crate::spool::{ByteReader, MemorySpool, Spool};
 use crate::trust::ConversationSecret;
 
-/// A spool that counts the bytes that reached it.
+/// A spool that counts the bytes it receives.
 #[derive(Clone, Default)]
 struct Counting {
     inner: MemorySpool,
@@ -57,7 +57,7 @@ impl Spool for Counting {
     }
 }
 
-/// A tool whose stream never ends, and what tells that its producer has stopped.
+/// A tool whose stream never ends, and a notification that its producer has stopped.
 fn endless(piece: &'static [u8]) -> (ToolBuilder<Value>, Arc<Notify>) {
     let stopped = Arc::new(Notify::new());
     let reported = Arc::clone(&stopped);
@@ -84,7 +84,7 @@ async fn shown(call: &ToolCall) -> String {
 }
 
 #[tokio::test]
-async fn an_endless_stream_is_cut_off_at_the_bound_and_its_producer_is_stopped() {
+async fn an_endless_stream_is_truncated_and_its_producer_stopped() {
     let spool = Counting::default();
     let ctx = DispatchContext::builder()
         .storage(Storage::of_spool(spool.clone()))
@@ -106,7 +106,7 @@ async fn an_endless_stream_is_cut_off_at_the_bound_and_its_producer_is_stopped()
     );
 
     let text = shown(&call).await;
-    let notice = "The result was cut off after 1000000 bytes. The rest was not kept.";
+    let notice = "The result was truncated after 1000000 bytes. The rest was discarded.";
     assert!(text.ends_with(notice), "{text}");
     let events = watched.events.lock();
     let warning = events
@@ -115,13 +115,13 @@ async fn an_endless_stream_is_cut_off_at_the_bound_and_its_producer_is_stopped()
         .unwrap();
     let message = warning["message"].as_str().unwrap();
     assert!(
-        message.contains("`endless` was cut off at 1000000 bytes"),
+        message.contains("`endless` was truncated at 1000000 bytes"),
         "{message}"
     );
 }
 
 #[tokio::test]
-async fn the_bound_of_a_tool_counts_before_that_of_the_runner() {
+async fn the_limit_of_a_tool_precedes_that_of_the_runner() {
     let ctx = DispatchContext::builder().max_result_bytes(10).build();
     for (own, expected) in [(None, 10), (Some(4), 4), (Some(40), 26)] {
         let mut tool = number("alphabet")
@@ -142,13 +142,12 @@ async fn the_bound_of_a_tool_counts_before_that_of_the_runner() {
         error
             .unwrap_err()
             .message()
-            .contains("max_result_bytes: is zero")
+            .contains("max_result_bytes: must not be zero")
     );
 }
 
 #[tokio::test]
-async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_outside_of_the_fence()
-{
+async fn a_truncated_result_is_stored_as_such_and_its_notice_is_outside_of_the_envelope() {
     let ctx = DispatchContext::builder().max_result_bytes(5).build();
     let tool = number("say")
         .handler(|_: Value, _: ToolContext| async { "ééé" })
@@ -163,7 +162,7 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
     let text = shown(&call).await;
     assert!(text.contains("éé\n</tw-untrusted-"), "{text}");
     assert!(
-        text.ends_with(">\nThe result was cut off after 4 bytes. The rest was not kept."),
+        text.ends_with(">\nThe result was truncated after 4 bytes. The rest was discarded."),
         "{text}"
     );
 
@@ -171,7 +170,7 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
     let value = Record::from(Arc::clone(&call)).to_value().unwrap();
     let again = Record::from_value(RecordKind::ToolCall, &value, &reopen).unwrap();
     assert!(again.downcast::<ToolCall>().unwrap().is_truncated());
-    // Records from before say nothing of it.
+    // Older records do not have the field.
     let mut before = value;
     before.as_object_mut().unwrap().remove("truncated");
     let again = Record::from_value(RecordKind::ToolCall, &before, &reopen).unwrap();
@@ -179,7 +178,7 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
 }
 
 #[tokio::test]
-async fn a_stream_that_fails_is_no_result_that_was_cut_off() {
+async fn a_failed_stream_is_not_a_truncated_result() {
     let ctx = DispatchContext::builder().max_result_bytes(3).build();
     let tool = number("torn").handler(|_: Value, _: ToolContext| async {
         let (sender, stream) = ByteStream::channel(4);
@@ -192,7 +191,7 @@ async fn a_stream_that_fails_is_no_result_that_was_cut_off() {
 }
 
 #[tokio::test]
-async fn a_spool_in_memory_that_is_full_fails_the_call_and_stops_the_producer() {
+async fn a_full_memory_spool_fails_the_call_and_stops_the_producer() {
     let ctx = DispatchContext::builder()
         .storage(Storage::of_spool(MemorySpool::with_capacity(10_000)))
         .conversation("c")
@@ -213,12 +212,12 @@ async fn a_spool_in_memory_that_is_full_fails_the_call_and_stops_the_producer() 
         .unwrap();
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.contains("at most 10000 bytes") && message.contains("DiskSpool"),
+        message.contains("capacity is 10000 bytes") && message.contains("DiskSpool"),
         "{message}"
     );
 }
 
-/// All bytes of a body.
+/// Reads all bytes of a body.
 async fn bytes_of(body: Body) -> Vec<u8> {
     match body {
         Body::Text(text) => text.into_bytes(),
@@ -233,7 +232,7 @@ async fn bytes_of(body: Body) -> Vec<u8> {
     }
 }
 
-/// The same bytes as a stream of pieces.
+/// Splits bytes into a stream of pieces.
 fn pieces(bytes: &[u8], sizes: Vec<usize>) -> Body {
     let (sender, stream) = ByteStream::channel(1);
     let (mut rest, mut sizes) = (Bytes::copy_from_slice(bytes), sizes.into_iter().cycle());
@@ -250,7 +249,7 @@ fn pieces(bytes: &[u8], sizes: Vec<usize>) -> Body {
 
 proptest! {
     #[test]
-    fn content_of_every_form_is_cut_off_alike(
+    fn all_forms_of_content_are_truncated_alike(
         text in "[aé€🦀]{0,12}",
         tail in proptest::collection::vec(any::<u8>(), 0..6),
         most in 0_u64..40,

@@ -3,13 +3,16 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
+async fn a_handler_that_waits_forever_is_interrupted_at_its_timeout() {
     let before = alive_tasks();
     for (effects, words) in [
-        (Effects::ReadOnly, "It only reads, so nothing was changed."),
+        (
+            Effects::ReadOnly,
+            "It is read-only, so nothing was changed.",
+        ),
         (
             Effects::Writes,
-            "It may have taken effect or not: find out before you repeat it.",
+            "It may or may not have taken effect. Check before you repeat it.",
         ),
     ] {
         let watched = watch(DispatchContext::standalone());
@@ -42,7 +45,7 @@ async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
         assert!(error.model_text().contains(words), "{}", error.model_text());
         assert!(
             seen.lock().take().unwrap().is_cancelled(),
-            "whoever it started learns of it"
+            "tasks it started see the cancellation"
         );
         watched.assert_paired();
         watched.assert_freed();
@@ -51,7 +54,7 @@ async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined() {
+async fn a_blocking_handler_is_detached_and_reported_at_its_timeout() {
     const TIMEOUT: Duration = Duration::from_secs(60);
     let before = alive_tasks();
     let watched = watch(DispatchContext::standalone());
@@ -65,15 +68,15 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
         .timeout(TIMEOUT)
         .handler_blocking(move |_: Value, ctx: ToolContext| {
             begin.lock().take().unwrap().send(()).unwrap();
-            // Until the test says so: were the thread joined, the test would never get there.
+            // Blocks until the test continues. If the thread were joined, the test would hang.
             let _ = wait.lock().recv();
-            // Asked for the first time when all is over.
+            // Checks the token for the first time after the timeout.
             saw.store(ctx.cancellation().is_cancelled(), Ordering::SeqCst);
             "late"
         })
         .build()
         .unwrap();
-    // Its time passes once its thread runs, however long the machine takes to start one.
+    // Advance the clock once the thread runs, however long it takes to start.
     let pass = async {
         begun.await.unwrap();
         tokio::time::advance(TIMEOUT).await;
@@ -87,7 +90,7 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
     let weak = watched.ctx.downgrade();
     drop(watched);
     drop(tool);
-    // Its thread ends by itself, and with it goes the last hold on the context.
+    // The thread ends by itself and releases the last reference to the context.
     while weak.upgrade().is_some() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -99,7 +102,7 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
 }
 
 #[test]
-fn a_blocking_handler_that_still_waits_for_a_thread_never_runs_once_its_call_is_gone() {
+fn a_blocking_handler_without_a_thread_never_runs_after_its_call_was_dropped() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(1)
         .enable_all()
@@ -125,7 +128,7 @@ fn a_blocking_handler_that_still_waits_for_a_thread_never_runs_once_its_call_is_
         }
         release.send(()).unwrap();
         hog.await.unwrap().unwrap();
-        // Whatever waits for the one thread has had its turn when this ran.
+        // When this has run, everything that was queued for the single thread has run too.
         tokio::task::spawn_blocking(|| ()).await.unwrap();
         assert!(!ran.load(Ordering::SeqCst));
         watched.assert_paired();
@@ -133,7 +136,7 @@ fn a_blocking_handler_that_still_waits_for_a_thread_never_runs_once_its_call_is_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_comes_within_the_time_of_its_call() {
+async fn a_stream_must_end_within_the_timeout_of_its_call() {
     let tool = number("t")
         .timeout(Duration::from_secs(5))
         .handler(|_: Value, ctx: ToolContext| async move {
@@ -151,11 +154,11 @@ async fn a_stream_comes_within_the_time_of_its_call() {
     let ctx = DispatchContext::standalone();
     let record = tool.call_and_record(&ctx, "{}").await;
     assert!(record.is_error());
-    assert!(record.text().await.unwrap().contains("ran out of time"));
+    assert!(record.text().await.unwrap().contains("timed out"));
 }
 
 #[tokio::test]
-async fn a_blocking_handler_runs_off_the_async_threads_and_its_panic_is_caught() {
+async fn a_blocking_handler_runs_on_its_own_thread_and_its_panic_is_caught() {
     let watched = watch(DispatchContext::standalone());
     let here = std::thread::current().id();
     let tool = number("t")
@@ -197,7 +200,9 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
         (ErrorCode::TOOL_CANCELLED, ErrorKind::Cancelled)
     );
     assert!(
-        error.model_text().contains("may have taken effect or not"),
+        error
+            .model_text()
+            .contains("may or may not have taken effect"),
         "{}",
         error.model_text()
     );
@@ -206,7 +211,7 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
     let error = tool.call(&watched.ctx, "{}").await.unwrap_err();
     assert_eq!(
         error.model_text(),
-        "The call was cancelled. Nothing was run."
+        "The call was cancelled. The tool was not run."
     );
     assert_eq!(
         watched.names()[2..],
@@ -218,7 +223,7 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
 }
 
 #[tokio::test]
-async fn a_call_whose_future_is_dropped_half_way_still_tells_its_end() {
+async fn a_call_dropped_midway_still_reports_its_end() {
     let watched = watch(DispatchContext::standalone());
     let tool = number("t")
         .handler(|_: Value, _| async { std::future::pending::<()>().await })
@@ -272,7 +277,7 @@ fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
         result
             .unwrap_err()
             .to_string()
-            .contains("needs a tokio runtime")
+            .contains("requires a tokio runtime")
     );
     let blocking = number("t")
         .handler_blocking(|_: Value, _| "")
@@ -286,12 +291,12 @@ fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
         result
             .unwrap_err()
             .to_string()
-            .contains("needs a tokio runtime")
+            .contains("requires a tokio runtime")
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_external_check_that_never_answers_is_cut_like_a_handler() {
+async fn an_external_check_that_never_answers_times_out_like_a_handler() {
     let tool = number("t")
         .timeout(Duration::from_secs(9))
         .check("slow", |_| std::future::pending())
@@ -304,7 +309,7 @@ async fn an_external_check_that_never_answers_is_cut_like_a_handler() {
         .unwrap_err();
     assert_eq!(error.code(), ErrorCode::TOOL_TIMEOUT);
     assert!(
-        error.model_text().contains("nothing was run"),
+        error.model_text().contains("The tool was not run"),
         "{}",
         error.model_text()
     );

@@ -1,4 +1,4 @@
-//! What stands in the store of a call, before and after it runs.
+//! What the store contains about a call before and after it runs.
 
 use super::*;
 use crate::record::{CallState, Record};
@@ -7,7 +7,7 @@ use crate::store::{
     StoreLayer,
 };
 
-/// A store that notes the batches, and fails on request.
+/// A store that logs the batches and fails on request.
 type BookStore = Layered<Book, MemoryStore>;
 
 #[derive(Default)]
@@ -84,7 +84,7 @@ fn reader() -> Tool {
 }
 
 #[tokio::test]
-async fn what_may_write_stands_in_the_ledger_before_it_runs_and_its_end_stands_with_its_record() {
+async fn a_writing_call_is_in_the_ledger_before_it_runs_and_ends_with_its_record() {
     let (book, ran) = (
         Arc::new(BookStore::default()),
         Arc::new(AtomicUsize::new(0)),
@@ -101,18 +101,18 @@ async fn what_may_write_stands_in_the_ledger_before_it_runs_and_its_end_stands_w
     assert_eq!(
         book.layer.take(),
         ["open", "record"],
-        "what only reads is not noted"
+        "read-only calls have no ledger entry"
     );
     ctx.call("w", r#"{"n": -1}"#).await;
     assert_eq!(
         book.layer.take(),
         ["record"],
-        "what is refused was never begun"
+        "a refused call was never started"
     );
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_wants_a_record_of_still_stands_in_the_ledger() {
+async fn an_unrecorded_call_still_has_a_ledger_entry() {
     let (book, ran) = (
         Arc::new(BookStore::default()),
         Arc::new(AtomicUsize::new(0)),
@@ -125,7 +125,7 @@ async fn a_call_that_nobody_wants_a_record_of_still_stands_in_the_ledger() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_noted_does_not_run_and_ends_the_turn() {
+async fn a_call_that_cannot_be_recorded_does_not_run_and_ends_the_turn() {
     let (book, ran) = (
         Arc::new(BookStore::default()),
         Arc::new(AtomicUsize::new(0)),
@@ -136,13 +136,13 @@ async fn what_could_not_be_noted_does_not_run_and_ends_the_turn() {
     assert_eq!(ran.load(Ordering::Relaxed), 0);
     assert_eq!(
         call.text().await.unwrap(),
-        "The call could not be recorded, so it was not run."
+        "The call could not be recorded. The tool was not run."
     );
     assert!(ctx.cancellation().is_cancelled());
 }
 
 #[tokio::test]
-async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
+async fn a_call_whose_end_cannot_be_recorded_stays_open_and_ends_the_turn() {
     let book = Arc::new(BookStore::default());
     let spoiler = Arc::clone(&book);
     let tool = writer()
@@ -154,7 +154,11 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
         .unwrap();
     let ctx = kept_in(&book, [tool]);
     let call = ctx.call("w", "{}").await;
-    assert_eq!(call.text().await.as_deref(), Some("done"), "what ran, ran");
+    assert_eq!(
+        call.text().await.as_deref(),
+        Some("done"),
+        "the call did run"
+    );
     assert!(ctx.cancellation().is_cancelled());
     let held = book
         .load(ctx.conversation_id(), &Query::all())
@@ -173,7 +177,7 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order() {
+async fn calls_that_start_together_are_recorded_in_one_batch_in_the_proposed_order() {
     let (book, ran) = (
         Arc::new(BookStore::default()),
         Arc::new(AtomicUsize::new(0)),
@@ -198,7 +202,7 @@ async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order(
 }
 
 #[tokio::test]
-async fn a_call_that_was_begun_and_then_not_run_had_no_effect() {
+async fn a_call_that_was_opened_but_did_not_run_had_no_effect() {
     let (book, ran) = (
         Arc::new(BookStore::default()),
         Arc::new(AtomicUsize::new(0)),
@@ -211,14 +215,14 @@ async fn a_call_that_was_begun_and_then_not_run_had_no_effect() {
     let call = admitted.run().await.settle().await;
     assert_eq!(
         call.text().await.unwrap(),
-        "The call was cancelled. Nothing was run."
+        "The call was cancelled. The tool was not run."
     );
     assert_eq!(book.layer.take(), ["open begun", "failed record"]);
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
+async fn a_dropped_call_is_closed_as_interrupted() {
     let book = Arc::new(BookStore::default());
     let tool = number("w")
         .handler(|_: Value, _| std::future::pending::<&str>())
@@ -234,5 +238,8 @@ async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));
     let shown_text = call.text().await.unwrap();
-    assert!(shown_text.contains("may have taken effect"), "{shown_text}");
+    assert!(
+        shown_text.contains("may not have taken effect"),
+        "{shown_text}"
+    );
 }

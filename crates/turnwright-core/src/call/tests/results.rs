@@ -1,4 +1,4 @@
-//! Results that exist before the call is settled: artifacts, and outputs from elsewhere.
+//! Results that exist before the call is settled: artifacts and external results.
 
 use super::*;
 use crate::artifact::SpooledArtifact;
@@ -11,7 +11,7 @@ fn long_text() -> String {
     "0123456789\n".repeat(LONG / 11)
 }
 
-/// A dispatch of a conversation whose results are in this spool.
+/// A dispatch of a conversation with this spool.
 fn dispatch(spool: &MemorySpool, conversation: &str) -> DispatchContext {
     storing(spool, conversation).build()
 }
@@ -25,7 +25,7 @@ fn storing(spool: &MemorySpool, conversation: &str) -> dispatch::DispatchContext
         .conversation(conversation)
 }
 
-/// A tool that returns what it is given.
+/// A tool that returns this artifact.
 fn returning(artifact: SpooledArtifact) -> Tool {
     number("again")
         .artifact_kind(ArtifactKind::MARKDOWN)
@@ -57,7 +57,7 @@ async fn an_artifact_of_this_conversation_is_not_copied() {
     assert_eq!(spool.list().await.unwrap().len(), 1);
     assert_eq!(record.handles().len(), 1);
 
-    // A later turn of the conversation, which has the record from the store.
+    // A later turn of the conversation that loaded the record from the store.
     let later = dispatch(&spool, "one");
     later.records().hydrate([Record::from(Arc::clone(&record))]);
     let record = returning(made).call_and_record(&later, "{}").await;
@@ -84,7 +84,7 @@ async fn an_artifact_of_another_conversation_is_copied() {
 }
 
 #[tokio::test]
-async fn what_a_handler_keeps_is_queried_and_returned_without_a_copy() {
+async fn an_artifact_kept_by_a_handler_is_queried_and_returned_without_a_copy() {
     let spool = MemorySpool::default();
     let ctx = dispatch(&spool, "one");
     let keep = number("keep")
@@ -102,7 +102,7 @@ async fn what_a_handler_keeps_is_queried_and_returned_without_a_copy() {
 }
 
 #[tokio::test]
-async fn in_memory_an_artifact_is_shared_and_small_ones_are_inline() {
+async fn in_memory_artifacts_are_shared_and_small_ones_inline() {
     let ctx = DispatchContext::standalone();
     let small = SpooledArtifact::in_memory("small", ArtifactKind::JSON);
     let record = returning(small).call_and_record(&ctx, "{}").await;
@@ -119,7 +119,7 @@ async fn in_memory_an_artifact_is_shared_and_small_ones_are_inline() {
 }
 
 #[tokio::test]
-async fn an_artifact_that_is_too_long_is_copied_up_to_the_limit() {
+async fn an_artifact_that_is_too_long_is_truncated() {
     let spool = MemorySpool::default();
     let ctx = storing(&spool, "one").max_result_bytes(5_000).build();
     let long = SpooledArtifact::in_memory(long_text(), ArtifactKind::TEXT);
@@ -129,7 +129,7 @@ async fn an_artifact_that_is_too_long_is_copied_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn outputs_are_read_in_one_call() {
+async fn an_output_can_be_read_in_one_step() {
     let (sender, stream) = ByteStream::channel(1);
     let sent = tokio::spawn(async move {
         sender.send("one ").await.unwrap();
@@ -158,7 +158,7 @@ async fn outputs_are_read_in_one_call() {
 }
 
 #[tokio::test]
-async fn an_output_from_elsewhere_becomes_a_record_in_one_call() {
+async fn an_external_result_becomes_a_record_in_one_step() {
     let ctx = DispatchContext::standalone();
     let call = ctx
         .propose("web.search", r#"{"query": "rust"}"#)
@@ -181,7 +181,7 @@ async fn an_output_from_elsewhere_becomes_a_record_in_one_call() {
     );
     assert_eq!(ctx.records().tool_calls()[0].id(), call.id());
 
-    // Arguments are recorded as they came, whatever they are.
+    // Arguments are recorded as received, whatever they are.
     let call = ctx.propose("web.search", "no JSON").settle_with(7).await;
     assert_eq!(call.args().text(), Some("no JSON"));
     assert_eq!(call.text().await.as_deref(), Some("7"));
@@ -194,7 +194,7 @@ async fn an_output_from_elsewhere_becomes_a_record_in_one_call() {
 }
 
 #[tokio::test]
-async fn an_output_from_elsewhere_is_stored_as_that_of_the_tool_but_never_trusted() {
+async fn an_external_result_is_stored_like_that_of_the_tool_but_never_trusted() {
     let own = number("notes")
         .artifact_kind(ArtifactKind::MARKDOWN)
         .inline(Inline::Never)
@@ -203,7 +203,7 @@ async fn an_output_from_elsewhere_is_stored_as_that_of_the_tool_but_never_truste
         .build();
     let tools = ToolRegistry::new([own.unwrap()]).unwrap();
     let ctx = DispatchContext::builder().tools(tools).build();
-    // Neither checked nor run: the schema wants no negative number.
+    // Neither checked nor run: the schema does not accept negative numbers.
     let call = ctx
         .propose("notes", r#"{"n": -1}"#)
         .settle_with("# a")

@@ -1,4 +1,4 @@
-//! What a handler knows of its call.
+//! The context of a call.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -22,10 +22,10 @@ use crate::stash::Stash;
 use crate::store::ConversationId;
 use crate::tool::{Meta, Tool};
 
-/// The context of one call, given to its handler by value: the call, and what handlers need every day of its turn.
+/// The context of one call, passed to its handler by value: the call itself, and the most common operations of its turn.
 ///
-/// [`dispatch`](Self::dispatch) and [`turn`](Self::turn) lead to everything else. A function that takes `&TurnContext` is called
-/// with `ctx.turn()`.
+/// [`dispatch`](Self::dispatch) and [`turn`](Self::turn) give access to everything else. Call a function that takes
+/// `&TurnContext` with `ctx.turn()`.
 ///
 /// ```
 /// use turnwright_core::Tool;
@@ -36,7 +36,7 @@ use crate::tool::{Meta, Tool};
 ///     .handler(async |_args, ctx| {
 ///         ctx.progress("calling the bank");
 ///         ctx.stash().set("paid", true)?;
-///         // Hand this to the bank as its idempotency key:
+///         // Pass this to the bank as the idempotency key:
 ///         Ok(ctx.idempotency_key())
 ///     })
 ///     .build()?;
@@ -45,18 +45,18 @@ use crate::tool::{Meta, Tool};
 #[derive(Clone)]
 pub struct ToolContext(Arc<CallFacts>);
 
-/// What is true of one call while it runs.
+/// The state of one call while it runs.
 pub(crate) struct CallFacts {
     pub(crate) checked: Box<Checked>,
     pub(crate) deadline: Option<Instant>,
-    /// Made when somebody asks for it: most handlers never do.
+    /// Created on demand: most handlers never use it.
     pub(crate) cancellation: OnceLock<Cancellation>,
-    /// Time that it spent waiting for somebody, which does not count.
+    /// Time spent waiting at gates, which does not count towards the timeout.
     pub(crate) waits: Waits,
 }
 
 impl CallFacts {
-    /// A call that starts now.
+    /// Creates the state of a call that starts now.
     pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
         let timeout = checked.tool.timeout();
         CallFacts {
@@ -67,7 +67,7 @@ impl CallFacts {
         }
     }
 
-    /// How long it may take.
+    /// Returns the time limit.
     pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
         TimeLimit {
             start,
@@ -90,59 +90,59 @@ impl ToolContext {
         ToolContext(facts)
     }
 
-    /// Which call it is: the id that gates, approvals and artifacts go by.
+    /// Returns the call id, as used by gates, approvals and artifacts.
     #[must_use]
     pub fn id(&self) -> &str {
         self.0.call.id.as_str()
     }
 
-    /// What was asked for: equal for equal calls.
+    /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
         self.0.checksum.as_str()
     }
 
-    /// The provider's own id for it, if it gave one.
+    /// Returns the provider's id of the call, if there is one.
     #[must_use]
     pub fn provider_id(&self) -> Option<&str> {
         self.0.call.provider_id.as_deref()
     }
 
-    /// The tool that is called.
+    /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
         &self.0.tool
     }
 
-    /// What the tool's author said of it.
+    /// Returns the metadata of the tool.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         self.0.tool.meta()
     }
 
-    /// The checked arguments as JSON.
+    /// Returns the checked arguments as JSON.
     #[must_use]
     pub fn args(&self) -> &Value {
         self.0.args.value()
     }
 
-    /// Unique for this call and the same after a crash: an idempotency key for whatever the tool calls.
+    /// Returns the idempotency key: unique for this call and the same after a resume. Pass it to the APIs that the tool calls.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         self.0.idempotency_key()
     }
 
-    /// When its time is over, as far as is known now: waiting at a gate puts it off.
+    /// Returns the deadline, as of now. Waiting at a gate extends it.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.0.deadline?.checked_add(self.0.waits.so_far())
     }
 
-    /// Opens a gate of this call and waits until it is settled from outside of the turn. The time that this takes does not count
-    /// against the call's time limit. (That of [`TurnContext::wait_for`] does, and its gate is not the call's.)
+    /// Opens a gate of this call and waits until it is settled from outside the turn. The wait does not count towards the timeout
+    /// of the call. (That of [`TurnContext::wait_for`] does, and its gate does not belong to the call.)
     ///
     /// # Errors
-    /// As [`TurnContext::wait_for`].
+    /// See [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let _waiting = self.0.waits.begin();
         let read_only = self.tool().effects() == Effects::ReadOnly;
@@ -151,15 +151,15 @@ impl ToolContext {
         self.turn().wait_for_call(gate, call, waiter).await
     }
 
-    /// Returns the cancellation of this call: it fires when the turn is cancelled and when the call's time is over. (That of
-    /// [`TurnContext::cancellation`] fires for the turn only.)
+    /// Returns the cancellation token of this call. It is cancelled when the turn is cancelled and when the call times out. (That
+    /// of [`TurnContext::cancellation`] is cancelled only with the turn.)
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         let dispatch = self.0.call.ctx.cancellation();
         self.0.cancellation.get_or_init(|| dispatch.child())
     }
 
-    /// Says how far it is.
+    /// Reports progress.
     pub fn progress(&self, message: impl Into<String>) {
         let message = message.into();
         self.turn().emit(|| TurnEventKind::ToolCallProgress {
@@ -175,8 +175,8 @@ impl ToolContext {
     }
 }
 
-/// What handlers need every day of their dispatch and turn. The rest is behind [`ToolContext::dispatch`] and
-/// [`ToolContext::turn`].
+/// The most common operations of the dispatch and the turn. Use [`ToolContext::dispatch`] and [`ToolContext::turn`] for the
+/// others.
 impl ToolContext {
     /// Returns the dispatch in which the call runs.
     #[must_use]
@@ -198,8 +198,8 @@ impl ToolContext {
         &self.0.call.ctx
     }
 
-    /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` are the turn's, not the call's: waiting there
-    /// counts against the call's time limit, and the cancellation does not fire when that is over.
+    /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` belong to the turn, not to the call: waiting
+    /// there counts towards the timeout of the call, and the token is not cancelled on timeout.
     #[must_use]
     // A search of the documentation for one of these methods finds this one too.
     #[doc(alias(
@@ -253,7 +253,7 @@ impl ToolContext {
     /// Returns the runner's state of this type: see [`TurnContext::state`].
     ///
     /// # Errors
-    /// `E_MISSING_STATE` if the runner has none. The model reads that the tool is misconfigured.
+    /// Returns `E_MISSING_STATE` if the runner has none. The model reads that the tool is misconfigured.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
         self.turn().state()
     }
@@ -264,10 +264,11 @@ impl ToolContext {
         self.turn().stash()
     }
 
-    /// Makes sure that this process still runs the turn: see [`TurnContext::ensure_held`].
+    /// Checks that this process still holds the lease of the turn: see [`TurnContext::ensure_held`].
     ///
     /// # Errors
-    /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
+    /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
+    /// fails.
     pub async fn ensure_held(&self) -> Result<(), Error> {
         self.turn().ensure_held().await
     }
@@ -285,26 +286,26 @@ impl ToolContext {
 
 debug_fields!(ToolContext { id(), tool() });
 
-// Arguments may hold secrets: they are not shown.
+// Omits the arguments, which may contain secrets.
 debug_fields!(CallFacts { checked });
 
-/// What is known of a call once it is checked.
+/// A checked call.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) call: Call,
     pub(crate) tool: Tool,
     pub(crate) checksum: Hex,
     pub(crate) args: CheckedArgs,
-    /// The proposed arguments were replaced by a policy or an approver.
+    /// Whether a policy or an approver replaced the proposed arguments.
     pub(crate) edited: bool,
 }
 
-/// What stays the same of a call from its proposal to its record.
+/// The part of a call that stays the same from proposal to record.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) ctx: DispatchContext,
     pub(crate) request: CallRequest,
-    /// Whether a record is made of it.
+    /// Whether the call is recorded.
     pub(crate) recorded: bool,
 }
 
@@ -317,7 +318,7 @@ impl Deref for Call {
 }
 
 impl Checked {
-    /// The idempotency key of the call.
+    /// Returns the idempotency key.
     pub(crate) fn idempotency_key(&self) -> String {
         let Call { ctx, request, .. } = &self.call;
         idempotency_key(

@@ -1,4 +1,4 @@
-//! The handle that executors, middleware and tools work with.
+//! The context of a dispatch.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -21,13 +21,13 @@ use crate::store::ConversationId;
 use crate::tool::registry::ToolRegistry;
 use crate::usage::Usage;
 
-/// The context of one dispatch, given to executors and middleware: the signal that ends it, the calls that it proposes, and
-/// what they need every day of its turn. A handle: clones share it.
+/// The context of one dispatch, passed to executors and middleware: the signal that ends it, the calls that it proposes, and the
+/// most common operations of its turn. A handle: clones share the state.
 ///
-/// [`turn`](Self::turn) leads to the [`TurnContext`] with everything else. A function that takes `&TurnContext` is called with
+/// [`turn`](Self::turn) returns the [`TurnContext`] with everything else. Call a function that takes `&TurnContext` with
 /// `ctx.turn()`.
 ///
-/// Usable by itself, to try and to test tools without a model:
+/// It can be used without a model to try and test tools:
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
@@ -46,7 +46,7 @@ use crate::usage::Usage;
 ///     .build()?;
 /// let ctx = DispatchContext::builder().tools(ToolRegistry::new([add])?).build();
 ///
-/// // All of the way that a model's call goes:
+/// // The complete path of a model's call:
 /// let record = ctx.call("add", r#"{"a": "2", "b": 3}"#).await;
 /// assert_eq!(record.text().await.as_deref(), Some("5"));
 /// assert_eq!(ctx.records().tool_calls().len(), 1);
@@ -59,12 +59,12 @@ struct Inner {
     turn: TurnContext,
     signals: Arc<Signals>,
     iteration: AtomicU32,
-    /// What middleware set for this iteration.
+    /// Settings that middleware has set for this iteration.
     settings: Mutex<ModelSettings>,
 }
 
 impl DispatchContext {
-    /// A dispatch of a turn.
+    /// Creates a dispatch of a turn.
     pub(crate) fn of_turn(turn: TurnContext) -> Self {
         DispatchContext(Arc::new(Inner {
             turn,
@@ -96,13 +96,13 @@ impl DispatchContext {
         &self.0.turn
     }
 
-    /// Which iteration it is in, counted from 1. A resumed turn counts from 1 again. 0 outside of a runner.
+    /// Returns the iteration, starting at 1. A resumed turn starts at 1 again. 0 without a runner.
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.0.iteration.load(Ordering::Acquire)
     }
 
-    /// A handle that does not keep the dispatch alive.
+    /// Returns a handle that does not keep the dispatch alive.
     #[must_use]
     pub fn downgrade(&self) -> WeakDispatchContext {
         WeakDispatchContext(Arc::downgrade(&self.0))
@@ -112,7 +112,8 @@ impl DispatchContext {
         &self.0.signals
     }
 
-    /// Whether nothing more is to be begun in this iteration: the dispatch or the turn was ended, or the answer decided on.
+    /// Returns whether nothing more may be started in this iteration: the dispatch or the turn has ended, or the answer was
+    /// decided on.
     pub(crate) fn is_over(&self) -> bool {
         self.signal().is_some() || self.is_decided() || self.cancellation().is_cancelled()
     }
@@ -122,7 +123,7 @@ impl DispatchContext {
         self.0.iteration.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// What middleware set for this iteration.
+    /// Returns the settings that middleware has set for this iteration.
     pub(crate) fn settings_override(&self) -> ModelSettings {
         self.0.settings.lock().clone()
     }
@@ -133,7 +134,7 @@ impl DispatchContext {
     }
 }
 
-/// What executors and middleware need every day of their turn. The rest is behind [`DispatchContext::turn`].
+/// The most common operations of the turn. Use [`DispatchContext::turn`] for the others.
 impl DispatchContext {
     /// Returns the turn's id.
     #[must_use]
@@ -168,7 +169,7 @@ impl DispatchContext {
         self.0.turn.records()
     }
 
-    /// Returns the message that the turn began with, if it began with one.
+    /// Returns the input message of the turn, if there is one.
     #[must_use]
     pub fn input(&self) -> Option<Arc<Message>> {
         self.0.turn.input()
@@ -177,7 +178,7 @@ impl DispatchContext {
     /// Returns the runner's state of this type: see [`TurnContext::state`].
     ///
     /// # Errors
-    /// `E_MISSING_STATE` if the runner has none.
+    /// Returns `E_MISSING_STATE` if the runner has none.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
         self.0.turn.state()
     }
@@ -188,16 +189,16 @@ impl DispatchContext {
         self.0.turn.stash()
     }
 
-    /// Returns the cancellation of the dispatch, which is the turn's.
+    /// Returns the cancellation token of the dispatch, which is that of the turn.
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         self.0.turn.cancellation()
     }
 
-    /// Opens a gate and waits until it is settled from outside of the turn.
+    /// Opens a gate and waits until it is settled from outside the turn.
     ///
     /// # Errors
-    /// As [`TurnContext::wait_for`].
+    /// See [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         self.0.turn.wait_for(gate).await
     }
@@ -208,7 +209,7 @@ impl DispatchContext {
         self.0.turn.taint()
     }
 
-    /// Returns what the turn has used of models so far: see [`TurnContext::usage`].
+    /// Returns the token usage of the turn so far: see [`TurnContext::usage`].
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.0.turn.usage()
@@ -242,7 +243,7 @@ impl AsRef<TurnContext> for TurnContext {
 pub struct WeakDispatchContext(Weak<Inner>);
 
 impl WeakDispatchContext {
-    /// The dispatch, if something else keeps it alive.
+    /// Returns the dispatch, if it is still alive.
     #[must_use]
     pub fn upgrade(&self) -> Option<DispatchContext> {
         self.0.upgrade().map(DispatchContext)

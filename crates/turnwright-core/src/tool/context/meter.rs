@@ -1,4 +1,4 @@
-//! What a turn has used of its budget.
+//! Tracks what a turn has used of its budget.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use super::turn::TurnContext;
 use crate::outcome::Limit;
 use crate::usage::Usage;
 
-/// What a turn has used besides tokens, and whether it came to a limit. Turns under its calls are included.
+/// What a turn has used besides tokens, and whether it reached a limit. Includes turns under its calls.
 pub(crate) struct Meter {
     clock: Mutex<Clock>,
     calls: Mutex<Calls>,
-    /// The limit that it came to: nothing more is begun.
+    /// The limit that was reached. Nothing more is started then.
     reached: Mutex<Option<Limit>>,
-    /// What the turn's record says was used: tokens, and calls that have ended.
+    /// The usage that was written to the turn's record: tokens, and calls that have ended.
     pub(crate) noted: Mutex<(Usage, u64)>,
 }
 
 struct Clock {
-    /// When this run began. Of a resumed turn: once it had its lease.
+    /// When this run started. For a resumed turn: when it got its lease.
     start: Instant,
     /// How long the turn ran before it was resumed.
     before: Duration,
@@ -28,7 +28,7 @@ struct Clock {
 
 #[derive(Default)]
 struct Calls {
-    /// Those that ended, run or may run.
+    /// Calls that ended, run or may run.
     taken: u64,
     /// Those of them that have not ended.
     running: u64,
@@ -56,30 +56,30 @@ impl Meter {
         self.calls.lock().taken += calls;
     }
 
-    /// How long the turn has run, in all its runs.
+    /// Returns how long the turn has run, over all its runs.
     pub(crate) fn elapsed(&self) -> Duration {
         let clock = self.clock.lock();
         clock.before.saturating_add(clock.start.elapsed())
     }
 
-    /// When a turn that may run so long is over.
+    /// Returns the deadline for a time limit.
     pub(crate) fn ends_at(&self, time: Duration) -> Option<Instant> {
         let clock = self.clock.lock();
         clock.start.checked_add(time.saturating_sub(clock.before))
     }
 
-    /// The calls that have ended.
+    /// Returns the number of calls that have ended.
     pub(crate) fn ended_calls(&self) -> u64 {
         let calls = self.calls.lock();
         calls.taken.saturating_sub(calls.running)
     }
 
-    /// Counts a call that ran in a process that is gone.
+    /// Counts a call that ran in a dead process.
     pub(crate) fn count_call(&self) {
         self.calls.lock().taken += 1;
     }
 
-    /// Takes a call out of the budget. `false` if it is used up.
+    /// Takes a call from the budget. Returns `false` if it is used up.
     pub(crate) fn take_call(&self, most: Option<u64>) -> bool {
         let mut calls = self.calls.lock();
         if most.is_some_and(|most| calls.taken >= most) {
@@ -90,7 +90,7 @@ impl Meter {
         true
     }
 
-    /// Ends a call that was taken. One that did not run does not count.
+    /// Ends a call that was taken. A call that did not run does not count.
     pub(crate) fn end_call(&self, ran: bool) {
         let mut calls = self.calls.lock();
         calls.running = calls.running.saturating_sub(1);
@@ -99,7 +99,7 @@ impl Meter {
         }
     }
 
-    /// Whether no call is left.
+    /// Returns whether no call is left.
     pub(crate) fn has_no_call(&self, most: u64) -> bool {
         self.calls.lock().taken >= most
     }
@@ -113,12 +113,12 @@ impl Meter {
     }
 }
 
-/// A call that was taken out of the budgets of a turn and of those around it, until it ends.
+/// A call that was taken from the budgets of a turn and its outer turns, until it ends.
 pub(crate) struct CallPermit {
     turn: TurnContext,
-    /// How many turns it was taken from, the innermost first.
+    /// The number of turns it was taken from, innermost first.
     pub(crate) depth: usize,
-    /// Its handler was reached.
+    /// Whether the handler was started.
     pub(crate) ran: bool,
 }
 

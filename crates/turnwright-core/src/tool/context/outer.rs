@@ -1,4 +1,4 @@
-//! What a turn that runs under a call takes over from the turn of that call.
+//! What a turn under a call inherits from the turn of that call.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::tool::approval::Approver;
 use crate::tool::context::ToolContext;
 use crate::trust::TrustTier;
 
-/// The turn around a turn that runs under a call.
+/// The outer turn of a turn that runs under a call.
 pub(crate) struct Outer {
     pub(crate) turn: TurnContext,
-    /// The id of the call that it runs under.
+    /// The id of the outer call.
     pub(crate) call: Arc<str>,
-    /// The tools whose calls the turn runs under, the outermost first.
+    /// The tools whose calls the turn runs under, outermost first.
     tools: Vec<Arc<str>>,
-    /// The setups whose policies apply, the outermost first. Empty where the input says
+    /// The setups whose policies apply, outermost first. Empty if the input sets
     /// [`without_outer_rules`](crate::TurnInput::without_outer_rules).
     setups: Vec<Arc<Setup>>,
     /// The taint of the outer prompt when the turn was started. `None` if it is not inherited.
@@ -43,28 +43,28 @@ impl Outer {
 }
 
 impl TurnContext {
-    /// The names of the tools whose calls this turn runs under, the outermost first: see
-    /// [`TurnInput::under`](crate::TurnInput::under). Empty for a turn that runs under no call.
+    /// Returns the names of the tools whose calls this turn runs under, outermost first: see
+    /// [`TurnInput::under`](crate::TurnInput::under). Empty for a turn that does not run under a call.
     #[must_use]
     pub fn outer_tools(&self) -> &[Arc<str>] {
         self.outer().map_or(&[], |outer| &outer.tools)
     }
 
-    /// The setups whose policies apply to the calls of this turn: those of the outer turns, the outermost first, then its
-    /// own.
+    /// Iterates over the setups whose policies apply to the calls of this turn: those of the outer turns, outermost first, then
+    /// its own.
     pub(crate) fn setups(&self) -> impl Iterator<Item = &Arc<Setup>> {
         let outer = self.outer().map(|outer| outer.setups.iter());
         outer.into_iter().flatten().chain([self.shared_setup()])
     }
 
-    /// Who answers when a policy of this level asks: the approver of that level, or else of the nearest one outside of it.
-    /// Never one further inside, which the author of the policy does not know.
+    /// Returns the approver for a policy of this level: that of the same level, or else of the nearest outer one. Never an inner
+    /// one, which the author of the policy does not know.
     pub(crate) fn approver_of(&self, level: usize) -> Option<&Arc<dyn Approver>> {
         let up_to = self.setups().take(level.saturating_add(1));
         up_to.filter_map(|setup| setup.approver.as_ref()).last()
     }
 
-    /// The taint that comes from outside of this turn.
+    /// Returns the taint that was inherited from outside.
     pub(crate) fn outer_taint(&self) -> Option<Taint> {
         let inherited = self.outer().and_then(|outer| outer.taint.clone());
         match (inherited, self.inner().taint_before.get()) {
@@ -76,15 +76,15 @@ impl TurnContext {
         }
     }
 
-    /// The tiers that the turn's record keeps, so that a resumed turn has them too.
+    /// Returns the tiers that the turn's record stores, so that a resumed turn has them too.
     pub(crate) fn outer_tiers(&self) -> Option<Vec<TrustTier>> {
         self.outer_taint().map(|taint| taint.tiers().collect())
     }
 
-    /// Takes over what the record of a resumed turn says of the turns around it.
+    /// Restores what the record of a resumed turn inherited from its outer turns.
     ///
     /// # Errors
-    /// `E_TURN_NOT_RESUMABLE`: policies of an outer turn applied to it, and that turn is not there.
+    /// Returns `E_TURN_NOT_RESUMABLE` if policies of an outer turn applied to it, and there is no outer turn now.
     pub(crate) fn inherit_again(&self, record: &TurnRecord) -> Result<(), Error> {
         let Some(tiers) = record
             .outer_tiers

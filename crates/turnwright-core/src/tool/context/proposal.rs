@@ -1,4 +1,4 @@
-//! Answers that are proposed, and decided on by middleware.
+//! Answers that are proposed, and accepted or rejected by middleware.
 
 use std::sync::Arc;
 
@@ -6,11 +6,10 @@ use super::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::record::Message;
 
-/// An answer that the executor proposed: see
-/// [`TurnRunnerBuilder::auto_ack`](crate::runner::TurnRunnerBuilder::auto_ack).
+/// An answer that the executor proposed: see [`TurnRunnerBuilder::auto_ack`](crate::runner::TurnRunnerBuilder::auto_ack).
 ///
-/// The first decision counts. Once an answer is decided on, layers further in do not run. A layer that only vetoes therefore
-/// leaves what it likes undecided and calls `next.run()`.
+/// The first decision counts. Once an answer was decided on, inner layers do not run. So a layer that can only reject should
+/// leave other answers undecided and call `next.run()`.
 #[derive(Debug)]
 #[must_use = "an answer that no layer rejects is accepted"]
 pub struct ProposedAnswer {
@@ -19,7 +18,7 @@ pub struct ProposedAnswer {
     message: Option<Arc<Message>>,
 }
 
-/// What a layer decided.
+/// The decision of a layer.
 #[derive(Clone)]
 pub(crate) enum Decision {
     Accepted,
@@ -29,43 +28,43 @@ pub(crate) enum Decision {
 /// The proposal of an iteration.
 #[derive(Clone)]
 pub(crate) struct Proposal {
-    /// Counted from 1, over all answers of the dispatch.
+    /// Starts at 1 and counts all answers of the dispatch.
     attempt: u32,
     message: Option<Arc<Message>>,
     decision: Option<Decision>,
 }
 
 impl ProposedAnswer {
-    /// The text of the answer. Empty if the executor ended the dispatch without a message.
+    /// Returns the text of the answer. Empty if the executor ended the dispatch without a message.
     #[must_use]
     pub fn text(&self) -> &str {
         self.message.as_ref().map_or("", |message| message.text())
     }
 
-    /// The message, if there is one.
+    /// Returns the message, if there is one.
     #[must_use]
     pub fn message(&self) -> Option<&Arc<Message>> {
         self.message.as_ref()
     }
 
-    /// Which answer of the turn it is, counted from 1. A resumed turn counts from 1 again.
+    /// Returns the number of the answer in the turn, starting at 1. A resumed turn starts at 1 again.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// Accepts the answer: the dispatch ends once the pipeline returns.
+    /// Accepts the answer. The dispatch ends when the pipeline returns.
     ///
     /// # Errors
-    /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was decided on before.
+    /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was already decided on.
     pub fn accept(self) -> Result<(), Error> {
         self.decide(Decision::Accepted)
     }
 
-    /// Rejects the answer. The model reads the reason, in plain words, and answers again.
+    /// Rejects the answer. The model reads the reason and answers again.
     ///
     /// # Errors
-    /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was decided on before.
+    /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the answer was already decided on.
     pub fn reject(self, reason: impl Into<String>) -> Result<(), Error> {
         let reason = reason.into();
         self.decide(Decision::Rejected { reason })
@@ -83,7 +82,7 @@ impl ProposedAnswer {
             Some(true) => Ok(()),
             _ => {
                 let message =
-                    "the proposed answer was decided on already: the first decision counts";
+                    "the proposed answer was already decided on: the first decision counts";
                 Err(Error::new(
                     ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED,
                     message,
@@ -94,7 +93,7 @@ impl ProposedAnswer {
 }
 
 impl DispatchContext {
-    /// Returns the answer that the executor proposed in this iteration and that is not decided on yet: for dispatch output
+    /// Returns the answer that the executor proposed in this iteration, unless it was already decided on. For dispatch output
     /// middleware of a runner with [`auto_ack(false)`](crate::runner::TurnRunnerBuilder::auto_ack).
     #[must_use]
     pub fn proposed_answer(&self) -> Option<ProposedAnswer> {
@@ -106,7 +105,7 @@ impl DispatchContext {
         })
     }
 
-    /// Whether a layer has decided on the proposed answer.
+    /// Returns whether a layer has decided on the proposed answer.
     pub(crate) fn is_decided(&self) -> bool {
         let decided = self
             .signals()
@@ -114,7 +113,7 @@ impl DispatchContext {
         decided == Some(true)
     }
 
-    /// Shows an answer to the layers.
+    /// Makes an answer available to the layers.
     pub(crate) fn propose_answer(&self, message: Option<Arc<Message>>) {
         self.signals().set_proposal(|attempt| Proposal {
             attempt,
@@ -123,7 +122,7 @@ impl DispatchContext {
         });
     }
 
-    /// Takes the proposal back, and returns what was decided.
+    /// Withdraws the proposal and returns the decision.
     pub(crate) fn take_decision(&self) -> Option<Decision> {
         self.signals().take_proposal()?.decision
     }

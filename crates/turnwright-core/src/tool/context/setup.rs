@@ -19,9 +19,9 @@ pub(crate) struct Setup {
     pub(crate) lease: Duration,
     pub(crate) unknown_calls: Option<Arc<dyn Reconcile>>,
     pub(crate) recalls_answers: bool,
-    /// Turns are suspended whenever they can only wait.
+    /// Whether turns are suspended when they can only wait.
     pub(crate) suspends: bool,
-    /// The spool of turns that name no conversation.
+    /// The spool of turns without a conversation.
     pub(crate) unkept: Arc<dyn Spool>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
     pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
@@ -33,9 +33,9 @@ pub(crate) struct Setup {
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
     pub(crate) announces_last_iteration: bool,
-    /// An executor's answer counts at once.
+    /// Whether the answer of an executor counts immediately.
     pub(crate) auto_ack: bool,
-    /// How often the model is asked again after a rejected answer.
+    /// How many times the model is asked again after a rejected answer.
     pub(crate) answer_retries: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Setup {
     pub(crate) settings: TurnSettings,
 }
 
-/// The defaults that the methods of the builders name.
+/// The defaults documented in the builders.
 impl Default for Setup {
     fn default() -> Self {
         let storage = Storage::memory();

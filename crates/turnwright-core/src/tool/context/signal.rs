@@ -1,4 +1,4 @@
-//! How a dispatch ends: acknowledged or refused, once.
+//! How a dispatch ends: acknowledged or nacked, once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -16,12 +16,12 @@ use crate::panic::drop_quietly;
 pub enum Signal {
     /// Acknowledged: the work is done.
     Ack,
-    /// Refused: see [`DispatchContext::nack_error`].
+    /// Nacked: see [`DispatchContext::nack_error`].
     Nack,
 }
 
 impl Signal {
-    /// The name under which it is told.
+    /// Returns the name used in events.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -40,24 +40,24 @@ pub(crate) struct Signals(Mutex<State>);
 struct State {
     signal: Option<Signal>,
     error: Option<Error>,
-    /// The executor runs, and its acknowledgement only proposes an answer.
+    /// Whether the executor is running, and its acknowledgement only proposes an answer.
     proposing: bool,
     proposal: Option<Proposal>,
-    /// How many answers were shown to the layers.
+    /// How many answers were proposed.
     proposals: u32,
     next: u64,
     on_ack: Vec<(u64, OnAck)>,
 }
 
 impl DispatchContext {
-    /// Ends the dispatch as done. What waits by [`DispatchContext::on_ack`] has run when this returns.
+    /// Acknowledges the dispatch. Work registered with [`DispatchContext::on_ack`] has run when this returns.
     ///
     /// # Errors
-    /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if it was ended before: the first signal counts.
+    /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the dispatch has already ended: the first signal counts.
     pub fn ack(&self) -> Result<(), Error> {
         let waiting = self.signals().give(Signal::Ack, None)?;
         for (_, run) in waiting {
-            // Foreign code: what it does to itself must not keep the others from running.
+            // User code: a panic must not keep the others from running.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
                 drop_quietly(panic);
             }
@@ -65,11 +65,11 @@ impl DispatchContext {
         Ok(())
     }
 
-    /// Ends the dispatch as nacked, with any error. The error is for the caller of the turn; the model does not read it.
-    /// An error that is not an [`Error`] becomes the source of `E_LLM_EXECUTION_NACKED`.
+    /// Ends the dispatch as nacked. The error is for the caller of the turn; the model does not read it. An error that is not an
+    /// [`Error`] becomes the source of `E_LLM_EXECUTION_NACKED`.
     ///
     /// # Errors
-    /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if it was ended before: the first signal counts.
+    /// Returns `E_LLM_EXECUTION_ALREADY_SIGNALLED` if the dispatch has already ended: the first signal counts.
     pub fn nack(&self, error: impl Into<BoxError>) -> Result<(), Error> {
         let error = match error.into().downcast::<Error>() {
             Ok(ours) => *ours,
@@ -80,19 +80,19 @@ impl DispatchContext {
         self.signals().give(Signal::Nack, Some(error)).map(drop)
     }
 
-    /// How it was ended, if it was.
+    /// Returns how the dispatch was ended, if it was.
     #[must_use]
     pub fn signal(&self) -> Option<Signal> {
         self.signals().0.lock().signal
     }
 
-    /// The error of the nack, if there was one.
+    /// Returns the error of the nack, if there was one.
     #[must_use]
     pub fn nack_error(&self) -> Option<Error> {
         self.signals().0.lock().error.clone()
     }
 
-    /// The error of a nacked dispatch.
+    /// Returns the error of a nacked dispatch.
     pub(crate) fn nacked(&self) -> Error {
         let error = self.nack_error();
         error.unwrap_or_else(|| {
@@ -105,13 +105,13 @@ impl DispatchContext {
 
     /// Runs `work` inside [`DispatchContext::ack`], before that returns. It does not run on a nack.
     ///
-    /// The work waits for as long as the dispatch lives: the returned [`AckHook`] is needed only to take it back.
+    /// The work stays registered as long as the dispatch exists. The returned [`AckHook`] is only needed to remove it.
     pub fn on_ack(&self, work: impl FnOnce() + Send + 'static) -> AckHook {
         let mut state = self.signals().0.lock();
         let key = state.next;
         state.next += 1;
-        // After the signal there is no ack to wait for, and the work may hold this dispatch. The ack of an executor that only
-        // proposes its answer may be followed by another.
+        // After the signal there is no ack to wait for, and the work may hold this dispatch. If the executor only proposed its
+        // answer, another ack may follow.
         if state.signal.is_none() || state.proposing {
             state.on_ack.push((key, Box::new(work)));
         }
@@ -122,7 +122,7 @@ impl DispatchContext {
         }
     }
 
-    /// Lets go of what still waits for an acknowledgement: there will be none.
+    /// Drops work that waits for an acknowledgement: there will be none.
     pub(crate) fn forget_on_ack(&self) {
         let waiting = std::mem::take(&mut self.signals().0.lock().on_ack);
         drop_quietly(waiting);
@@ -130,12 +130,12 @@ impl DispatchContext {
 }
 
 impl Signals {
-    /// From now on an acknowledgement only proposes an answer.
+    /// From now on, an acknowledgement only proposes an answer.
     pub(crate) fn begin_proposing(&self) {
         self.0.lock().proposing = true;
     }
 
-    /// Takes the acknowledgement of the executor back, and returns whether there was one.
+    /// Withdraws the acknowledgement of the executor. Returns whether there was one.
     pub(crate) fn end_proposing(&self) -> bool {
         let mut state = self.0.lock();
         let acked = state.signal == Some(Signal::Ack);
@@ -163,7 +163,7 @@ impl Signals {
     fn give(&self, signal: Signal, error: Option<Error>) -> Result<Vec<(u64, OnAck)>, Error> {
         let mut state = self.0.lock();
         if let Some(first) = state.signal {
-            let message = format!("the dispatch was ended by {first:?} already");
+            let message = format!("the dispatch was already ended with {first:?}");
             return Err(Error::new(
                 ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED,
                 message,
@@ -172,15 +172,15 @@ impl Signals {
         state.signal = Some(signal);
         state.error = error;
         if state.proposing && signal == Signal::Ack {
-            // Their work waits until the answer is accepted.
+            // The work waits until the answer is accepted.
             return Ok(Vec::new());
         }
-        // Run, or dropped on a nack, by the caller: outside of the lock.
+        // Run by the caller, or dropped on a nack, outside of the lock.
         Ok(std::mem::take(&mut state.on_ack))
     }
 }
 
-/// Work that waits for the ack of a dispatch. Dropping this changes nothing; [`remove`](Self::remove) takes the work back.
+/// Work that waits for the ack of a dispatch. Dropping this has no effect; [`remove`](Self::remove) removes the work.
 #[derive(Debug)]
 pub struct AckHook {
     signals: Weak<Signals>,
@@ -188,7 +188,7 @@ pub struct AckHook {
 }
 
 impl AckHook {
-    /// Takes the work back: it is dropped and does not run. Does nothing if the dispatch has ended.
+    /// Removes the work: it is dropped and does not run. Does nothing if the dispatch has ended.
     pub fn remove(self) {
         let Some(signals) = self.signals.upgrade() else {
             return;
@@ -197,7 +197,7 @@ impl AckHook {
         let found = state.on_ack.iter().position(|(key, _)| *key == self.key);
         let removed = found.map(|at| state.on_ack.remove(at));
         drop(state);
-        // Dropped after the lock is released: what the work captured may use this dispatch.
+        // Dropped after the lock is released, because the work may own values that use this dispatch.
         drop(removed);
     }
 }

@@ -1,4 +1,4 @@
-//! The handle that everything in a turn works with.
+//! The context of a turn.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -31,10 +31,10 @@ use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
 use crate::usage::{ModelUsage, Usage};
 
-/// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
+/// The context of a turn: its records, tools, stash, events, gates and cancellation. A handle: clones share the state.
 ///
-/// Middleware of a turn gets it. Executors and middleware of a dispatch reach it by
-/// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers by [`ToolContext::turn`](crate::ToolContext::turn).
+/// Turn middleware receives it. Executors and dispatch middleware get it with
+/// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers with [`ToolContext::turn`](crate::ToolContext::turn).
 #[derive(Clone)]
 pub struct TurnContext(Arc<TurnState>);
 
@@ -43,63 +43,62 @@ impl TurnContext {
         TurnContext(Arc::new(TurnState::new(parts)))
     }
 
-    /// What it holds.
+    /// Returns the state.
     pub(crate) fn inner(&self) -> &TurnState {
         &self.0
     }
 
-    /// The turn's id.
+    /// Returns the turn id.
     #[must_use]
     pub fn turn_id(&self) -> &str {
         &self.0.parts.id
     }
 
-    /// The conversation that it belongs to: where its records are kept. One of its own if its input named none; then
-    /// nothing is kept there.
+    /// Returns the conversation to which the turn belongs, where its records are stored. If the input names none, it is a new one
+    /// in which nothing is stored.
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
         &self.0.parts.conversation_id
     }
 
-    /// The turn's tools. What is done to them is seen by no other turn.
+    /// Returns the tools of the turn. Changes to them are not visible to other turns.
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.0.parts.tools
     }
 
-    /// The turn's stash.
+    /// Returns the stash of the turn.
     #[must_use]
     pub fn stash(&self) -> &Stash {
         &self.0.parts.stash
     }
 
-    /// Where events go.
+    /// Returns the event bus.
     #[must_use]
     pub fn events(&self) -> &EventBus {
         &self.0.parts.events
     }
 
-    /// Returns the turn's cancellation. A handler that works with this one does not notice its own deadline: see
+    /// Returns the cancellation token of the turn. It is not cancelled when a call times out: see
     /// [`ToolContext::cancellation`](crate::ToolContext::cancellation).
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         &self.0.parts.cancellation
     }
 
-    /// Where conversations are stored. A turn that names no conversation writes nothing there by itself, but can read what
-    /// other conversations have.
+    /// Returns the storage. A turn without a conversation writes nothing there by itself, but can read other conversations.
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.setup().storage
     }
 
-    /// The store for the records of this turn, if it names a conversation.
+    /// Returns the store for the records of this turn, if it has a conversation.
     pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
         self.0.parts.stored.then(|| self.storage().store())
     }
 
-    /// The spool for the results of this turn. If it names no conversation this is memory, and a result lives for as long
-    /// as the outcome or a reader holds it.
+    /// Returns the spool for the results of this turn. Without a conversation it is in memory, and a result lives as long as the
+    /// outcome or a reader holds it.
     pub(crate) fn spool(&self) -> &Arc<dyn Spool> {
         match self.0.parts.stored {
             true => self.storage().spool(),
@@ -107,9 +106,9 @@ impl TurnContext {
         }
     }
 
-    /// The spool id of a call's result. A spool may serve many conversations, whose turns may have equal ids: a digest of both comes
-    /// first, short enough for a file name. The owner of the run comes last, so that a process that has lost the turn, and does
-    /// not know that yet, does not overwrite the result of the new owner.
+    /// Returns the spool id of a call's result. A spool may serve many conversations whose turns have equal ids, so the id starts
+    /// with a digest of both that is short enough for a file name. It ends with the owner of the run, so that a process that has
+    /// lost the turn, but does not know it yet, does not overwrite the result of the new owner.
     pub(crate) fn spool_id(&self, call: &str) -> String {
         let digest = self.0.digest.get_or_init(|| {
             let mut digest = digest_of(&json!([self.conversation_id().as_str(), self.turn_id()]));
@@ -122,36 +121,35 @@ impl TurnContext {
         }
     }
 
-    /// The secret of this turn's conversation, under which its envelopes get their codes.
+    /// Returns the secret of the turn's conversation, from which the codes of its envelopes are derived.
     ///
     /// # Errors
-    /// As [`Storage::secret`].
+    /// See [`Storage::secret`].
     pub fn secret(&self) -> io::Result<ConversationSecret> {
         let secret = self.storage().secret()?;
         Ok(secret.for_conversation(self.conversation_id().as_str()))
     }
 
-    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else.
+    /// Returns the maximum size of text that is inlined into the prompt, unless the tool overrides it.
     #[must_use]
     pub fn inline_limit(&self) -> u64 {
         self.setup().inline_limit
     }
 
-    /// The bounds under which the artifacts of this turn answer.
+    /// Returns the limits for artifact queries in this turn.
     #[must_use]
     pub fn artifact_limits(&self) -> ArtifactLimits {
         self.setup().artifact_limits
     }
 
-    /// The form that the turn's answer must have, if one was asked for.
+    /// Returns the format that the answer of the turn must have, if one was requested.
     #[must_use]
     pub fn answer_format(&self) -> Option<&AnswerFormat> {
         self.0.parts.answer.as_deref()
     }
 
-    /// How tainted the prompt is as it stands: every tier in it, earlier turns included. For a turn that runs under a call
-    /// it includes the taint of the outer prompt when the turn was started: see
-    /// [`TurnInput::under`](crate::TurnInput::under).
+    /// Returns the trust tiers in the current prompt, including earlier turns. A turn that runs under a call includes the taint
+    /// of the outer prompt at its start: see [`TurnInput::under`](crate::TurnInput::under).
     #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = self.outer_taint().unwrap_or_default();
@@ -162,21 +160,21 @@ impl TurnContext {
         taint
     }
 
-    /// What the turn has used of models so far, turns that were made for its calls included.
+    /// Returns the token usage of the turn so far, including turns under its calls.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let used = self.0.usage.lock();
         used.itself + used.below
     }
 
-    /// What the turn has used itself.
+    /// Returns the usage of the turn itself.
     #[cfg(feature = "tracing")]
     pub(crate) fn own_usage(&self) -> Usage {
         self.0.usage.lock().itself
     }
 
-    /// Adds the usage of a model response to the turn's, and emits it on the stream and to observers. It counts for the turns
-    /// around it too, which do not emit it again.
+    /// Adds the usage of a model response and emits it on the event stream and to observers. It also counts for outer turns,
+    /// which do not emit it again.
     pub fn add_usage(&self, usage: impl Into<ModelUsage>) {
         let usage = Arc::new(usage.into());
         self.0.usage.lock().itself += usage.tokens;
@@ -187,7 +185,7 @@ impl TurnContext {
         self.tell(|| EventKind::Usage(usage));
     }
 
-    /// A handle that does not keep the turn alive.
+    /// Returns a handle that does not keep the turn alive.
     #[must_use]
     pub fn downgrade(&self) -> WeakTurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
@@ -198,43 +196,43 @@ impl TurnContext {
         parts.events.tell(&parts.id, &parts.conversation_id, kind);
     }
 
-    /// The stream of the turn's events.
+    /// Returns the event stream of the turn.
     pub(crate) fn hub(&self) -> &Arc<EventHub> {
         &self.0.parts.hub
     }
 
-    /// Emits an event on the turn's stream. It is made only if it has, or may later have, a reader.
+    /// Emits an event on the event stream. The event is created only if the stream has a reader or may get one later.
     pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
         self.hub().emit(kind);
     }
 
-    /// Whether the events of the turn have, or may later have, a reader.
+    /// Returns whether the events of the turn have a reader or may get one later.
     pub(crate) fn is_heard(&self) -> bool {
         self.hub().is_heard()
     }
 
-    /// Waits for the outcome from elsewhere. `None` if it is out already.
+    /// Returns a receiver of the outcome. `None` if the turn already has one.
     pub(crate) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
         let (sender, receiver) = oneshot::channel();
         self.0.watchers.lock().as_mut()?.push(sender);
         Some(receiver)
     }
 
-    /// Hands the outcome to those who attached.
+    /// Sends the outcome to attached handles.
     pub(crate) fn publish(&self, outcome: &TurnOutcome) {
         let watchers = self.0.watchers.lock().take();
         for watcher in watchers.into_iter().flatten() {
-            // It may have gone.
+            // The receiver may have been dropped.
             let _ = watcher.send(outcome.clone());
         }
     }
 
-    /// Ends the turn: its stream ends, and contexts that are still held can do nothing more.
+    /// Ends the turn: ends its event stream and disables contexts that are still held.
     pub(crate) fn end(&self) {
         self.0.ended.set();
         self.cancellation().cancel();
         self.0.gates.end();
-        // The last event is out already, unless the runtime was shut down while the turn ran.
+        // The last event was already emitted, unless the runtime was shut down during the turn.
         self.hub().end(|| TurnEventKind::Ended {
             status: crate::record::TurnState::Aborted,
             code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
@@ -242,11 +240,11 @@ impl TurnContext {
             duration: self.0.started.elapsed(),
         });
         self.events().end();
-        // Nothing is left in it unless the runtime was shut down.
+        // Empty, unless the runtime was shut down.
         drop(self.0.watchers.lock().take());
     }
 
-    /// What the turn holds of its conversation, once it has begun under a runner.
+    /// Returns the lease of the conversation, once the turn has started under a runner.
     pub(crate) fn hold(&self) -> Option<&HeldLease> {
         self.0.hold.get()
     }
@@ -271,18 +269,18 @@ impl TurnContext {
         self.0.gates.table()
     }
 
-    /// This turn and those around it, whose gates are the same.
+    /// Iterates over this turn and its outer turns, which share their gates.
     pub(crate) fn and_outer(&self) -> impl Iterator<Item = &TurnContext> {
         std::iter::successors(Some(self), |turn| turn.outer().map(|outer| &outer.turn))
     }
 
-    /// Where what is left behind is brought to its end: where the turn runs, or else here.
+    /// Returns the runtime for cleanup tasks: that of the turn, or else the current one.
     pub(crate) fn runtime(&self) -> Option<Handle> {
         let of_turn = self.0.parts.runtime.clone();
         of_turn.or_else(|| Handle::try_current().ok())
     }
 
-    /// An id for a call, unlike any in this turn, and its ordinal.
+    /// Returns a new call id and its ordinal.
     pub(crate) fn next_call(&self) -> (Id, u64) {
         loop {
             let id = self.0.ids.next();
@@ -292,7 +290,7 @@ impl TurnContext {
         }
     }
 
-    /// Goes on counting where the turn was left.
+    /// Continues counting where the turn was interrupted.
     pub(crate) fn count_calls_from(&self, next: u64) {
         self.0.ids.go_on_from(next);
         self.0.ordinals.fetch_max(next, Ordering::Relaxed);
@@ -304,12 +302,12 @@ impl TurnContext {
 pub struct WeakTurnContext(Weak<TurnState>);
 
 impl WeakTurnContext {
-    /// Whether it is this turn.
+    /// Returns whether it is this turn.
     pub(crate) fn is(&self, turn: &TurnContext) -> bool {
         std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&turn.0))
     }
 
-    /// The turn, if something else keeps it alive.
+    /// Returns the turn, if it is still alive.
     #[must_use]
     pub fn upgrade(&self) -> Option<TurnContext> {
         self.0.upgrade().map(TurnContext)

@@ -1,4 +1,4 @@
-//! The records of a turn: one set of operations for all kinds.
+//! The records of a turn, with one set of operations for all kinds.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::record::{
 };
 use crate::record_log::Origin;
 
-/// A handle to the records of a turn: what [`ctx.records()`](crate::DispatchContext::records) returns.
+/// A handle to the records of a turn, returned by [`ctx.records()`](crate::DispatchContext::records).
 ///
-/// A turn starts with the records that were loaded from earlier turns, and adds its own. The operations take the type of the
-/// record: `all::<Memory>()`, `get::<ToolCall>(id)`, `remove::<Message>(id)`. For each kind there is also a method that lists it.
+/// A turn starts with the records loaded from earlier turns and adds its own. The operations take the type of the record:
+/// `all::<Memory>()`, `get::<ToolCall>(id)`, `remove::<Message>(id)`. There is also a method that lists each kind.
 ///
 /// [`add`](Self::add) and [`remove`](Self::remove) change the turn only. [`store`](Self::store) and [`delete`](Self::delete)
 /// change the turn and its conversation in the store.
@@ -56,7 +56,7 @@ impl TurnContext {
         TurnRecords { turn: self }
     }
 
-    /// Returns the message that the turn began with, if it began with one.
+    /// Returns the input message of the turn, if there is one.
     #[must_use]
     pub fn input(&self) -> Option<Arc<Message>> {
         let records = self.inner().records.read();
@@ -77,39 +77,39 @@ impl<'t> TurnRecords<'t> {
         records.of_type().cloned().collect()
     }
 
-    /// Returns the record of this type and id, if the turn has it.
+    /// Returns the record with this type and id, if the turn has it.
     #[must_use]
     pub fn get<T: TimelineRecord>(self, id: &str) -> Option<Arc<T>> {
         self.turn.inner().records.read().get(id).cloned()
     }
 
-    /// Adds a record to this turn, or replaces the one with the same id. The store is not changed.
+    /// Adds a record to this turn, or replaces the one with the same id. Does not change the store.
     pub fn add<T: TimelineRecord>(self, record: Arc<T>) {
         let record = record.into_record();
-        // The replaced record is dropped after the lock is released: its destructor may be foreign code.
+        // The replaced record is dropped after the lock is released: its destructor may be user code.
         let _replaced = self.turn.inner().records.write().put(&record, Origin::Now);
     }
 
-    /// Removes a record from this turn and returns it. The store is not changed.
+    /// Removes a record from this turn and returns it. Does not change the store.
     pub fn remove<T: TimelineRecord>(self, id: &str) -> Option<Arc<T>> {
         let removed = self.turn.inner().records.write().remove(T::KIND, id);
         removed.as_ref().and_then(T::of).cloned()
     }
 
-    /// Adds records of earlier turns in their order, before everything that came in this turn. A record that the turn already
-    /// has is left as it is.
+    /// Adds records of earlier turns in order, before all records of this turn. Records that the turn already has are not
+    /// changed.
     pub fn hydrate(self, records: impl IntoIterator<Item = Record>) {
-        // Collected first: the iterator is foreign code and may read this turn.
+        // Collected first: the iterator is user code and may read this turn.
         let found: Vec<Record> = records.into_iter().collect();
         let mut records = self.turn.inner().records.write();
         for record in &found {
-            // Nothing is replaced by a record of an earlier turn.
+            // A record of an earlier turn does not replace anything.
             let _nothing = records.put(record, Origin::Before);
         }
     }
 
-    /// Returns the records of all kinds in the order in which they came, those of earlier turns first. A standing instruction or
-    /// a memory that was replaced in this turn is listed where it was last replaced.
+    /// Returns the records of all kinds in order, those of earlier turns first. A standing instruction or a memory that was
+    /// replaced in this turn is listed where it was last replaced.
     #[must_use]
     pub fn timeline(self) -> Vec<Record> {
         self.turn.inner().records.read().all()

@@ -1,4 +1,4 @@
-//! What a turn is made of, and what it holds while it runs.
+//! The state of a turn.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -28,11 +28,11 @@ use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
 use crate::usage::Usage;
 
-/// What a turn holds.
+/// The state of a turn.
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
     pub(crate) started: Instant,
-    /// Those who attached and wait for the outcome. `None` once it is out.
+    /// Attached handles that wait for the outcome. `None` once the turn has one.
     pub(crate) watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
     pub(crate) records: RwLock<Records>,
     pub(crate) ids: CallIds,
@@ -40,69 +40,69 @@ pub(crate) struct TurnState {
     pub(crate) usage: Mutex<Used>,
     pub(crate) meter: Meter,
     pub(crate) stop: Mutex<Option<Stop>>,
-    /// The ids of the messages that were rejected as its answer.
+    /// The ids of messages that were rejected as the answer.
     pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
-    /// What closes calls that were dropped on their way, and runs those that run side by side.
+    /// Tasks that close dropped calls and run concurrent ones.
     pub(crate) tasks: Tasks,
-    /// Calls that are on record and not settled, wherever they run.
+    /// Recorded calls that are not settled.
     pub(crate) open_calls: Tasks,
-    /// Of the conversation and the turn, for what must be apart from other turns'.
+    /// Digest of the conversation id and the turn id.
     pub(crate) digest: OnceLock<String>,
-    /// It has ended: nothing is written for it any more.
+    /// Set when the turn has ended. Nothing is written for it any more.
     pub(crate) ended: Flag,
-    /// The store took too long once.
+    /// Set when the store has timed out once.
     pub(crate) store_hangs: Flag,
-    /// Held during a write to the store: writes keep their order.
+    /// Held during a write to the store, so that writes stay in order.
     pub(crate) writes: tokio::sync::Mutex<()>,
-    /// What executors and middleware keep for this turn.
+    /// Data that executors and middleware store for this turn.
     pub(crate) per_turn: Mutex<TypeMap>,
-    /// Its lease of the conversation, once it has begun under a runner.
+    /// The lease of the conversation, once the turn has started under a runner.
     pub(crate) hold: OnceLock<HeldLease>,
-    /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.
+    /// See [`TurnRecord::nonce`](crate::record::TurnRecord). Set once the turn has started under a runner.
     pub(crate) nonce: OnceLock<Option<Arc<str>>>,
-    /// Something that it had to write was not written.
+    /// Set when a required write failed.
     pub(crate) unwritten: Flag,
-    /// Another process has taken over the turn.
+    /// Set when another process has taken over the turn.
     pub(crate) taken_over: Flag,
-    /// The gates at which it waited before it was resumed.
+    /// The gates at which the turn waited before it was resumed.
     pub(crate) recorded_gates: RecordedGates,
-    /// Counts its gates.
+    /// Numbers the gates of the turn.
     pub(crate) gate_numbers: GateNumbers,
-    /// The taint that came from outside when the turn was begun, once it is resumed.
+    /// For a resumed turn: the taint that it inherited at its start.
     pub(crate) taint_before: OnceLock<Taint>,
-    /// The settings that apply, once the turn has begun.
+    /// The settings that apply, once the turn has started.
     pub(crate) settings: OnceLock<TurnSettings>,
 }
 
-/// What was used of models: by the turn itself, and by turns that were made for its calls.
+/// Token usage of the turn itself, and of turns under its calls.
 #[derive(Default)]
 pub(crate) struct Used {
     pub(crate) itself: Usage,
     pub(crate) below: Usage,
 }
 
-/// What a turn is made of.
+/// What a turn is created from.
 pub(crate) struct TurnParts {
     pub(crate) id: Arc<str>,
     pub(crate) conversation_id: ConversationId,
-    /// Whether the store and the spool of the setup keep what the turn makes. If not, it lives in memory.
+    /// Whether records and results are written to the store and the spool. If not, they stay in memory.
     pub(crate) stored: bool,
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
     pub(crate) stash: Stash,
     pub(crate) events: EventBus,
     pub(crate) cancellation: Cancellation,
-    /// The stream of the turn's events.
+    /// The event stream of the turn.
     pub(crate) hub: Arc<EventHub>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
-    /// The turn of the call that it runs under.
+    /// The turn of the outer call.
     pub(crate) outer: Option<Outer>,
-    /// Whether the policies and the taint of outer turns apply to it.
+    /// Whether the policies and the taint of outer turns apply.
     pub(crate) inherits: bool,
-    /// What its input sets.
+    /// The settings of the input.
     pub(crate) settings: TurnSettings,
-    /// Where it runs, and where what it leaves behind is brought to its end.
+    /// The runtime in which the turn and its cleanup tasks run.
     pub(crate) runtime: Option<Handle>,
 }
 
@@ -110,7 +110,7 @@ impl TurnState {
     pub(crate) fn new(parts: TurnParts) -> Self {
         TurnState {
             ids: CallIds::new(&parts.id),
-            // The gates of the outer turn answer for this one.
+            // The gates of the outer turn are used for this one.
             gates: match &parts.outer {
                 Some(outer) => outer.turn.inner().gates.below(),
                 None => TurnGates::default(),
@@ -143,7 +143,7 @@ impl TurnState {
     }
 }
 
-/// Set at most once.
+/// A flag that is set at most once.
 #[derive(Default)]
 pub(crate) struct Flag(AtomicBool);
 

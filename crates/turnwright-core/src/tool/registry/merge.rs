@@ -1,4 +1,4 @@
-//! Several registries made into one.
+//! Merges registries.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use super::{ToolRegistry, clash};
 use crate::effects::OnCollision;
 use crate::error::Error;
 
-/// What a merge does about a clash on which the incoming tool itself has no opinion.
+/// What a merge does about a collision that the new tool does not decide.
 pub type MergePolicy = OnCollision;
 
 impl ToolRegistry {
-    /// A new registry of all tools of `registries`, none of which is changed.
+    /// Creates a registry with the tools of all `registries`, which are not changed.
     ///
-    /// Where two have one name, the incoming tool's own [`OnCollision::Replace`] or [`OnCollision::Keep`] decides; its
-    /// [`OnCollision::Error`] leaves it to `policy`. A successor takes the place of the tool that it replaces. A name
-    /// that is hidden in one of them is hidden in the result.
+    /// If two tools have the same name, [`OnCollision::Replace`] or [`OnCollision::Keep`] of the new tool decides.
+    /// [`OnCollision::Error`] leaves the decision to `policy`. A replacement takes the position of the tool that it replaces. A
+    /// name that is hidden in one of the registries is hidden in the result.
     ///
     /// # Errors
-    /// `E_TOOL_ALREADY_REGISTERED`, naming the tool, where nobody resolved a clash.
+    /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if a collision is not resolved.
     pub fn merge<'r>(
         registries: impl IntoIterator<Item = &'r ToolRegistry>,
         policy: MergePolicy,
     ) -> Result<ToolRegistry, Error> {
         let mut registries = registries.into_iter();
-        // The first is taken as it is: nothing of it can clash.
+        // The first registry is used as it is: it has no collisions.
         let mut merged = match registries.next() {
             Some(first) => Arc::clone(&first.0.read()),
             None => Arc::default(),
         };
         for registry in registries {
-            // A snapshot: the same registry may be given twice, or change meanwhile.
+            // A snapshot: the same registry may be passed twice, or change meanwhile.
             let incoming = Arc::clone(&registry.0.read());
             Arc::make_mut(&mut merged).take_in(&incoming, policy)?;
         }
@@ -55,7 +55,7 @@ impl Snapshot {
                 (true, OnCollision::Error) => {
                     return Err(clash(
                         tool.name(),
-                        "let one say what happens by `on_collision`, or give the merge a policy",
+                        "set `on_collision` on one of the tools, or pass a policy to the merge",
                     ));
                 }
             }

@@ -34,37 +34,37 @@ use crate::tool::Tool;
 use crate::tool::context::{AckHook, DispatchContext};
 use snapshot::Snapshot;
 
-/// Tools by name, in the order in which they came. A handle: clones share it, [`ToolRegistry::fork`] copies it.
+/// Tools by name, in registration order. A handle: clones share the content, [`ToolRegistry::fork`] copies it.
 ///
-/// It keeps tools, and that is all: it does not retry, limit, authorise, cache, deduplicate or order. Reading takes a
-/// snapshot; nothing is locked while a tool runs.
+/// A registry only stores tools. It does not retry, limit, authorise, cache, deduplicate or order. Reading takes a snapshot;
+/// nothing is locked while a tool runs.
 #[derive(Clone, Default)]
 pub struct ToolRegistry(Arc<RwLock<Arc<Snapshot>>>);
 
 impl ToolRegistry {
-    /// A registry of these tools.
+    /// Creates a registry.
     ///
     /// # Errors
-    /// `E_TOOL_ALREADY_REGISTERED`, naming the tool, if two have one name.
+    /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if two tools have the same name.
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Result<Self, Error> {
         let registry = ToolRegistry::default();
-        let advice = "two of the tools given have this name. Rename one of them, or leave it out";
+        let advice = "two of the given tools have this name. Rename or remove one of them";
         for tool in tools {
             registry.register_or(tool, advice)?;
         }
         Ok(registry)
     }
 
-    /// Adds a tool. Its own `on_collision` plays no part: a clash here is a slip of the pen.
+    /// Adds a tool. Ignores the tool's `on_collision`.
     ///
     /// # Errors
-    /// `E_TOOL_ALREADY_REGISTERED`, naming the tool.
+    /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if there is already one with this name.
     pub fn register(&self, tool: Tool) -> Result<(), Error> {
         let advice = "call `ToolRegistry::register_overwriting` to replace it";
         self.register_or(tool, advice)
     }
 
-    /// Adds a tool. If there is one of its name, the error gives this advice.
+    /// Adds a tool. If there is already one with its name, the error contains this advice.
     pub(crate) fn register_or(&self, tool: Tool, advice: &str) -> Result<(), Error> {
         let mut tools = self.0.write();
         if tools.has(tool.name()) {
@@ -74,58 +74,58 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Adds a tool in the place of one of its name, which it gives back. Hidden stays hidden.
+    /// Adds a tool, or replaces the one with the same name and returns it. A hidden name stays hidden.
     pub fn register_overwriting(&self, tool: Tool) -> Option<Tool> {
         Arc::make_mut(&mut self.0.write()).put(tool)
     }
 
-    /// Takes a tool away, and what was said of its name.
+    /// Removes a tool. Its name is no longer hidden.
     pub fn unregister(&self, name: &str) -> Option<Tool> {
         Arc::make_mut(&mut self.0.write()).take(name)
     }
 
-    /// The tool of that name, hidden or not.
+    /// Returns the tool with this name, hidden or not.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Tool> {
         self.0.read().get(name).cloned()
     }
 
-    /// Whether there is a tool of that name, hidden or not.
+    /// Returns whether there is a tool with this name, hidden or not.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.read().has(name)
     }
 
-    /// How many tools there are, hidden ones included.
+    /// Returns the number of tools, including hidden ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.read().len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All tools, in the order in which they came, as they are now.
+    /// Returns a snapshot of all tools, in registration order.
     #[must_use]
     pub fn all(&self) -> Vec<Tool> {
         self.0.read().tools().cloned().collect()
     }
 
-    /// Looks at every tool, under the lock.
+    /// Calls `look` for every tool, under the lock.
     pub(crate) fn for_each(&self, look: impl FnMut(&Tool)) {
         self.0.read().tools().for_each(look);
     }
 
-    /// The tools that a model is shown, in order.
+    /// Returns the tools that the model sees, in order.
     #[must_use]
     pub fn visible(&self) -> Vec<Tool> {
         self.select(false)
     }
 
-    /// The tools that a model is not shown, in order.
+    /// Returns the tools that are hidden from the model, in order.
     #[must_use]
     pub fn hidden(&self) -> Vec<Tool> {
         self.select(true)
@@ -134,14 +134,14 @@ impl ToolRegistry {
     fn select(&self, hidden: bool) -> Vec<Tool> {
         let tools = self.0.read();
         if tools.hidden.is_empty() && !hidden {
-            // Allocates once: the number is known.
+            // Allocates once: the length is known.
             return tools.tools().cloned().collect();
         }
         let wanted = |tool: &&Tool| tools.hidden.contains(tool.name()) == hidden;
         tools.tools().filter(wanted).cloned().collect()
     }
 
-    /// Hides a tool from the model; it can still be called. `false` if there is none of that name.
+    /// Hides a tool from the model. It can still be called. Returns `false` if there is no such tool.
     pub fn hide(&self, name: &str) -> bool {
         let mut tools = self.0.write();
         let Some(name) = tools.get(name).map(|tool| Arc::clone(tool.shared_name())) else {
@@ -151,14 +151,14 @@ impl ToolRegistry {
         true
     }
 
-    /// Shows a tool again. `false` if it was not hidden.
+    /// Shows a hidden tool. Returns `false` if it was not hidden.
     pub fn unhide(&self, name: &str) -> bool {
         Arc::make_mut(&mut self.0.write()).hidden.remove(name)
     }
 
-    /// Hides exactly these; names of no tool are passed over.
+    /// Hides exactly these tools. Unknown names are ignored.
     pub fn set_hidden<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
-        // Collected first: the iterator is foreign code and may look at this registry.
+        // Collected first: the iterator is user code and may read this registry.
         let names: Vec<N> = names.into_iter().collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let mut tools = self.0.write();
@@ -169,23 +169,23 @@ impl ToolRegistry {
         Arc::make_mut(&mut tools).hidden = hidden;
     }
 
-    /// Shows all.
+    /// Shows all tools.
     pub fn clear_hidden(&self) {
         Arc::make_mut(&mut self.0.write()).hidden.clear();
     }
 
-    /// Whether the tool of that name is hidden.
+    /// Returns whether the tool is hidden.
     #[must_use]
     pub fn is_hidden(&self, name: &str) -> bool {
         self.0.read().hidden.contains(name)
     }
 
-    /// Takes all ephemeral tools away, and gives them.
+    /// Removes all ephemeral tools and returns them.
     pub fn prune_ephemeral(&self) -> Vec<Tool> {
         let mut tools = self.0.write();
         let ephemeral = tools.tools().filter(|tool| tool.is_ephemeral());
         let ephemeral: Vec<Tool> = ephemeral.cloned().collect();
-        // Not copied for nothing: every turn comes here.
+        // Avoid a copy if there are none: this runs in every turn.
         if !ephemeral.is_empty() {
             let tools = Arc::make_mut(&mut tools);
             ephemeral
@@ -195,10 +195,11 @@ impl ToolRegistry {
         ephemeral
     }
 
-    /// Prunes the ephemeral tools when the dispatch is acked, before [`ack`](DispatchContext::ack) returns. On a nack they stay.
+    /// Prunes the ephemeral tools when the dispatch is acknowledged, before [`ack`](DispatchContext::ack) returns. On a nack they
+    /// stay.
     ///
-    /// The binding lasts as long as the dispatch: call it as a statement, and keep the returned [`AckHook`] only to
-    /// [`remove`](AckHook::remove) the binding again. It does not keep the registry alive. A runner binds the tools of its turns.
+    /// The binding lasts as long as the dispatch. The returned [`AckHook`] is only needed to [`remove`](AckHook::remove) the
+    /// binding. The binding does not keep the registry alive. A runner binds the tools of its turns itself.
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -225,7 +226,7 @@ impl ToolRegistry {
         })
     }
 
-    /// A copy: what happens to one is not seen by the other. Costs next to nothing until one of them is changed.
+    /// Returns an independent copy. The content is copied only when one of the two is changed.
     #[must_use]
     pub fn fork(&self) -> Self {
         let tools = Arc::clone(&self.0.read());
@@ -236,7 +237,7 @@ impl ToolRegistry {
 fn clash(name: &str, advice: &str) -> Error {
     Error::new(
         ErrorCode::TOOL_ALREADY_REGISTERED,
-        format!("there is a tool `{name}` already: {advice}"),
+        format!("a tool named `{name}` is already registered: {advice}"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! What registries share until one of them changes it.
+//! The content that registries share until one of them changes it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 
 use crate::tool::Tool;
 
-/// Tools in their order, and the names that are hidden: each of these is a tool's.
+/// Tools in order, and the names of hidden ones. Every hidden name belongs to a tool.
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
     tools: IndexMap<Arc<str>, Tool, RandomState>,
@@ -37,7 +37,7 @@ impl Snapshot {
         self.tools.insert(Arc::clone(tool.shared_name()), tool)
     }
 
-    /// Takes a tool away, and shows its name again.
+    /// Removes a tool. Its name is no longer hidden.
     pub(super) fn take(&mut self, name: &str) -> Option<Tool> {
         self.hidden.remove(name);
         self.tools.shift_remove(name)

@@ -226,7 +226,7 @@ async fn a_refusal_reaches_who_reads_the_media() {
     let error = media.build().unwrap().base64().await.unwrap_err();
     assert_eq!(
         refusal(&error).model_text(),
-        "The address may not be fetched from."
+        "Access to this address is denied."
     );
     rig.saw_nothing();
 }

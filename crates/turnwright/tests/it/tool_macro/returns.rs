@@ -208,7 +208,7 @@ async fn any_error_can_be_returned_and_its_text_is_for_operators() {
     assert!(error.message().contains("db-7.internal"));
     assert_eq!(
         error.model_text(),
-        "The tool failed. Nothing more is known."
+        "The tool failed. No details are available."
     );
     assert_eq!(error.kind(), ErrorKind::Internal);
 

@@ -83,7 +83,7 @@ async fn without_a_runner_the_call_fails() {
     assert!(error.message().contains("::Users`"), "{error}");
     assert_eq!(
         error.model_text(),
-        "The tool is misconfigured; do not call it again."
+        "The tool is misconfigured. Do not call it again."
     );
 }
 

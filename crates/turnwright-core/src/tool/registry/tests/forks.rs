@@ -16,7 +16,7 @@ fn tool(name: usize, from: u32, ephemeral: bool) -> Tool {
         .unwrap()
 }
 
-/// A registry as a list that is copied whole: name, where it is from, ephemeral, hidden.
+/// A model of a registry as a list: name, origin, ephemeral, hidden.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Model(Vec<(String, String, bool, bool)>);
 
@@ -76,7 +76,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
     proptest::collection::vec((0..8usize, step), 1..60)
 }
 
-/// Does one step to both, and compares what they answer.
+/// Applies one step to both and compares the results.
 fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
     match step {
         Step::Register(name, from, ephemeral) => {
@@ -130,7 +130,7 @@ fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
 
 proptest! {
     #[test]
-    fn whatever_happens_to_one_registry_is_seen_by_its_clones_and_by_no_fork(steps in steps()) {
+    fn changes_are_visible_to_clones_and_not_to_forks(steps in steps()) {
         let mut all = vec![(ToolRegistry::default(), Model::default())];
         for (which, step) in steps {
             let which = which % all.len();
@@ -169,7 +169,7 @@ proptest! {
 }
 
 #[test]
-fn a_registry_keeps_no_tool_alive_that_its_fork_has_given_up() {
+fn a_registry_does_not_keep_tools_alive_that_its_fork_removed() {
     let held = std::sync::Arc::new(());
     let weak = std::sync::Arc::downgrade(&held);
     let holds = Tool::dynamic("holds", json!({ "type": "object" }))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::*;
 
-/// A tool whose description says where it comes from.
+/// A tool whose description contains its origin.
 fn tool(name: &str, from: &str, on_collision: OnCollision) -> Tool {
     Tool::dynamic(name, json!({ "type": "object" }))
         .description(from)
@@ -39,7 +39,7 @@ fn expect_clash(result: Result<impl std::fmt::Debug, Error>) {
 }
 
 #[test]
-fn the_whole_table_of_collisions_holds_with_order_and_hidden_state() {
+fn collisions_are_resolved_with_order_and_visibility() {
     let start = || {
         let registry = ToolRegistry::new([plain("a"), plain("b"), plain("c")]).unwrap();
         registry.set_hidden(["b"]);
@@ -49,13 +49,13 @@ fn the_whole_table_of_collisions_holds_with_order_and_hidden_state() {
     for own in POLICIES {
         let incoming = || tool("b", "second", own);
 
-        // `new` and `register` refuse whatever the tool itself would like.
+        // `new` and `register` reject a collision whatever the tool's `on_collision` is.
         expect_clash(ToolRegistry::new([plain("a"), plain("b"), incoming()]));
         let registry = start();
         expect_clash(registry.register(incoming()));
         assert_eq!(registry.get("b").unwrap().description(), "first", "{own:?}");
 
-        // Overwriting replaces whatever the tool itself would like, in the same place, as hidden as before.
+        // Overwriting replaces whatever the tool's `on_collision` is, in the same position and with the same visibility.
         let registry = start();
         assert_eq!(
             registry
@@ -100,7 +100,7 @@ fn the_whole_table_of_collisions_holds_with_order_and_hidden_state() {
                     assert_eq!(hidden(&merged), ["b", "d"], "hidden survives a merge");
                 }
             }
-            // None of those merged is changed.
+            // The merged registries are not changed.
             assert_eq!(shown(&left.all()), shown(&start().all()));
             assert_eq!(names(&right.all()), ["d", "b"]);
             assert_eq!(hidden(&left), ["b"]);
@@ -109,7 +109,7 @@ fn the_whole_table_of_collisions_holds_with_order_and_hidden_state() {
 }
 
 #[test]
-fn a_merge_without_a_policy_throws_and_merging_nothing_gives_nothing() {
+fn a_merge_without_a_policy_fails_on_collision_and_an_empty_merge_is_empty() {
     assert_eq!(MergePolicy::default(), OnCollision::Error);
     assert!(
         ToolRegistry::merge([], MergePolicy::default())
@@ -124,7 +124,7 @@ fn a_merge_without_a_policy_throws_and_merging_nothing_gives_nothing() {
 }
 
 #[test]
-fn hidden_belongs_to_the_name() {
+fn visibility_belongs_to_the_name() {
     let registry = ToolRegistry::new([plain("a"), plain("b"), plain("c")]).unwrap();
     assert!(registry.hide("b") && !registry.hide("missing"));
     assert_eq!(names(&registry.visible()), ["a", "c"]);
@@ -148,7 +148,7 @@ fn hidden_belongs_to_the_name() {
 }
 
 #[test]
-fn a_snapshot_is_a_snapshot_clones_share_and_forks_do_not() {
+fn snapshots_and_forks_are_independent_and_clones_are_not() {
     let registry = ToolRegistry::new([plain("a")]).unwrap();
     let (snapshot, clone, fork) = (registry.all(), registry.clone(), registry.fork());
     registry.register(plain("b")).unwrap();
@@ -168,7 +168,7 @@ fn ephemeral(name: &str) -> Tool {
 }
 
 #[test]
-fn ephemeral_tools_go_inside_ack_and_not_on_nack() {
+fn ephemeral_tools_are_removed_on_ack_and_not_on_nack() {
     let make = || ToolRegistry::new([ephemeral("e"), plain("a"), ephemeral("f")]).unwrap();
     let registry = make();
     registry.hide("e");
@@ -206,9 +206,9 @@ fn a_dispatch_holds_its_registry_weakly() {
 }
 
 #[test]
-fn reading_needs_no_lock_that_a_handler_could_hold() {
+fn the_registry_can_be_changed_while_iterating() {
     let registry = ToolRegistry::new([plain("a")]).unwrap();
-    // While iterating over what was read, the registry can be changed.
+    // The registry can be changed while iterating over a snapshot.
     for tool in registry.all() {
         registry.unregister(tool.name());
         registry.register(plain("b")).unwrap();
