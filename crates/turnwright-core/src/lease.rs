@@ -10,21 +10,21 @@ use tokio::time::Instant;
 use crate::record::{Lease, Owner, Record, TurnRecord};
 use crate::store::Change;
 
-/// A turn's hold on its conversation.
+/// The lease that a turn holds on its conversation.
 pub(crate) struct HeldLease {
     owner: Owner,
     fencing_token: u64,
-    /// For how long, unless it is renewed.
+    /// The lease duration.
     term: Duration,
-    /// Since when that is counted.
+    /// When it was last renewed.
     renewed: Mutex<Since>,
-    /// How often the lease was written: a reader sees by it that the holder lives, whatever the wall clocks say.
+    /// How often the lease was written. Readers detect a live holder by it, independently of wall clocks.
     renewals: AtomicU64,
-    /// The turn as the store has it.
+    /// The record of the turn in the store.
     pub(crate) record: Mutex<Arc<TurnRecord>>,
 }
 
-/// A moment by both clocks: one stands still while the machine sleeps, the other may be set.
+/// A moment on both clocks: the monotonic clock stops while the machine sleeps, and the wall clock can be set.
 #[derive(Clone, Copy)]
 pub(crate) struct Since {
     steady: Instant,
@@ -39,7 +39,7 @@ impl Since {
         }
     }
 
-    /// How long ago it was, by the clock that says more.
+    /// Returns the elapsed time, the larger of both clocks.
     pub(crate) fn elapsed(self) -> Duration {
         let by_wall = self.wall.elapsed().unwrap_or_default();
         self.steady.elapsed().max(by_wall)
@@ -58,12 +58,12 @@ impl HeldLease {
         }
     }
 
-    /// The fencing token.
+    /// Returns the fencing token.
     pub(crate) fn fencing_token(&self) -> u64 {
         self.fencing_token
     }
 
-    /// As it is from now on.
+    /// Returns the lease record, renewed from now on.
     pub(crate) fn lease(&self) -> Lease {
         self.lease_of(Some(Arc::clone(&self.record.lock().id)), self.term)
     }
@@ -81,29 +81,29 @@ impl HeldLease {
         }
     }
 
-    /// Whether a record is this hold's own lease.
+    /// Returns whether a record is this lease.
     pub(crate) fn wrote(&self, record: &Record) -> bool {
         matches!(record, Record::Lease(lease) if lease.fencing_token == self.fencing_token && lease.owner == self.owner.name())
     }
 
-    /// Whether it is time to renew it: long before it is over.
+    /// Returns whether to renew it, which is after a third of the duration.
     pub(crate) fn is_due(&self) -> bool {
         self.renewed.lock().elapsed() >= self.term / 3
     }
 
-    /// Whether another process may have taken over: the lease was not renewed for its whole term.
+    /// Returns whether another process may have taken over, because the lease was not renewed for its complete duration.
     pub(crate) fn may_be_over(&self) -> bool {
         self.renewed.lock().elapsed() >= self.term
     }
 
-    /// What is written along with anything else, where it is time for it, and since when it counts.
+    /// Returns the renewal to write together with other changes, if it is due, and the time from which it counts.
     pub(crate) fn renewal_if_due(&self) -> Option<(Since, Change)> {
         let now = Since::now();
         let renewal = || Change::Put(Record::from(Arc::new(self.lease())));
         self.is_due().then(|| (now, renewal()))
     }
 
-    /// The store has taken a renewal.
+    /// Notes that the store has accepted a renewal.
     pub(crate) fn renewed(&self, since: Since) {
         *self.renewed.lock() = since;
     }

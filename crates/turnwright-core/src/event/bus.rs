@@ -1,4 +1,4 @@
-//! Where the events of turns go.
+//! Passes events to observers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::store::ConversationId;
 
 type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Hands the events of turns to observers. Clones share it.
+/// Passes the events of turns to observers. Clones share it.
 #[derive(Clone, Default)]
 pub struct EventBus {
     own: Arc<Observers>,
@@ -29,7 +29,7 @@ struct Observers {
 }
 
 impl EventBus {
-    /// A bus for one turn: its events reach the observers of this bus as well, but not the reverse.
+    /// Creates a bus for one turn. Its events also reach the observers of this bus, but not the reverse.
     pub(crate) fn below(&self) -> Self {
         EventBus {
             own: Arc::default(),
@@ -57,7 +57,7 @@ impl EventBus {
         all.any(|observers| observers.count.load(Ordering::Acquire) > 0)
     }
 
-    /// Hands an event to the observers. It is made only if there are any.
+    /// Passes an event to the observers. It is created only if there are any.
     pub(crate) fn tell(
         &self,
         turn_id: &Arc<str>,
@@ -77,7 +77,7 @@ impl EventBus {
             // A snapshot of the list: an observer may add or drop observers.
             let list = Arc::clone(&observers.list.read());
             for (_, observe) in list.iter() {
-                // An observer that panics has only itself to blame; the turn goes on.
+                // A panic in an observer does not affect the turn.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observe(&event))) {
                     drop_quietly(panic);
                 }
@@ -94,7 +94,7 @@ impl Observers {
         self.count.store(changed.len(), Ordering::Release);
         let before = std::mem::replace(&mut *list, changed.into());
         drop(list);
-        // Outside of the lock: what an observer captured may use the bus.
+        // Outside of the lock: values owned by an observer may use the bus.
         drop(before);
     }
 }

@@ -1,19 +1,19 @@
-//! How much a word to operators matters.
+//! Log levels.
 
 use serde::Serialize;
 
-/// How much a word to operators matters.
+/// The level of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Level {
-    /// For whoever looks for a fault.
+    /// Details for debugging.
     Debug,
-    /// Good to know.
+    /// Normal operation.
     Info,
-    /// Look at this.
+    /// Something unusual that an operator should look at.
     Warn,
-    /// This went wrong.
+    /// A failure.
     Error,
 }
 

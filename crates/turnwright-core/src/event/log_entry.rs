@@ -36,13 +36,17 @@ impl LogEntry {
         }
     }
 
-    /// Sets what sort of entry it is, for filters: `cache.miss`. Default: none.
+    /// Sets the kind of entry, for filters: `cache.miss`.
+    ///
+    /// Default: none.
     pub fn kind(mut self, kind: impl Into<Cow<'static, str>>) -> Self {
         self.kind = Some(kind.into());
         self
     }
 
-    /// Sets data for programs. Default: none.
+    /// Sets data for programs.
+    ///
+    /// Default: none.
     pub fn payload(mut self, payload: impl Into<Value>) -> Self {
         self.payload = Some(payload.into());
         self
@@ -56,7 +60,7 @@ impl<T: Into<String>> From<T> for LogEntry {
 }
 
 impl fmt::Debug for LogEntry {
-    /// The text and the data may be secret: they are not shown.
+    /// Omits the text and the data, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LogEntry")
             .field("kind", &self.kind)

@@ -48,7 +48,7 @@ use time::{as_millis, rfc3339};
 
 /// Something that happened in a turn, as observers see it.
 ///
-/// Serialised, it is an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow.
+/// Serialised as an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -56,9 +56,9 @@ pub struct Event {
     /// When it happened.
     #[serde(serialize_with = "rfc3339")]
     pub time: SystemTime,
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// The conversation of the turn. A generated id if the input named none.
+    /// The conversation id. A generated id if the input named none.
     pub conversation_id: Arc<str>,
     /// What happened.
     #[serde(flatten)]
@@ -66,7 +66,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The name under which it is serialised.
+    /// Returns the serialised name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.kind.name()
@@ -82,7 +82,7 @@ impl Event {
 )]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A turn begins.
+    /// A turn starts.
     #[non_exhaustive]
     TurnStart {
         /// Whether the turn existed before and is resumed.
@@ -93,57 +93,57 @@ pub enum EventKind {
     TurnEnd {
         /// How it ended.
         status: TurnState,
-        /// The code of the error if there is no answer.
+        /// The error code if there is no answer.
         code: Option<&'static str>,
-        /// How long it took.
+        /// The duration of the turn.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
         duration: Duration,
-        /// What it used.
+        /// Token usage.
         usage: Usage,
     },
-    /// A dispatch begins.
+    /// A dispatch starts.
     DispatchStart,
     /// A dispatch ended.
     #[non_exhaustive]
     DispatchEnd {
-        /// The signal that ended it, if one did: `ack` or `nack`.
+        /// The signal that ended it, if any: `ack` or `nack`.
         signal: Option<&'static str>,
-        /// The iterations that it took.
+        /// The number of iterations.
         iterations: u32,
     },
-    /// An iteration begins.
+    /// An iteration starts.
     #[non_exhaustive]
     IterationStart {
-        /// Counted from 1.
+        /// The number of the iteration, starting at 1.
         iteration: u32,
     },
-    /// An iteration ended, in whatever way.
+    /// An iteration ended.
     #[non_exhaustive]
     IterationEnd {
-        /// Counted from 1.
+        /// The number of the iteration, starting at 1.
         iteration: u32,
     },
-    /// Somebody is asked, and waited for.
+    /// A gate was opened, and the turn waits for an answer.
     #[serde(rename = "turnGateOpen")]
     #[non_exhaustive]
     GateOpened {
-        /// Which gate: what an answer names.
+        /// The gate id. Answers refer to it.
         id: Arc<str>,
-        /// What it asks for.
+        /// The kind of gate.
         #[serde(rename = "name")]
         kind: GateKind,
-        /// Which call waits, where one does.
+        /// The id of the call that waits, if any.
         tool_call: Option<Arc<str>>,
-        /// What is asked.
+        /// The question.
         question: Value,
     },
     /// Nobody is waited for any more.
     #[serde(rename = "turnGateClosed")]
     #[non_exhaustive]
     GateClosed {
-        /// Which gate.
+        /// The gate id.
         id: Arc<str>,
-        /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
+        /// How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
     },
     /// An answer of the model was rejected, because it does not match its type or because middleware rejected it.
@@ -153,7 +153,7 @@ pub enum EventKind {
         id: Option<Arc<str>>,
         /// The reason, as the model reads it.
         reason: String,
-        /// How often the model may try again.
+        /// How many retries are left.
         retries_left: u32,
     },
     /// A log entry for operators: see [`LogEntry`].
@@ -161,7 +161,7 @@ pub enum EventKind {
     Log {
         /// How important it is.
         level: Level,
-        /// What sort of entry it is, for filters.
+        /// The kind of entry, for filters.
         #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<Cow<'static, str>>,
         /// The text.
@@ -172,100 +172,100 @@ pub enum EventKind {
     },
     /// A response of the model is complete, with its tokens, finish reason and durations. One for each response.
     Usage(Arc<ModelUsage>),
-    /// Something went wrong.
+    /// An error occurred.
     #[non_exhaustive]
     Error {
-        /// What, as a stable code.
+        /// The error code.
         code: &'static str,
-        /// Whether it is a mistake of the programmer.
+        /// Whether it is a programming error.
         fatal: bool,
-        /// For operators.
+        /// The message for operators.
         message: String,
-        /// The pipeline that it happened in, if it did in one.
+        /// The pipeline in which it occurred, if any.
         pipeline: Option<&'static str>,
     },
 
-    /// A call was refused: nothing ran, and neither start nor end is told.
+    /// A call was refused. It did not run, and there is no start or end event.
     #[non_exhaustive]
     ToolCallRefused {
-        /// Which call.
+        /// The call id.
         id: Arc<str>,
-        /// What was asked for.
+        /// The checksum of the call.
         #[serde(rename = "callId")]
         checksum: Arc<str>,
-        /// The tool's name.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// Why, as a stable code.
+        /// The error code.
         code: &'static str,
-        /// Why, for operators.
+        /// The message for operators.
         message: String,
-        /// What was wrong with the arguments, where that was the reason.
+        /// What is wrong with the arguments, if they are invalid.
         faults: Vec<Fault>,
     },
     /// A handler is about to run.
     #[non_exhaustive]
     ToolExecutionStart {
-        /// Which call.
+        /// The call id.
         id: Arc<str>,
-        /// What was asked for.
+        /// The checksum of the call.
         #[serde(rename = "callId")]
         checksum: Arc<str>,
-        /// The tool's name.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// The tool's fingerprint: what it is that runs.
+        /// The fingerprint of the tool.
         fingerprint: Arc<str>,
-        /// What it may do to the world.
+        /// The declared effects of the tool.
         effects: Effects,
         /// The checked arguments.
         args: Value,
-        /// What checking changed to make them so.
+        /// The repairs that were made to the arguments.
         repairs: Vec<Repair>,
     },
-    /// A handler says how far it is.
+    /// A handler reports its progress.
     #[non_exhaustive]
     ToolExecutionProgress {
-        /// Which call.
+        /// The call id.
         id: Arc<str>,
-        /// What was asked for.
+        /// The checksum of the call.
         #[serde(rename = "callId")]
         checksum: Arc<str>,
-        /// The tool's name.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// In its words.
+        /// The message of the handler.
         message: String,
     },
-    /// A handler ended, in whatever way.
+    /// A handler ended.
     #[non_exhaustive]
     ToolExecutionEnd {
-        /// Which call.
+        /// The call id.
         id: Arc<str>,
-        /// What was asked for.
+        /// The checksum of the call.
         #[serde(rename = "callId")]
         checksum: Arc<str>,
-        /// The tool's name.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// How long it took.
+        /// How long it ran.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
         duration: Duration,
         /// Whether it failed.
         is_error: bool,
-        /// Why, as a stable code.
+        /// The error code, if it failed.
         code: Option<&'static str>,
-        /// Why, for operators, with what caused it.
+        /// The message for operators with its causes, if it failed.
         message: Option<String>,
-        /// Its thread was left behind and may still be at work.
+        /// Whether its thread was detached and may still be running.
         abandoned: bool,
     },
-    /// Something that an operator should look at, and that stopped nothing.
+    /// A warning: an operator should look at something, but the turn continues.
     #[non_exhaustive]
     Warning {
-        /// What.
+        /// The message for operators.
         message: String,
     },
 }
 
 impl EventKind {
-    /// The name under which it is serialised.
+    /// Returns the serialised name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -291,7 +291,7 @@ impl EventKind {
 }
 
 impl fmt::Debug for EventKind {
-    /// Arguments may hold secrets: serialise an event on purpose to see all of it.
+    /// Omits arguments, which may be secret. Serialise an event explicitly to see all of it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct(self.name());
         match self {

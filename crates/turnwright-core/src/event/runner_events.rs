@@ -14,7 +14,7 @@ use crate::task::OnDrop;
 
 /// A stream of the events of all turns of a runner: see [`TurnRunner::events`](crate::TurnRunner::events).
 ///
-/// It is bounded and never slows a turn down: if a reader lags, the oldest events are dropped, and the next item is a
+/// The stream is bounded and never slows down a turn: if a reader lags, the oldest events are dropped, and the next item is a
 /// [`Lagged`] with their number. It ends once the runner and its turns are gone.
 #[must_use = "a stream does nothing until it is read"]
 pub struct RunnerEvents {
@@ -26,7 +26,7 @@ pub struct RunnerEvents {
 struct Queue {
     events: VecDeque<Event>,
     capacity: usize,
-    /// The events that were dropped since the last item.
+    /// The number of events dropped since the last item.
     missed: u64,
     waker: Option<Waker>,
     ended: bool,
@@ -68,7 +68,7 @@ impl RunnerEvents {
         }
     }
 
-    /// Returns the next event, or how many were missed; `None` once the runner and its turns are gone.
+    /// Returns the next event, or how many were missed. `None` once the runner and its turns are gone.
     ///
     /// # Cancel safety
     /// If the future is dropped before it completes, no event is lost.

@@ -1,7 +1,7 @@
-//! The stream of a turn: its readers, and what a reader that attaches later gets first.
+//! The event stream of a turn: its readers, and the replay for readers that attach later.
 //!
-//! Readers never slow a turn down. Each has its own queue. A reader that lags gets deltas merged into longer ones, so a queue
-//! holds no more than the turn itself has produced, and nothing is lost.
+//! Readers never slow down a turn. Each reader has its own queue. If a reader lags, deltas are merged into longer ones, so a
+//! queue holds no more than the turn has produced, and nothing is lost.
 
 mod open_text;
 mod queue;
@@ -24,9 +24,9 @@ pub(crate) use open_text::TextKind;
 
 /// The event stream of one turn, on the side of the turn.
 pub(crate) struct EventHub {
-    /// How many events a reader may be behind before deltas are merged.
+    /// How many events a reader may lag behind before deltas are merged.
     capacity: usize,
-    /// Whether a reader can attach later: then events are kept for it.
+    /// Whether a reader can attach later. Events are logged for it.
     keeps: bool,
     state: Mutex<State>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct EventHub {
 struct State {
     readers: Vec<Queue>,
     next_reader: u64,
-    /// What a reader that attaches gets first: everything but deltas, progress and what was discarded.
+    /// What a reader that attaches later gets first: everything except deltas, progress and discarded text.
     log: Vec<TurnEvent>,
     /// The texts that are being written.
     texts: Vec<Option<OpenText>>,
@@ -51,7 +51,7 @@ impl EventHub {
         })
     }
 
-    /// A new reader. With `replay` it gets what happened so far first.
+    /// Adds a reader. With `replay` it first gets what happened so far.
     pub(crate) fn subscribe(self: &Arc<Self>, replay: bool) -> TurnStream {
         let mut state = self.state.lock();
         let key = state.next_reader;
@@ -59,7 +59,7 @@ impl EventHub {
         let mut queue = Queue::new(key, replay);
         if replay {
             queue.fill(state.log.iter().cloned());
-            // A text that was open when the turn ended comes to nothing.
+            // A text that was open when the turn ended is discarded.
             let open = state.texts.iter().flatten().filter(|_| !state.ended);
             queue.fill(open.filter_map(OpenText::so_far).map(TurnEvent::now));
         }
@@ -70,12 +70,12 @@ impl EventHub {
         }
     }
 
-    /// Whether an event has, or may later have, a reader.
+    /// Returns whether events have a reader or may get one later.
     pub(crate) fn is_heard(&self) -> bool {
         self.keeps || !self.state.lock().readers.is_empty()
     }
 
-    /// Emits an event, which is made only if it is heard.
+    /// Emits an event, which is created only if it has a reader.
     pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
         let mut state = self.state.lock();
         if state.ended || (!self.keeps && state.readers.is_empty()) {
@@ -87,7 +87,7 @@ impl EventHub {
         wakers.wake();
     }
 
-    /// Emits an event of the past, with its own time: for readers that asked for a replay, now and later.
+    /// Emits an event of the past with its original time, for readers that requested a replay.
     pub(crate) fn replay(&self, event: TurnEvent) {
         self.add_past(event, false);
     }
@@ -115,12 +115,12 @@ impl EventHub {
         wakers.wake();
     }
 
-    /// Whether anything reads the stream now.
+    /// Returns whether the stream has readers now.
     pub(crate) fn has_readers(&self) -> bool {
         !self.state.lock().readers.is_empty()
     }
 
-    /// Ends the stream. `last` is its last event, unless it has ended before.
+    /// Ends the stream. `last` is its last event, unless it has already ended.
     pub(crate) fn end(&self, last: impl FnOnce() -> TurnEventKind) {
         let mut state = self.state.lock();
         if state.ended {
@@ -145,7 +145,7 @@ impl EventHub {
         queue::send(&mut state.readers, event, self.capacity).0
     }
 
-    /// Begins a text under an id.
+    /// Starts a text with an id.
     pub(crate) fn open_text(&self, kind: TextKind, id: Arc<str>) -> TextRef {
         let keeps = self.keeps || !matches!(kind, TextKind::ToolCall { .. });
         let text = OpenText::new(kind, Arc::clone(&id), keeps);
@@ -155,7 +155,7 @@ impl EventHub {
         TextRef { slot, id }
     }
 
-    /// Adds a piece to a text. Returns whether a reader lags that should be given a chance to catch up.
+    /// Adds a piece to a text. Returns whether a lagging reader should get a chance to catch up.
     pub(crate) fn push_text(&self, text: &TextRef, piece: &str) -> bool {
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -173,14 +173,14 @@ impl EventHub {
         lags
     }
 
-    /// Adds to the name of the tool that a call is for.
+    /// Appends to the tool name of a call.
     pub(crate) fn name_tool(&self, text: &TextRef, name: &str) {
         if let Some(text) = text.find(&mut self.state.lock().texts) {
             text.name_tool(name);
         }
     }
 
-    /// Voids what was written so far, and tells readers if that was anything.
+    /// Discards the text so far. Readers are notified if there was any.
     pub(crate) fn discard_text(&self, text: &TextRef) {
         let mut state = self.state.lock();
         let Some(id) = text.find(&mut state.texts).and_then(OpenText::discard) else {
@@ -194,14 +194,14 @@ impl EventHub {
         wakers.wake();
     }
 
-    /// Calls `read` with what was written so far.
+    /// Calls `read` with the text so far.
     pub(crate) fn with_text<T>(&self, text: &TextRef, read: impl FnOnce(&str) -> T) -> T {
         let mut state = self.state.lock();
         let text = text.find(&mut state.texts);
         read(text.map_or("", |text| text.text()))
     }
 
-    /// Ends a text. Returns all of it.
+    /// Ends a text and returns it.
     pub(crate) fn close_text(&self, text: &TextRef) -> String {
         let mut state = self.state.lock();
         let found = text.find(&mut state.texts).is_some();
@@ -223,7 +223,7 @@ pub(crate) struct TextRef {
 }
 
 impl TextRef {
-    /// The slot may belong to another text once this one is closed.
+    /// The slot may belong to another text after this one was closed.
     fn find<'t>(&self, texts: &'t mut [Option<OpenText>]) -> Option<&'t mut OpenText> {
         let text = texts.get_mut(self.slot)?.as_mut();
         text.filter(|text| text.is(&self.id))
@@ -231,7 +231,7 @@ impl TextRef {
 }
 
 impl State {
-    /// Forgets the text of a call that is recorded.
+    /// Removes the text of a call that was recorded.
     fn close(&mut self, id: &str) {
         let of_id = |text: &&mut Option<OpenText>| text.as_ref().is_some_and(|text| text.is(id));
         if let Some(text) = self.texts.iter_mut().find(of_id) {
@@ -240,7 +240,7 @@ impl State {
         }
     }
 
-    /// The texts that are still written keep their slots.
+    /// Texts that are still being written keep their slots.
     fn trim(&mut self) {
         while let Some(None) = self.texts.last() {
             self.texts.pop();
@@ -248,7 +248,7 @@ impl State {
     }
 }
 
-/// Whether a reader that attaches later gets it.
+/// Returns whether a reader that attaches later gets the event.
 fn is_logged(kind: &TurnEventKind) -> bool {
     !matches!(
         kind,
@@ -260,7 +260,7 @@ fn is_logged(kind: &TurnEventKind) -> bool {
     )
 }
 
-/// The id of the text that an event completes.
+/// Returns the id of the text that an event completes.
 fn settled(kind: &TurnEventKind) -> Option<&str> {
     match kind {
         TurnEventKind::ToolCallStarted { id, .. } => Some(id),
@@ -271,10 +271,9 @@ fn settled(kind: &TurnEventKind) -> Option<&str> {
 
 /// A stream of the events of a turn.
 ///
-/// Reading is optional. The turn does not wait for its readers, and dropping the stream does not cancel it. A reader that is
-/// more than [`stream_capacity`](crate::runner::TurnRunnerBuilder::stream_capacity) events behind gets several deltas of a
-/// text as one; no text and no other event is lost. [`Ended`](TurnEventKind::Ended) is the last event, and then the stream
-/// ends.
+/// Reading is optional. The turn does not wait for its readers, and dropping the stream does not cancel it. A reader that lags
+/// more than [`stream_capacity`](crate::runner::TurnRunnerBuilder::stream_capacity) events behind receives several deltas of a
+/// text as one. No text and no other event is lost. [`Ended`](TurnEventKind::Ended) is the last event; then the stream ends.
 #[must_use = "a stream does nothing until it is read"]
 pub struct TurnStream {
     hub: Arc<EventHub>,
@@ -311,7 +310,7 @@ impl Drop for TurnStream {
         let own = state.readers.iter().position(|queue| queue.key == self.key);
         let own = own.map(|index| state.readers.swap_remove(index));
         drop(state);
-        // After the lock: dropping a record or a waker may run foreign code.
+        // After the lock: dropping a record or a waker may run user code.
         drop(own);
     }
 }

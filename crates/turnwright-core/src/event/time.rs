@@ -1,4 +1,4 @@
-//! The time of an event: kept as it was read, formatted only when it is serialised.
+//! The time of an event. It is formatted only when it is serialised.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,12 +6,12 @@ use serde::Serializer;
 
 use crate::record::time_text;
 
-/// As RFC 3339 text in UTC.
+/// Formats as RFC 3339 in UTC.
 pub(super) fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&time_text(*time))
 }
 
-/// As milliseconds, with a fraction.
+/// Formats as milliseconds with a fraction.
 pub(super) fn as_millis<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(duration.as_secs_f64() * 1000.0)
 }

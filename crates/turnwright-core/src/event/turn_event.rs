@@ -19,9 +19,9 @@ use crate::usage::{ModelUsage, Usage};
 
 /// An event on the stream of a turn.
 ///
-/// Serialised, it is an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow. A
-/// record is in it as [`Record::to_value`] writes it, but of a result behind a handle only the kind, the length and the
-/// spool id are shown: it may have any size.
+/// Serialised as an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow. A record
+/// has the form of [`Record::to_value`], except that for a result behind a handle only the kind, the length and the spool id are
+/// shown, because it may have any size.
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
 pub struct TurnEvent {
@@ -35,8 +35,8 @@ pub struct TurnEvent {
 
 /// What happened: the pieces of texts, the records that they become, and the course of the turn.
 ///
-/// [`Started`](Self::Started) comes first and [`Ended`](Self::Ended) last, also for a turn that could not begin. The deltas of
-/// an id, concatenated, are the text of the record of that id.
+/// [`Started`](Self::Started) comes first and [`Ended`](Self::Ended) last, even for a turn that could not start. The concatenated
+/// deltas of an id are the text of the record with that id.
 #[derive(Clone, Serialize)]
 #[serde(
     tag = "event",
@@ -48,26 +48,26 @@ pub enum TurnEventKind {
     /// The turn has started. Always the first event.
     #[non_exhaustive]
     Started {
-        /// The turn.
+        /// The turn id.
         turn_id: Arc<str>,
-        /// Its conversation. A generated id if the input named none.
+        /// The conversation id. A generated id if the input named none.
         conversation_id: Arc<str>,
         /// Whether the turn existed before and is resumed.
         resumed: bool,
     },
-    /// A piece of what the model says.
+    /// A piece of a message of the model.
     MessageDelta(Delta),
-    /// A message of the model was stored, by whatever part of the program. One that is stored again comes again.
+    /// A message of the model was stored, by any part of the program. If it is stored again, the event is repeated.
     #[serde(serialize_with = "record")]
     Message(Arc<Message>),
-    /// A piece of what the model thinks.
+    /// A piece of a thought of the model.
     ThoughtDelta(Delta),
     /// A thought was stored.
     #[serde(serialize_with = "record")]
     Thought(Arc<Thought>),
     /// A piece of the arguments of a call that the model proposes.
     ToolCallDelta {
-        /// The tool's name, as far as it is known.
+        /// The name of the tool, as far as it is known.
         tool: Arc<str>,
         /// The piece. Its id is the [`ToolCall::id`] of the call.
         #[serde(flatten)]
@@ -76,33 +76,33 @@ pub enum TurnEventKind {
     /// A call is about to run.
     #[non_exhaustive]
     ToolCallStarted {
-        /// Which call.
+        /// The call id.
         id: Arc<str>,
-        /// The tool's name.
+        /// The name of the tool.
         tool: Arc<str>,
         /// The checked arguments.
         args: Arc<Value>,
-        /// What checking changed to make them so.
+        /// The repairs that were made to the arguments.
         repairs: Arc<[Repair]>,
     },
     /// A call reports its progress. A reader that lags gets only the latest report.
     #[non_exhaustive]
     ToolCallProgress {
-        /// Which call.
+        /// The call id.
         id: Arc<str>,
-        /// In its words.
+        /// The message of the handler.
         message: String,
     },
-    /// A gate was opened, and the turn waits: answer by the turn's [`Gates`](crate::gate::Gates).
+    /// A gate was opened, and the turn waits. Answer through the turn's [`Gates`](crate::gate::Gates).
     #[serde(rename = "turnGateOpen")]
     GateOpened(Arc<OpenGate>),
     /// A gate was closed.
     #[serde(rename = "turnGateClosed")]
     #[non_exhaustive]
     GateClosed {
-        /// Which gate.
+        /// The gate id.
         id: Arc<str>,
-        /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
+        /// How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
     },
     /// A settled call was stored: by the call path, or by hand with
@@ -110,11 +110,11 @@ pub enum TurnEventKind {
     /// their records are in the proposed order.
     #[serde(serialize_with = "record")]
     ToolCall(Arc<ToolCall>),
-    /// A call of a response that was cut off is stored. It was not executed and never will be: its record has no result,
+    /// A call of a truncated response was stored. It did not run and never will: its record has no result, and
     /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
     #[serde(serialize_with = "record")]
     ToolCallIncomplete(Arc<ToolCall>),
-    /// An answer was rejected, because it does not match its type or because middleware rejected it. If the model may try again,
+    /// An answer was rejected, because it does not match its type or because middleware rejected it. If there is a retry left,
     /// another message follows.
     #[non_exhaustive]
     AnswerRejected {
@@ -123,7 +123,7 @@ pub enum TurnEventKind {
         /// The reason, as the model reads it.
         reason: String,
     },
-    /// The pieces under this id so far are void: what follows starts from the beginning.
+    /// The pieces with this id so far are void. What follows starts from the beginning.
     Discarded {
         /// The id of the pieces.
         id: Arc<str>,
@@ -137,7 +137,7 @@ pub enum TurnEventKind {
         status: TurnState,
         /// The code of the error if there is no answer.
         code: Option<Cow<'static, str>>,
-        /// The usage of the whole turn.
+        /// The usage of the complete turn.
         usage: Usage,
         /// How long it ran.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
@@ -149,9 +149,9 @@ pub enum TurnEventKind {
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
 pub struct Delta {
-    /// What the pieces of one text have in common: the id of the record that they become.
+    /// The id of the record that the pieces become.
     pub id: Arc<str>,
-    /// How many bytes came before it.
+    /// The number of bytes before this piece.
     pub offset: usize,
     /// The piece.
     pub text: String,
@@ -168,7 +168,7 @@ impl Delta {
 }
 
 impl TurnEvent {
-    /// An event that happens now.
+    /// Creates an event that happens now.
     pub(crate) fn now(kind: TurnEventKind) -> Self {
         TurnEvent {
             time: SystemTime::now(),
@@ -176,7 +176,7 @@ impl TurnEvent {
         }
     }
 
-    /// The event of a stored record, at the time of the record. `None` if its kind has none.
+    /// Creates the event of a stored record, at the time of the record. `None` if its kind has none.
     pub(crate) fn of_record(record: &Record) -> Option<Self> {
         let kind = TurnEventKind::of_record(record)?;
         let time = match record {
@@ -196,7 +196,7 @@ impl TurnEvent {
 }
 
 impl TurnEventKind {
-    /// The last event of a turn.
+    /// Creates the last event of a turn.
     pub(crate) fn ended(outcome: &TurnOutcome, duration: Duration) -> Self {
         TurnEventKind::Ended {
             status: outcome.ended.state(),
@@ -206,8 +206,8 @@ impl TurnEventKind {
         }
     }
 
-    /// The event of a record that was stored, if its kind has one: messages of the model, thoughts, and calls that are
-    /// settled or were cut off.
+    /// Creates the event of a stored record, if its kind has one: messages of the model, thoughts, and calls that are settled or
+    /// were part of a truncated response.
     pub(crate) fn of_record(record: &Record) -> Option<Self> {
         match record {
             Record::Message(message) if message.is_answer() => {
@@ -259,7 +259,7 @@ impl fmt::Debug for TurnEvent {
 }
 
 impl fmt::Debug for TurnEventKind {
-    /// The output of a model may be secret: it is not shown.
+    /// Omits the output of the model, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct(self.name());
         match self {

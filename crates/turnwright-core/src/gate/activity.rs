@@ -1,4 +1,4 @@
-//! Whether a turn can only wait, and its suspension.
+//! Tracks whether a turn can only wait, and suspends it.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -12,34 +12,35 @@ use tokio::sync::Notify;
 use super::table::{GateTable, Waiting};
 use crate::record::GateRecord;
 
-/// What a running turn is doing, see [`TurnHandle::activity`](crate::runner::TurnHandle::activity).
+/// What a running turn is doing. See [`TurnHandle::activity`](crate::runner::TurnHandle::activity).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnActivity {
-    /// It is working, possibly while some of its calls wait at gates. Always so for a turn that cannot be suspended: one that
-    /// names no conversation, or runs under a call.
+    /// The turn is working, even if some of its calls wait at gates. Always the case for a turn that cannot be suspended, because
+    /// it has no conversation or runs under a call.
     Working,
-    /// It can only wait for answers at these gates. It can be suspended.
+    /// The turn can only wait for answers at these gates. It can be suspended.
     Waiting {
         /// The ids of the gates.
         gates: Vec<Arc<str>>,
     },
-    /// It can only wait, and cannot be suspended: calls whose handlers cannot run again wait at gates, or run turns that do.
+    /// The turn can only wait, but cannot be suspended: calls whose handlers cannot run again wait at gates, or run turns that
+    /// do.
     Held {
         /// The ids of the gates.
         gates: Vec<Arc<str>>,
         /// The ids of the calls that keep the turn in memory.
         tool_calls: Vec<Arc<str>>,
     },
-    /// It has ended, or was suspended.
+    /// The turn has ended or was suspended.
     Ended,
 }
 
-/// Counts what a turn is doing. It can only wait if its main task waits at a gate or for its calls, and each call waits at a
-/// gate that can be left.
+/// Tracks what a turn is doing. The turn can only wait if its main task waits at a gate or for its calls, and each call waits at
+/// a gate that can be left.
 #[derive(Default)]
 pub(crate) struct Activity {
-    /// The turn can be suspended. Of another one nothing is counted, since counting takes time.
+    /// Whether the turn can be suspended. Otherwise nothing is tracked, to save time.
     enabled: AtomicBool,
     state: Mutex<State>,
     changed: Notify,
@@ -47,35 +48,35 @@ pub(crate) struct Activity {
 
 #[derive(Default)]
 struct State {
-    /// The turn is to be suspended once it can only wait.
+    /// Whether to suspend the turn once it can only wait.
     requested: bool,
-    /// The same, without a request, unless an approver is being asked.
+    /// The same without a request, unless an approver is being asked.
     automatic: bool,
     suspended: bool,
     /// The gates that can be left and entered again in a later run.
     waiting: IndexMap<Arc<str>, AtGate>,
-    /// The gates that cannot, with the call that waits there.
+    /// The gates that cannot be left, with the call that waits there.
     held: IndexMap<Arc<str>, Arc<str>>,
     calls: HashMap<Arc<str>, Call>,
-    /// How often the main task waits: at a gate, for its calls, or because nothing more is begun.
+    /// How often the main task waits: at a gate, for its calls, or because nothing more is started.
     main_waits: usize,
-    /// What was not begun because the turn is to be suspended.
+    /// Number of things that were not started because the turn is being suspended.
     parked: usize,
-    /// The open ends of gates of a suspended turn: dropped, they would tell that no answer comes.
+    /// The waiting ends of the gates of a suspended turn. Dropping them would signal that no answer comes.
     _left: Vec<Waiting>,
 }
 
-/// A call that is on its way.
+/// A call in progress.
 #[derive(Default)]
 struct Call {
     begun: usize,
-    /// The gates where it waits, and how often it is parked.
+    /// The number of gates at which it waits, and of times it is parked.
     waits: usize,
 }
 
 struct AtGate {
     record: Option<Arc<GateRecord>>,
-    /// Somebody inside of the process was asked, too.
+    /// Whether an approver in this process was asked too.
     has_approver: bool,
 }
 
@@ -84,27 +85,27 @@ struct AtGate {
 pub(crate) enum Waiter {
     /// A layer or an executor, which runs again when the turn is resumed.
     Layer,
-    /// The handler of a call. It runs again only if its tool only reads.
+    /// The handler of a call. It runs again only if its tool is read-only.
     Handler { read_only: bool },
-    /// A policy that finds out what became of a call, and is asked again.
+    /// A reconciler, which is asked again.
     Reconcile,
-    /// A call that has not begun, for approval.
+    /// A call that has not started and waits for approval.
     Approval { has_approver: bool },
 }
 
-/// How a gate is waited at.
+/// A wait at a gate.
 pub(crate) struct Wait {
     pub(crate) id: Arc<str>,
     pub(crate) tool_call: Option<Arc<str>>,
     /// The record of the gate, if the turn is stored.
     pub(crate) record: Option<Arc<GateRecord>>,
     pub(crate) has_approver: bool,
-    /// The call that cannot run again, if it is one.
+    /// The call that cannot run again, if there is one.
     pub(crate) held_by: Option<Arc<str>>,
 }
 
 impl Activity {
-    /// The turn is one that can be suspended.
+    /// Marks the turn as one that can be suspended.
     pub(crate) fn enable(&self) {
         self.enabled.store(true, Ordering::Release);
     }
@@ -118,13 +119,13 @@ impl Activity {
         self.state.lock().automatic = true;
     }
 
-    /// Suspends the turn as soon as it can only wait, and begins nothing more.
+    /// Suspends the turn as soon as it can only wait, and starts nothing more.
     pub(crate) fn request(&self) {
         self.state.lock().requested = true;
         self.changed.notify_waiters();
     }
 
-    /// Whether nothing more is to be begun.
+    /// Returns whether nothing more may be started.
     pub(crate) fn is_requested(&self) -> bool {
         self.is_enabled() && self.state.lock().requested
     }
@@ -133,7 +134,7 @@ impl Activity {
         self.is_enabled() && self.state.lock().suspended
     }
 
-    /// Counts a call until the guard is dropped.
+    /// Tracks a call until the guard is dropped.
     pub(crate) fn begin_call(self: &Arc<Self>, id: &str) -> Option<Counted> {
         if !self.is_enabled() {
             return None;
@@ -143,7 +144,7 @@ impl Activity {
         Some(Counted::new(self, What::Call(id)))
     }
 
-    /// The main task waits for its calls, until the guard is dropped.
+    /// Marks the main task as waiting for its calls until the guard is dropped.
     pub(crate) fn wait_for_calls(self: &Arc<Self>) -> Option<Counted> {
         if !self.is_enabled() {
             return None;
@@ -153,7 +154,7 @@ impl Activity {
         Some(Counted::new(self, What::Main))
     }
 
-    /// Something is not begun, until the guard is dropped: a call, or what comes next in the main task.
+    /// Marks a call, or the next step of the main task, as not started until the guard is dropped.
     pub(crate) fn park(self: &Arc<Self>, tool_call: Option<&str>) -> Counted {
         let tool_call: Option<Arc<str>> = tool_call.map(Arc::from);
         let mut state = self.state.lock();
@@ -164,7 +165,7 @@ impl Activity {
         Counted::new(self, What::Parked(tool_call))
     }
 
-    /// The turn waits at a gate, until the guard is dropped.
+    /// Marks the turn as waiting at a gate until the guard is dropped.
     pub(crate) fn enter(self: &Arc<Self>, wait: Wait) -> Counted {
         let Wait {
             id,
@@ -194,7 +195,7 @@ impl Activity {
         Counted::new(self, what)
     }
 
-    /// The ids of the gates where the turn waits.
+    /// Returns the ids of the gates at which the turn waits.
     pub(crate) fn gates(&self) -> Vec<Arc<str>> {
         let state = self.state.lock();
         state
@@ -239,7 +240,7 @@ impl Activity {
         }
     }
 
-    /// Waits until the turn can only wait and is to be suspended, and suspends it. Returns the gates where it waits.
+    /// Waits until the turn can only wait and is to be suspended, then suspends it. Returns the gates at which it waits.
     ///
     /// From then on nothing that the turn left behind goes on, and the gates take no live answer: an answer that a gate has
     /// taken is always worked off first.
@@ -247,7 +248,7 @@ impl Activity {
         self.until(|state| state.try_suspend(table)).await
     }
 
-    /// Waits until the turn waits at a gate, or until it does not.
+    /// Waits until the turn waits at a gate, or until it no longer does.
     pub(crate) async fn until_waiting(&self, waits: bool) {
         let is_so = |state: &State| (state.waiting.is_empty() && state.held.is_empty()) != waits;
         self.until(|state| is_so(state).then_some(())).await;
@@ -256,7 +257,7 @@ impl Activity {
     async fn until<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
         loop {
             let mut changed = pin!(self.changed.notified());
-            // Listening begins before looking, so that nothing is missed in between.
+            // Register before checking, so that no notification is missed.
             changed.as_mut().enable();
             if let Some(found) = look(&mut self.state.lock()) {
                 return found;
@@ -307,7 +308,7 @@ impl State {
         if self.suspended || !(self.requested || automatic) || !self.can_only_wait() {
             return None;
         }
-        // A gate that is not open any more has an answer, which is worked off first.
+        // A gate that is no longer open has an answer, which is processed first.
         self._left = table.take_all(self.waiting.keys())?;
         self.suspended = true;
         let waiting = self.waiting.values();
@@ -321,7 +322,7 @@ impl Call {
     }
 }
 
-/// Counts something for as long as it is held.
+/// Counts something until it is dropped.
 pub(crate) struct Counted {
     activity: Arc<Activity>,
     what: What,
@@ -343,9 +344,9 @@ impl Counted {
         }
     }
 
-    /// Goes on, unless the turn was suspended meanwhile: then nothing may go on.
+    /// Leaves the wait. Returns `false` if the turn was suspended meanwhile; then nothing may continue.
     pub(crate) fn leave(self) -> bool {
-        // Under one lock with the decision to suspend.
+        // Under the same lock as the decision to suspend.
         let mut state = self.activity.state.lock();
         if !state.suspended {
             self.remove(&mut state);
@@ -364,7 +365,7 @@ impl Counted {
                 state.wait_no_more(tool_call.as_ref());
             }
             What::Gate(id, tool_call) => {
-                // Once, although `leave` may have done so before.
+                // Only once: `leave` may have done it already.
                 if state.waiting.shift_remove(id).is_some() {
                     state.wait_no_more(tool_call.as_ref());
                 }

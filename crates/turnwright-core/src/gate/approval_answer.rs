@@ -12,11 +12,11 @@ use crate::record::GateAnswer;
 pub enum Approval {
     /// The call may run with these arguments.
     Granted,
-    /// The call may run with other arguments, which are checked in full first.
+    /// The call may run with other arguments, which are checked completely first.
     Edited(Value),
-    /// The call may not run.
+    /// The call must not run.
     Denied {
-        /// Why, for the model.
+        /// The reason, for the model.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Whether a gate takes an answer.
+//! Validates answers at gates.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::record::{GateAnswer, GateKind};
 use crate::schema::{Schema, admit};
 
 impl TurnGate {
-    /// Checks an answer: its decision must fit the kind of the gate, its value the schema.
+    /// Checks an answer: its decision must fit the kind of the gate, and its value the schema.
     ///
     /// # Errors
-    /// `E_INVALID_TURN_GATE_RESOLUTION`.
+    /// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the answer is not accepted.
     pub(crate) fn check(&self, answer: GateAnswer) -> Result<GateAnswer, Error> {
         let accepts = self.accepts.as_deref();
         let accepts = |answer: &GateAnswer| accepts.map_or(Ok(()), |accepts| accepts(answer));
@@ -21,10 +21,10 @@ impl TurnGate {
     }
 }
 
-/// Checks an answer of any depth before anything else is done with it.
+/// Checks the depth of an answer before anything else.
 ///
 /// # Errors
-/// `E_INVALID_TURN_GATE_RESOLUTION`.
+/// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the answer is not accepted.
 pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
     if let GateAnswer::Edit { args: value, .. } | GateAnswer::Value { value } = &mut answer {
         *value = admit(value.take()).map_err(|why| not_taken(&format_args!("it {why}")))?;
@@ -32,7 +32,7 @@ pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
     Ok(answer)
 }
 
-/// Checks an admitted answer against what a gate of this kind and schema takes, and then `accepts`.
+/// Checks an admitted answer against the kind and schema of a gate, and then with `accepts`.
 pub(crate) fn check(
     kind: &GateKind,
     schema: Option<&Schema>,
@@ -67,22 +67,21 @@ pub(crate) fn check(
     Ok(answer)
 }
 
-/// What the schema of an approval cannot say: which decision has arguments.
+/// Checks what the schema of an approval cannot express: which decision has arguments.
 fn fits_decision(resolution: &Value) -> Result<(), Error> {
     let decision = resolution.get("decision").and_then(Value::as_str);
     let has_args = resolution.get("args").is_some();
     match (decision, has_args) {
         (Some("edit"), false) => Err(not_taken(
-            &"an edit needs `args`: the arguments to run with",
+            &"an edit requires `args`, the arguments to run with",
         )),
         (Some("approve"), true) => {
-            let why = "an approval has no `args`: to run with other arguments, answer with an edit";
+            let why =
+                "an approval must not have `args`: to change the arguments, answer with an edit";
             Err(not_taken(&why))
         }
         (Some("approve" | "edit" | "deny"), _) => Ok(()),
-        _ => Err(not_taken(
-            &"an approval takes the decisions approve, edit and deny",
-        )),
+        _ => Err(not_taken(&"the decision must be approve, edit or deny")),
     }
 }
 
@@ -91,6 +90,6 @@ fn refused(error: Error) -> Error {
 }
 
 fn not_taken(why: &dyn fmt::Display) -> Error {
-    let message = format!("the gate does not take this answer: {why}");
+    let message = format!("the gate does not accept this answer: {why}");
     Error::new(ErrorCode::INVALID_TURN_GATE_RESOLUTION, message)
 }

@@ -1,4 +1,4 @@
-//! The handle by which the gates of a running turn are answered.
+//! The handle for answering at the gates of a running turn.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::record::{GateAnswer, GateKind, GateRecord};
 /// ```
 pub struct Gates {
     turn: TurnGates,
-    /// The number of the last gate that this one returned.
+    /// The number of the last gate that this handle returned.
     given: u64,
 }
 
@@ -39,12 +39,12 @@ pub struct Gates {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenGate {
-    /// The gate's id, unique in the conversation: what an answer names.
+    /// The gate id, which is unique in the conversation. Answers refer to it.
     pub id: Arc<str>,
-    /// What it asks for.
+    /// The kind of gate.
     #[serde(rename = "name")]
     pub kind: GateKind,
-    /// The call that waits, if one does.
+    /// The id of the call that waits, if any.
     pub tool_call: Option<Arc<str>>,
     /// The question.
     pub question: Arc<Value>,
@@ -82,14 +82,14 @@ impl Gates {
         Gates { turn, given: 0 }
     }
 
-    /// The gates of a turn that never began.
+    /// The gates of a turn that could not start.
     pub(crate) fn of_unbegun() -> Self {
         let turn = TurnGates::default();
         turn.end();
         Gates::new(turn)
     }
 
-    /// The gates that are open now.
+    /// Returns the gates that are open now.
     #[must_use]
     pub fn open(&self) -> Vec<OpenGate> {
         let open = self.turn.table().open_after(0);
@@ -98,14 +98,14 @@ impl Gates {
 
     /// Returns the next open gate that this handle has not returned yet, and waits for one if there is none.
     ///
-    /// Returns `None` once the turn has ended, in whatever way: it was answered, failed or cancelled, it could not be
-    /// begun, or its runtime was shut down. For a turn that runs under a call it also returns the gates of the outer turn,
-    /// and `None` once the inner turn has ended.
+    /// Returns `None` once the turn has ended: it was answered, failed or was cancelled, it could not start, or its runtime was
+    /// shut down. For a turn that runs under a call, it also returns the gates of the outer turn, and `None` once the inner turn
+    /// has ended.
     pub async fn next(&mut self) -> Option<OpenGate> {
         loop {
             let table = Arc::clone(self.turn.table());
             let mut changed = pin!(table.changed.notified());
-            // Listening begins before looking, so that nothing is missed in between.
+            // Register before checking, so that no notification is missed.
             changed.as_mut().enable();
             if let Some((number, gate)) = table.open_after(self.given).into_iter().next() {
                 self.given = number;
@@ -118,11 +118,12 @@ impl Gates {
         }
     }
 
-    /// Answers at a gate. Returns `false` if the gate is not open, or no longer: the first answer that a gate takes counts.
+    /// Answers at a gate. Returns `false` if the gate is not open (any more): the first answer that a gate accepts counts.
     ///
     /// # Errors
-    /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: a decision at a gate that is not an approval, a
-    /// value that does not match the gate's schema, or edited arguments that the tool refuses. The gate stays open.
+    /// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not accept this answer: a decision at a gate that is not an
+    /// approval, a value that does not match the schema of the gate, or edited arguments that the tool rejects. The gate stays
+    /// open.
     pub fn answer(&self, id: &str, answer: impl Into<GateAnswer>) -> Result<bool, Error> {
         self.turn.table().answer(id, answer.into())
     }
@@ -130,7 +131,7 @@ impl Gates {
     /// Approves the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::approve`].
     ///
     /// # Errors
-    /// As [`Gates::answer`].
+    /// See [`Gates::answer`].
     pub fn approve(&self, id: &str) -> Result<bool, Error> {
         self.answer(id, GateAnswer::approve())
     }
@@ -138,7 +139,7 @@ impl Gates {
     /// Denies the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::deny`].
     ///
     /// # Errors
-    /// As [`Gates::answer`].
+    /// See [`Gates::answer`].
     pub fn deny(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
         self.answer(id, GateAnswer::deny(reason))
     }

@@ -1,4 +1,4 @@
-//! The ids of gates: the same whenever the same turn comes to the same gate again.
+//! Gate ids, which are the same whenever a turn reaches the same gate again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 use crate::checksum::digest_of;
 use crate::record::GateKind;
 
-/// A step of a turn. Gates outside of calls are counted anew in each, so that a step which runs again after a resume finds its
-/// own gates.
+/// A step of a turn. Gates outside of calls are numbered per step, so that a step that runs again after a resume finds its own
+/// gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Step(pub(crate) u32);
 
-/// What an iteration consists of.
+/// Number of steps per iteration.
 const PARTS: u32 = 3;
 
 impl Step {
-    /// The layers of the turn's input.
+    /// The layers of the turn input.
     pub(crate) const TURN_INPUT: Step = Step(0);
-    /// The layers of the turn's output.
+    /// The layers of the turn output.
     pub(crate) const TURN_OUTPUT: Step = Step(u32::MAX);
 
-    /// The input layers of an iteration, which is counted from 1 over all runs of the turn.
+    /// The input layers of an iteration. Iterations are numbered from 1, over all runs of the turn.
     pub(crate) fn input(iteration: u32) -> Self {
         Step(iteration.saturating_mul(PARTS).saturating_sub(2))
     }
@@ -38,27 +38,27 @@ impl Step {
         Step(iteration.saturating_mul(PARTS))
     }
 
-    /// The iteration that it belongs to; 0 for the turn's input.
+    /// Returns the iteration of the step. 0 for the turn input.
     pub(crate) fn iteration(self) -> u32 {
         self.0.div_ceil(PARTS)
     }
 
-    /// Whether it is the output of an iteration.
+    /// Returns whether it is the output of an iteration.
     pub(crate) fn is_output(self) -> bool {
         self != Step::TURN_INPUT && self != Step::TURN_OUTPUT && self.0.is_multiple_of(PARTS)
     }
 }
 
-/// Where a gate stands in its turn.
+/// The position of a gate in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GatePlace {
     /// The step, for a gate outside of calls.
     pub(crate) step: Option<Step>,
-    /// The number among those of its kind in its step or call, from 1.
+    /// Its number among the gates of the same kind in its step or call, starting at 1.
     pub(crate) number: u64,
 }
 
-/// Counts the gates of a turn.
+/// Numbers the gates of a turn.
 #[derive(Default)]
 pub(crate) struct GateNumbers(Mutex<Counts>);
 
@@ -68,21 +68,21 @@ struct Counts {
     passed: HashMap<Counted, u64>,
 }
 
-/// Gates are counted by kind, call and step.
+/// Gates are numbered per kind, call and step.
 type Counted = (GateKind, Option<Arc<str>>, Option<Step>);
 
 impl GateNumbers {
-    /// The step that the turn is in.
+    /// Returns the current step.
     pub(crate) fn step(&self) -> Step {
         self.0.lock().step
     }
 
-    /// The turn enters a step.
+    /// Enters a step.
     pub(crate) fn enter(&self, step: Step) {
         self.0.lock().step = step;
     }
 
-    /// The place of the next gate of this kind.
+    /// Returns the position of the next gate of this kind.
     pub(crate) fn next(&self, kind: &GateKind, tool_call: Option<&Arc<str>>) -> GatePlace {
         let mut counts = self.0.lock();
         let step = tool_call.is_none().then_some(counts.step);
@@ -96,7 +96,7 @@ impl GateNumbers {
     }
 }
 
-/// The id of a gate, unique in its conversation: its kind, and 128 bits of a digest of the turn and of `key`.
+/// Returns the id of a gate, unique in its conversation: its kind, and 128 bits of a digest of the turn and `key`.
 pub(crate) fn gate_id(turn_id: &str, kind: &GateKind, key: &Value) -> Arc<str> {
     let digest = digest_of(&json!([turn_id, kind.as_str(), key]));
     let short = digest.get(..32).unwrap_or(&digest);

@@ -8,7 +8,7 @@
 //! use turnwright_core::schema::{object, string};
 //!
 //! let gate = TurnGate::new("delivery_address")
-//!     .question("Where shall it go?")
+//!     .question("What is the delivery address?")
 //!     .schema(object().field("street", string().required()))
 //!     .build()?;
 //! assert_eq!(gate.kind().as_str(), "delivery_address");
@@ -46,7 +46,7 @@ use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};
 use crate::validate::Violations;
 
-/// A question to somebody outside of the turn, and what counts as an answer.
+/// A question to an external party, and which answers are accepted.
 #[derive(Clone)]
 pub struct TurnGate {
     pub(crate) kind: GateKind,
@@ -58,10 +58,10 @@ pub struct TurnGate {
     pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
-/// What else an answer must be.
+/// An additional check of an answer.
 type Accepts = dyn Fn(&GateAnswer) -> Result<(), Error> + Send + Sync;
 
-/// Makes a [`TurnGate`].
+/// Builds a [`TurnGate`].
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnGateBuilder {
     gate: TurnGate,
@@ -73,7 +73,7 @@ impl TurnGate {
     /// Starts a gate of this kind. A name makes it a [`GateKind::Custom`] gate.
     #[expect(
         clippy::new_ret_no_self,
-        reason = "nothing is made before it is checked"
+        reason = "the builder validates before it creates anything"
     )]
     pub fn new(kind: impl Into<GateKind>) -> TurnGateBuilder {
         TurnGateBuilder {
@@ -90,7 +90,7 @@ impl TurnGate {
         }
     }
 
-    /// What else an answer must be, besides what its schema says.
+    /// Adds a check of answers, in addition to the schema.
     pub(crate) fn accepting(
         mut self,
         accepts: impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static,
@@ -99,25 +99,25 @@ impl TurnGate {
         self
     }
 
-    /// What it asks for.
+    /// Returns the kind of gate.
     #[must_use]
     pub fn kind(&self) -> &GateKind {
         &self.kind
     }
 
-    /// What is asked.
+    /// Returns the question.
     #[must_use]
     pub fn question(&self) -> &Value {
         &self.question
     }
 
-    /// What an answer must be.
+    /// Returns the schema of an answer.
     #[must_use]
     pub fn schema(&self) -> Option<&Schema> {
         self.schema.as_ref()
     }
 
-    /// How long is waited.
+    /// Returns the timeout.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
@@ -125,16 +125,18 @@ impl TurnGate {
 }
 
 impl TurnGateBuilder {
-    /// What is asked: text, or whatever your screen shows. [`build`](Self::build) refuses a value that
-    /// [`admit`](crate::schema::admit) refuses.
+    /// Sets the question: text, or any JSON that your user interface shows. [`build`](Self::build) rejects a value that
+    /// [`admit`](crate::schema::admit) rejects.
     pub fn question(mut self, question: impl Into<Value>) -> Self {
-        // One level more than arguments have: an approval's question holds those of its call.
+        // One level more than arguments, because an approval request contains the arguments of its call.
         let admitted = admit_within(question.into(), MAX_DEPTH + 1);
         self.question = admitted.map(|question| self.gate.question = Arc::new(question));
         self
     }
 
-    /// What an answer must be: it is checked like arguments. Anything unless told.
+    /// Sets the schema of an answer, which is validated like arguments.
+    ///
+    /// Default: any answer is accepted.
     pub fn schema(mut self, schema: impl IntoSchema) -> Self {
         self.schema = Some(schema.into_schema());
         self
@@ -146,10 +148,10 @@ impl TurnGateBuilder {
         self
     }
 
-    /// Makes the gate.
+    /// Builds the gate.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_TURN_GATE_VALUE`, which names every wrong field.
+    /// Returns `E_INVALID_INITIAL_TURN_GATE_VALUE`, which lists all invalid fields.
     pub fn build(self) -> Result<TurnGate, Error> {
         let mut gate = self.gate;
         let mut wrong = Violations::default();
@@ -163,7 +165,7 @@ impl TurnGateBuilder {
                 wrong.check(
                     "schema",
                     plain,
-                    "has external checks, which a gate cannot ask",
+                    "must not have external checks: a gate does not run them",
                 );
                 gate.document = Some(Arc::new(schema.document().clone()));
                 gate.schema = Some(schema);
@@ -172,7 +174,7 @@ impl TurnGateBuilder {
             None => {}
         }
         let waits = gate.timeout.is_none_or(|limit| !limit.is_zero());
-        wrong.check("timeout", waits, "is zero: nobody could answer");
+        wrong.check("timeout", waits, "must not be zero");
         wrong.finish(ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE, "gate")?;
         Ok(gate)
     }

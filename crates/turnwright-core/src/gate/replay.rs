@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::id::Step;
 use crate::record::{GateRecord, GateState};
 
-/// By their ids.
+/// Recorded gates by id.
 #[derive(Default)]
 pub(crate) struct RecordedGates(Mutex<HashMap<Arc<str>, Arc<GateRecord>>>);
 
@@ -17,7 +17,7 @@ impl RecordedGates {
         self.0.lock().insert(Arc::clone(&gate.id), gate);
     }
 
-    /// The turn waits at a gate again: its earlier record no longer counts.
+    /// Removes the earlier record of a gate at which the turn waits again.
     pub(crate) fn waits_again(&self, gate_id: &str) {
         drop(self.0.lock().remove(gate_id));
     }
@@ -26,7 +26,7 @@ impl RecordedGates {
         self.0.lock().get(gate_id).cloned()
     }
 
-    /// The gates at which a call waited that is not run again, closed.
+    /// Returns the gates of a call that is not run again, closed.
     pub(crate) fn closed_of(&self, tool_call: &str) -> Vec<Arc<GateRecord>> {
         let before = self.0.lock();
         let left = before.values().filter(|gate| {
@@ -36,7 +36,7 @@ impl RecordedGates {
             .collect()
     }
 
-    /// The last iteration in which the turn came to a gate outside of a call.
+    /// Returns the last iteration in which the turn reached a gate outside of a call.
     pub(crate) fn last_iteration(&self) -> Option<u32> {
         let gates = self.0.lock();
         let steps = gates.values().filter_map(|gate| gate.step).map(Step);

@@ -15,17 +15,17 @@ use crate::record::{GateAnswer, GateRecord};
 
 /// How a gate was answered.
 pub(crate) enum Settled {
-    /// In this process: the answer is not stored yet.
+    /// In this process. The answer is not stored yet.
     Live(GateAnswer),
     /// In the store, by any process.
     Recorded(GateAnswer),
 }
 
-/// A gate where a turn waits.
+/// A gate at which a turn waits.
 pub(crate) struct Waiting {
     pub(crate) gate: Arc<TurnGate>,
     pub(crate) tool_call: Option<Arc<str>>,
-    /// Somebody inside was asked too: it stays open when nobody is left outside.
+    /// Whether an approver in this process was asked too. Then the gate stays open when no external handle is left.
     asked_inside: bool,
     /// Its record is in the store, where an answer can be recorded.
     stored: bool,
@@ -35,11 +35,11 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 pub(crate) struct GateTable {
     state: Mutex<State>,
-    /// Those outside who can answer.
+    /// Number of external handles that can answer.
     answerers: AtomicUsize,
-    /// Answers may come by the store: no gate is closed because nobody outside is left.
+    /// Whether answers may be recorded in the store. Then no gate is closed because no handle is left.
     keeps_open: AtomicBool,
-    /// A gate was opened, or a turn ended.
+    /// Notified when a gate is opened or a turn ends.
     pub(crate) changed: Notify,
 }
 
@@ -50,7 +50,7 @@ struct State {
     opened: u64,
 }
 
-/// The gates of one turn. A turn that runs under a call shares the table of the outer turn, and ends on its own.
+/// The gates of one turn. A turn that runs under a call shares the table of the outer turn, but ends separately.
 #[derive(Clone, Default)]
 pub(crate) struct TurnGates {
     table: Arc<GateTable>,
@@ -59,7 +59,7 @@ pub(crate) struct TurnGates {
 }
 
 impl TurnGates {
-    /// The gates of a turn that runs under a call of this one.
+    /// Creates the gates of a turn that runs under a call of this one.
     pub(crate) fn below(&self) -> Self {
         TurnGates {
             table: Arc::clone(&self.table),
@@ -95,7 +95,7 @@ impl TurnGates {
         self.activity.request();
     }
 
-    /// What the turn is doing.
+    /// Returns what the turn is doing.
     pub(crate) fn status(&self) -> TurnActivity {
         match self.has_ended() {
             true => TurnActivity::Ended,
@@ -103,7 +103,7 @@ impl TurnGates {
         }
     }
 
-    /// The turn opens no more gates.
+    /// Opens no more gates for the turn.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Release);
         self.table.changed.notify_waiters();
@@ -115,7 +115,7 @@ impl TurnGates {
 }
 
 impl GateTable {
-    /// Opens a gate. `None` if one of its id is open already.
+    /// Opens a gate. `None` if one with its id is already open.
     pub(crate) fn open(
         &self,
         id: &Arc<str>,
@@ -142,27 +142,27 @@ impl GateTable {
         drop(state);
         self.changed.notify_waiters();
         if !self.can_be_answered(false) {
-            // The last one may have gone just before.
+            // The last handle may have been dropped just before.
             self.close_unanswerable();
         }
         Some(settled)
     }
 
-    /// Answers at a gate: once, and only with an answer that it takes. `false` if it is not open.
+    /// Answers at a gate: once, and only with an answer that it accepts. Returns `false` if it is not open.
     pub(crate) fn answer(&self, id: &str, answer: GateAnswer) -> Result<bool, Error> {
-        // First of all, so that a value of any depth is dropped safely whatever becomes of it.
+        // First of all, so that a value of any depth is dropped safely.
         let answer = admitted(answer)?;
         let gate = match self.state.lock().open.get(id) {
             Some((_, waiting)) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
         let answer = gate.check(answer)?;
-        // Another answer may have been quicker: then this one is ignored.
+        // Another answer may have been first. Then this one is ignored.
         let taken = self.state.lock().open.shift_remove(id);
         Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(Settled::Live(answer)).is_ok()))
     }
 
-    /// Takes an answer that the store has.
+    /// Applies an answer from the store.
     pub(crate) fn answer_recorded(&self, record: &GateRecord) -> Result<(), Error> {
         let gate = self
             .state
@@ -179,7 +179,7 @@ impl GateTable {
         Ok(())
     }
 
-    /// Takes these gates out of the table, if all of them are open.
+    /// Removes these gates from the table, if all of them are open.
     pub(crate) fn take_all<'g>(
         &self,
         ids: impl Iterator<Item = &'g Arc<str>> + Clone,
@@ -192,17 +192,17 @@ impl GateTable {
         Some(taken.map(|(_, waiting)| waiting).collect())
     }
 
-    /// From now on gates stay open when nobody outside is left.
+    /// From now on, gates stay open when no handle is left.
     fn keep_open(&self) {
         self.keeps_open.store(true, Ordering::Release);
     }
 
-    /// Forgets a gate where nobody waits any more.
+    /// Removes a gate at which nothing waits any more.
     pub(crate) fn close(&self, id: &str) {
         drop(self.state.lock().open.shift_remove(id));
     }
 
-    /// The open gates whose number is greater than this one, with their numbers.
+    /// Returns the open gates with a greater number, with their numbers.
     pub(crate) fn open_after(&self, number: u64) -> Vec<(u64, OpenGate)> {
         let state = self.state.lock();
         let later = state.open.iter().filter(|(_, (of, _))| *of > number);
@@ -211,7 +211,7 @@ impl GateTable {
             .collect()
     }
 
-    /// Whether an answer may come at a gate: by a holder of the gates, or by the store.
+    /// Returns whether an answer is possible at a gate: from a handle, or from the store.
     pub(crate) fn can_be_answered(&self, stored: bool) -> bool {
         self.answerers.load(Ordering::Acquire) > 0
             || (stored && self.keeps_open.load(Ordering::Acquire))
@@ -221,14 +221,14 @@ impl GateTable {
         self.answerers.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// When the last one goes, whoever waits learns that no answer will come.
+    /// Removes a handle. When the last one is dropped, waiting code learns that no answer will come.
     pub(crate) fn remove_answerer(&self) {
         if self.answerers.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.close_unanswerable();
         }
     }
 
-    /// Closes the gates at which nobody can answer any more.
+    /// Closes the gates at which no answer is possible any more.
     fn close_unanswerable(&self) {
         let keeps_open = self.keeps_open.load(Ordering::Acquire);
         let mut state = self.state.lock();

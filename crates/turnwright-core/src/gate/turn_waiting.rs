@@ -1,4 +1,4 @@
-//! A turn that waits for answers, as an error carries it.
+//! The error source for a turn that waits for answers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::OpenGate;
 use crate::error::{Error, ErrorCode};
 use crate::schema::escape;
 
-/// A suspended turn and the gates where it waits: the cause of `E_TURN_WAITING`.
+/// A suspended turn and the gates at which it waits. The source of `E_TURN_WAITING`.
 ///
 /// ```
 /// use turnwright_core::Error;
@@ -22,17 +22,17 @@ use crate::schema::escape;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TurnWaiting {
-    /// The conversation.
+    /// The conversation id.
     pub conversation: Arc<str>,
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// The gates that are open. Empty if every gate was answered, or if the turn was suspended between two iterations: then it
-    /// only has to be resumed.
+    /// The open gates. Empty if every gate was answered, or if the turn was suspended between two iterations. Then it only has to
+    /// be resumed.
     pub gates: Vec<OpenGate>,
 }
 
 impl TurnWaiting {
-    /// As an error, with what to do.
+    /// Converts to an error with advice.
     pub(crate) fn into_error(self, what_to_do: &str) -> Error {
         let message = format!("{self}: {what_to_do}");
         Error::new(ErrorCode::TURN_WAITING, message).with_source(self)

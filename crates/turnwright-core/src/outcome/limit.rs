@@ -1,4 +1,4 @@
-//! Why a turn stops early.
+//! Limits of a turn.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use crate::error::{Error, ErrorCode};
 pub enum Limit {
     /// The iteration limit of the runner.
     Iterations(u32),
-    /// The tokens of the [`Budget`](crate::Budget) of this turn, or of a turn around it.
+    /// The tokens of the [`Budget`](crate::Budget) of this turn or an outer turn.
     Tokens(u64),
-    /// The tool calls of the [`Budget`](crate::Budget) of this turn, or of a turn around it.
+    /// The tool calls of the [`Budget`](crate::Budget) of this turn or an outer turn.
     ToolCalls(u64),
     /// The time of the turn's [`Budget`](crate::Budget).
     Time(Duration),
-    /// The same call, so often.
+    /// The same call was made too many times.
     RepeatedCall {
-        /// The tool's name.
+        /// The name of the tool.
         tool: String,
-        /// How often.
+        /// How many times.
         times: u32,
     },
-    /// One of yours.
+    /// A custom limit.
     Other(String),
 }
 
-/// Why a turn stops before its time.
+/// Why a turn stops early.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
     Aborted(String),
@@ -37,9 +37,9 @@ pub(crate) enum Stop {
 }
 
 impl Limit {
-    /// As an error, for callers that expect an answer.
+    /// Converts to an error, for callers that expect an answer.
     pub(crate) fn to_error(&self) -> Error {
-        Error::new(ErrorCode::TURN_LIMIT, format!("the turn came to {self}"))
+        Error::new(ErrorCode::TURN_LIMIT, format!("the turn reached {self}"))
     }
 }
 
@@ -51,7 +51,10 @@ impl fmt::Display for Limit {
             Limit::ToolCalls(most) => write!(f, "its budget of {most} tool calls"),
             Limit::Time(most) => write!(f, "its time budget of {most:?}"),
             Limit::RepeatedCall { tool, times } => {
-                write!(f, "the same call of `{tool}` {times} times")
+                write!(
+                    f,
+                    "its limit for repeated calls: `{tool}` was called {times} times with the same arguments"
+                )
             }
             Limit::Other(what) => write!(f, "a limit: {what}"),
         }

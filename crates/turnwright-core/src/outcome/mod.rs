@@ -1,4 +1,19 @@
-//! What came of a turn.
+//! The outcome of a turn.
+//!
+//! ```
+//! use turnwright_core::{DispatchContext, TurnStatus};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+//!     ctx.answer("Done.").await?;
+//!     Ok(())
+//! })
+//! .build()?;
+//! let outcome = runner.run("Start!").await;
+//! assert!(matches!(outcome.ended, TurnStatus::Answered));
+//! assert_eq!(outcome.text, "Done.");
+//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+//! ```
 
 mod limit;
 
@@ -14,24 +29,24 @@ use crate::gate::{OpenGate, TurnWaiting};
 use crate::record::{Message, Record, RecordType, Thought, ToolCall, TurnFailure, TurnState};
 use crate::usage::Usage;
 
-/// What came of a turn: how it ended, what was said, what was stored, what it used.
+/// The outcome of a turn: how it ended, its text, its records and its usage.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TurnOutcome {
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// The conversation that it belongs to. A generated id if the input named none; nothing is stored under it.
+    /// The conversation id. A generated id if the input named none; nothing is stored under it.
     pub conversation: Arc<str>,
-    /// How it ended.
+    /// How the turn ended.
     pub ended: TurnStatus,
-    /// The last words of the model in this turn, complete ones; empty if there are none.
+    /// The last complete message of the model in this turn. Empty if there is none.
     pub text: String,
-    /// What the turn stored, in order: what the store holds of it if its conversation was named, save for the books that it keeps
+    /// The records of the turn, in order. For a named conversation, these are the records in the store, except bookkeeping
     /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
-    /// What it used of the model.
+    /// Token usage.
     pub usage: Usage,
-    /// The iterations that it took, of all its dispatches.
+    /// Number of iterations, over all dispatches.
     pub iterations: u32,
 }
 
@@ -43,28 +58,28 @@ pub enum TurnStatus {
     Answered,
     /// The dispatch was nacked, with this error.
     Nacked(Error),
-    /// It was aborted, or called off from outside.
+    /// The turn was aborted or cancelled.
     #[non_exhaustive]
     Aborted {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It could not go on.
+    /// The turn failed.
     Failed(Error),
-    /// It came to a limit.
+    /// The turn reached a limit.
     Limit(Limit),
-    /// It was suspended: everything is stored, and no process runs it. Answer at its gates with
-    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate), and continue with
+    /// The turn was suspended: everything is stored, and no process is running it. Answer at its gates with
+    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate), then continue with
     /// [`TurnRunner::resume`](crate::TurnRunner::resume).
     #[non_exhaustive]
     Suspended {
-        /// The gates where it waits. Empty if it was suspended between two iterations.
+        /// The gates at which it waits. Empty if it was suspended between two iterations.
         gates: Vec<OpenGate>,
     },
 }
 
 impl TurnOutcome {
-    /// Of a turn of which nothing is left but why.
+    /// Creates the outcome of a turn that could not start.
     pub(crate) fn unbegun(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
         TurnOutcome {
             turn_id,
@@ -77,19 +92,19 @@ impl TurnOutcome {
         }
     }
 
-    /// Whether the model answered.
+    /// Returns whether the model answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         matches!(self.ended, TurnStatus::Answered)
     }
 
-    /// Whether it was suspended, and can be resumed.
+    /// Returns whether the turn was suspended and can be resumed.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         matches!(self.ended, TurnStatus::Suspended { .. })
     }
 
-    /// Why there is no answer, if there is none. For a suspended turn that is `E_TURN_WAITING`, with a
+    /// Returns why there is no answer, if there is none. For a suspended turn this is `E_TURN_WAITING`, with a
     /// [`TurnWaiting`](crate::gate::TurnWaiting) as its cause.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
@@ -106,10 +121,11 @@ impl TurnOutcome {
         }
     }
 
-    /// The answer, or why there is none.
+    /// Returns the answer.
     ///
     /// # Errors
-    /// The error that it was nacked or failed with, `E_TURN_ABORTED`, `E_TURN_LIMIT` or `E_TURN_WAITING`.
+    /// Returns why there is none: the error with which the turn was nacked or failed, `E_TURN_ABORTED`, `E_TURN_LIMIT` or
+    /// `E_TURN_WAITING`.
     pub fn into_answer(self) -> Result<String, Error> {
         match self.error() {
             None => Ok(self.text),
@@ -117,30 +133,30 @@ impl TurnOutcome {
         }
     }
 
-    /// What was said in this turn, by whomever.
+    /// Iterates over the messages of this turn, of all authors.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.records.iter().filter_map(RecordType::of)
     }
 
-    /// What the model thought in this turn.
+    /// Iterates over the thoughts of the model in this turn.
     pub fn thoughts(&self) -> impl Iterator<Item = &Arc<Thought>> {
         self.records.iter().filter_map(RecordType::of)
     }
 
-    /// The calls of this turn.
+    /// Iterates over the calls of this turn.
     pub fn tool_calls(&self) -> impl Iterator<Item = &Arc<ToolCall>> {
         self.records.iter().filter_map(RecordType::of)
     }
 }
 
 impl TurnStatus {
-    /// The name under which it is told.
+    /// Returns the name used in events and records.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.state().as_str()
     }
 
-    /// Why there is no answer, as an error.
+    /// Returns why there is no answer, as an error.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         match self {

@@ -16,11 +16,11 @@ use crate::media::Media;
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Record {
-    /// An instruction that precedes all messages.
+    /// A standing instruction.
     Instruction(Arc<StandingInstruction>),
-    /// Something to remember.
+    /// A memory.
     Memory(Arc<Memory>),
-    /// Something that was looked up.
+    /// A retrievable.
     Retrievable(Arc<Retrievable>),
     /// A message.
     Message(Arc<Message>),
@@ -43,11 +43,11 @@ pub enum Record {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RecordKind {
-    /// An instruction that precedes all messages.
+    /// A standing instruction.
     Instruction,
-    /// Something to remember.
+    /// A memory.
     Memory,
-    /// Something that was looked up.
+    /// A retrievable.
     Retrievable,
     /// A message.
     Message,
@@ -90,7 +90,7 @@ impl RecordKind {
 }
 
 impl Record {
-    /// Returns its kind.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> RecordKind {
         match self {
@@ -107,7 +107,7 @@ impl Record {
         }
     }
 
-    /// Returns its id, which is unique among the records of its kind.
+    /// Returns the id, which is unique among the records of its kind.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -131,7 +131,7 @@ impl Record {
     ///
     /// let record = Record::from(Message::user("Hello!").build()?);
     /// assert!(record.clone().downcast::<Memory>().is_none());
-    /// assert_eq!(record.downcast::<Message>().map(|it| it.text().to_owned()), Some("Hello!".to_owned()));
+    /// assert_eq!(record.downcast::<Message>().map(|message| message.text().to_owned()), Some("Hello!".to_owned()));
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
     #[must_use]
@@ -139,7 +139,7 @@ impl Record {
         T::of(&self).cloned()
     }
 
-    /// Whether two records share one allocation. Equal records need not.
+    /// Returns whether two records share one allocation. Equal records need not.
     pub(crate) fn is_same(&self, other: &Record) -> bool {
         match (self, other) {
             (Record::Instruction(one), Record::Instruction(other)) => Arc::ptr_eq(one, other),
@@ -266,7 +266,7 @@ impl TimelineRecord for Thought {}
 impl TimelineRecord for ToolCall {}
 
 impl RecordKind {
-    /// Whether records of this kind always hold, instead of saying what happened.
+    /// Returns whether records of this kind always apply, instead of describing what happened.
     pub(crate) const fn is_standing(self) -> bool {
         matches!(self, RecordKind::Instruction | RecordKind::Memory)
     }
@@ -287,7 +287,7 @@ impl RecordKind {
 }
 
 impl Record {
-    /// The ids under which a spool stores bytes for it, of its artifacts and of its media. What no record names can be swept.
+    /// Returns the ids of the spool entries of its artifacts and media. Entries that no record refers to can be removed.
     pub fn spool_ids(&self) -> impl Iterator<Item = &str> {
         let artifacts = self
             .artifacts()
@@ -296,7 +296,7 @@ impl Record {
         artifacts.chain(self.media().iter().filter_map(Media::spool_id))
     }
 
-    /// The media that it holds.
+    /// Returns its media.
     #[must_use]
     pub fn media(&self) -> &[Media] {
         match self {
@@ -310,7 +310,7 @@ impl Record {
         }
     }
 
-    /// The same record with other media, as many as it has.
+    /// Returns the record with its media replaced by as many others.
     pub(crate) fn with_media(self, mut media: Vec<Media>) -> Self {
         match self {
             Record::Message(message) => Record::Message(message.with_media(media)),
@@ -323,7 +323,7 @@ impl Record {
         }
     }
 
-    /// The artifacts that it holds.
+    /// Returns its artifacts.
     #[must_use]
     pub fn artifacts(&self) -> &[SpooledArtifact] {
         match self {

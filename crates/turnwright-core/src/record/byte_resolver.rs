@@ -21,8 +21,7 @@ type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option
     + Send
     + Sync;
 
-/// Finds the bytes that stored records refer to: those of artifacts in a spool, those of media with your function. Cheap to
-/// clone.
+/// Finds the bytes that stored records refer to: artifacts in a spool, and media with your function. Cheap to clone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -50,7 +49,8 @@ pub struct ByteResolver {
 }
 
 impl ByteResolver {
-    /// Finds artifacts, and media that a turn stored, in this spool. Knows the artifact kinds that [`ArtifactKind`] names.
+    /// Creates a resolver that finds artifacts, and media stored by a turn, in this spool. Supports the kinds defined in
+    /// [`ArtifactKind`].
     #[must_use]
     pub fn new(spool: Arc<dyn Spool>) -> Self {
         ByteResolver {
@@ -68,17 +68,17 @@ impl ByteResolver {
         }
     }
 
-    /// The spool. A store that loads records with this resolver returns it from
+    /// Returns the spool. A store that loads records with this resolver returns it from
     /// [`Store::spool`](crate::store::Store::spool).
     #[must_use]
     pub fn spool(&self) -> &Arc<dyn Spool> {
         &self.spool
     }
 
-    /// Adds an artifact kind of your own.
+    /// Adds a custom artifact kind.
     ///
-    /// A record with an artifact of an unknown kind does not load: loaded as text, it would be stored as text the next time,
-    /// and its kind would be lost.
+    /// A record with an artifact of an unknown kind does not load: loaded as text, it would be stored as text the next time, and
+    /// its kind would be lost.
     #[must_use]
     pub fn kind(mut self, kind: ArtifactKind) -> Self {
         self.kinds.retain(|known| *known != kind);
@@ -86,15 +86,15 @@ impl ByteResolver {
         self
     }
 
-    /// Reads artifacts of unknown kinds as text: for kinds that you no longer use.
+    /// Reads artifacts of unknown kinds as text. Use it for kinds that you no longer support.
     #[must_use]
     pub fn unknown_kinds_as_text(mut self) -> Self {
         self.unknown_as_text = true;
         self
     }
 
-    /// Sets the function that finds the bytes of media that no spool stores. It runs each time that the bytes are read, not
-    /// when a record is loaded. Return `None` if the bytes are gone.
+    /// Sets the function that finds the bytes of media that are not in a spool. It runs each time the bytes are read, not when a
+    /// record is loaded. Return `None` if the bytes are gone.
     #[must_use]
     pub fn media<F, Found>(mut self, find: F) -> Self
     where
@@ -115,7 +115,7 @@ impl ByteResolver {
 
 debug_fields!(ByteResolver { kinds });
 
-/// Bytes in a spool, opened when they are first read: a conversation with ten thousand results loads without opening one.
+/// Bytes in a spool, opened on the first read, so that a conversation with ten thousand results loads without opening any.
 pub(super) struct SpoolReader {
     spool: Arc<dyn Spool>,
     spooled: Spooled,
@@ -124,15 +124,15 @@ pub(super) struct SpoolReader {
     opened: OnceCell<Arc<dyn ByteReader>>,
 }
 
-/// Readers whose bytes have the digest in their record. A conversation is loaded again for each of its turns: bytes that were
-/// verified once are not hashed again, because readers notice if their file is replaced.
+/// Readers whose bytes match the digest in their record. A conversation is loaded for each of its turns. Verified bytes are not
+/// hashed again, because readers notice if their file is replaced.
 #[derive(Default)]
 struct Verified(Mutex<HashMap<Box<str>, VerifiedReader>>);
 
 type VerifiedReader = (Hex, Arc<dyn ByteReader>);
 
 impl Verified {
-    /// When there are more, all are hashed again.
+    /// Maximum number of entries. When it is exceeded, all are hashed again.
     const MAX: usize = 1024;
 
     fn get(&self, id: &str, digest: Hex) -> Option<Arc<dyn ByteReader>> {
@@ -143,7 +143,7 @@ impl Verified {
 
     fn put(&self, id: &str, digest: Hex, reader: &Arc<dyn ByteReader>) {
         let mut readers = self.0.lock();
-        // Dropped after the lock is released: readers may be foreign code.
+        // Dropped after the lock is released: readers may be user code.
         let full = readers.len() >= Verified::MAX;
         let _forgotten = full.then(|| std::mem::take(&mut *readers));
         let _replaced = readers.insert(id.into(), (digest, Arc::clone(reader)));
@@ -176,14 +176,13 @@ impl SpoolReader {
         }
         let fail = |kind, message: String| Err(io::Error::new(kind, message));
         let Some(reader) = self.spool.open(id).await? else {
-            let message = format!("the spool keeps nothing under {id:?} any more");
+            let message = format!("the spool has no entry {id:?} any more");
             return fail(io::ErrorKind::NotFound, message);
         };
         let (found, expected) = (reader.len(), self.length);
         if found != expected {
-            let message = format!(
-                "the spool keeps {found} bytes under {id:?}, where the record speaks of {expected}"
-            );
+            let message =
+                format!("the spool entry {id:?} has {found} bytes, but the record says {expected}");
             return fail(io::ErrorKind::InvalidData, message);
         }
         if let Some(digest) = digest {
@@ -220,7 +219,7 @@ impl ByteReader for SpoolReader {
 
 debug_fields!(SpoolReader { spooled, length });
 
-/// The bytes of a media that no spool stores, looked for when they are read.
+/// The bytes of media that are not in a spool, located when they are read.
 pub(super) struct MediaElsewhere {
     pub(super) descriptor: MediaDescriptor,
     pub(super) bytes: Option<u64>,
@@ -240,11 +239,11 @@ impl MediaReader for MediaElsewhere {
             io::Error::new(io::ErrorKind::NotFound, message)
         };
         let Some(find) = &self.find else {
-            return Err(gone("say with `ByteResolver::media` where they are"));
+            return Err(gone("set `ByteResolver::media` to find them"));
         };
         match find(self.descriptor.clone()).await? {
             Some(reader) => reader.open().await,
-            None => Err(gone("and they are no longer where they were")),
+            None => Err(gone("and they no longer exist")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A call as it was proposed.
+//! A proposed call.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::checksum::{self, Hex};
 use crate::ids::Id;
 use crate::schema::{Limits, RawArgs};
 
-/// What was proposed. Cheap to clone.
+/// A proposed call. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct CallRequest {
     pub(crate) id: Id,
-    /// Which of its turn's calls it is.
+    /// The ordinal of the call in its turn.
     pub(crate) ordinal: u64,
     pub(crate) provider_id: Option<Arc<str>>,
     pub(crate) provider_state: Option<ProviderState>,
@@ -26,7 +26,7 @@ pub(crate) struct CallRequest {
 }
 
 impl CallRequest {
-    /// The checksum of a call whose tool is unknown: under the default limits.
+    /// Returns the checksum of a call whose tool is unknown, with the default limits.
     pub(crate) fn checksum(&self) -> Hex {
         let much = Limits::default().bytes();
         match self.raw.text() {

@@ -8,25 +8,25 @@ use serde_json::Value;
 
 use super::{GateAnswer, GateKind};
 
-/// A gate where a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
+/// A gate at which a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
 /// Immutable.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct GateRecord {
     pub(crate) id: Arc<str>,
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// What it asks for.
+    /// The kind of gate.
     pub kind: GateKind,
-    /// The call that waits, if one does.
+    /// The id of the call that waits, if any.
     pub tool_call: Option<Arc<str>>,
     /// The question.
     pub question: Arc<Value>,
     /// The JSON Schema that an answer must match, if the gate has one.
     pub schema: Option<Arc<Value>>,
-    /// How long the gate waits for an answer. `None`: for as long as the turn.
+    /// How long the gate waits for an answer. `None`: as long as the turn runs.
     pub timeout: Option<Duration>,
-    /// The step of the turn in which it was opened, for a gate outside of calls: a resumed turn continues there.
+    /// The step in which it was opened, for a gate outside of calls. A resumed turn continues there.
     pub(crate) step: Option<u32>,
     /// Whether it is open, and how it was answered.
     pub state: GateState,
@@ -44,12 +44,12 @@ pub enum GateState {
     Open,
     /// Answered.
     Answered(GateAnswer),
-    /// Closed without an answer: its time was over, or its turn had ended.
+    /// Closed without an answer: it timed out, or its turn ended.
     Unanswered,
 }
 
 impl GateRecord {
-    /// The same gate, closed now.
+    /// Returns the gate, closed now.
     pub(crate) fn closed(&self, state: GateState) -> Arc<Self> {
         let mut record = self.clone();
         record.state = state;
@@ -57,20 +57,20 @@ impl GateRecord {
         Arc::new(record)
     }
 
-    /// The same gate, open again: its answer is not taken.
+    /// Returns the gate, open again, because its answer was not accepted.
     pub(crate) fn reopened(&self) -> Self {
         let mut record = self.clone();
         (record.state, record.closed_at) = (GateState::Open, None);
         record
     }
 
-    /// The gate's id, unique in the conversation: what an answer names.
+    /// Returns the gate id, which is unique in the conversation. Answers refer to it.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The recorded answer, if there is one.
+    /// Returns the recorded answer, if there is one.
     #[must_use]
     pub fn answer(&self) -> Option<&GateAnswer> {
         match &self.state {
@@ -81,7 +81,7 @@ impl GateRecord {
 }
 
 impl GateState {
-    /// The name under which it is stored.
+    /// Returns the name that is stored.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl GateState {
 debug_fields!(GateRecord { id, state });
 
 impl fmt::Debug for GateState {
-    /// An answer may be secret: it is not shown.
+    /// Omits the answer, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

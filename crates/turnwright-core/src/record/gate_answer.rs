@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::GateKind;
 
-/// An answer at a gate: live through [`Gates::answer`](crate::gate::Gates::answer), or recorded for a turn that is suspended.
+/// An answer at a gate: live through [`Gates::answer`](crate::gate::Gates::answer), or recorded for a suspended turn.
 ///
 /// As JSON it is an object with the field `decision`, so that a service can read it from a request:
 ///
@@ -17,7 +17,7 @@ use super::GateKind;
 ///
 /// let read = |json| serde_json::from_value::<GateAnswer>(json);
 /// assert_eq!(read(json!({ "decision": "approve" }))?, GateAnswer::approve());
-/// assert_eq!(read(json!({ "decision": "deny", "reason": "too dear" }))?, GateAnswer::deny("too dear"));
+/// assert_eq!(read(json!({ "decision": "deny", "reason": "too expensive" }))?, GateAnswer::deny("too expensive"));
 /// assert_eq!(read(json!({ "decision": "edit", "args": { "n": 1 } }))?, GateAnswer::edit(json!({ "n": 1 })));
 /// assert_eq!(read(json!({ "decision": "value", "value": "Elm Street" }))?, GateAnswer::value("Elm Street"));
 /// assert_eq!(read(json!({ "decision": "reject", "reason": "no" }))?, GateAnswer::reject("no"));
@@ -27,14 +27,14 @@ use super::GateKind;
 #[serde(tag = "decision", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum GateAnswer {
-    /// The call may run as it was proposed. For [`GateKind::Approval`].
+    /// The call may run as proposed. For [`GateKind::Approval`].
     #[non_exhaustive]
     Approve {
         /// Why, or by whom, for the record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The call may run with other arguments, which are checked in full. For [`GateKind::Approval`].
+    /// The call may run with other arguments, which are checked completely. For [`GateKind::Approval`].
     #[non_exhaustive]
     Edit {
         /// The arguments to run with.
@@ -43,20 +43,20 @@ pub enum GateAnswer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The call may not run. For [`GateKind::Approval`].
+    /// The call must not run. For [`GateKind::Approval`].
     #[non_exhaustive]
     Deny {
         /// Why, for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The value that a gate of another kind asked for. It is checked against the gate's schema.
+    /// The value for a gate of another kind. It is validated with the schema of the gate.
     #[non_exhaustive]
     Value {
         /// The value.
         value: Value,
     },
-    /// No answer is given. What waits at the gate fails with `E_TURN_GATE_REJECTED`; a call that waits for approval is denied.
+    /// Refuses to answer. The waiting code fails with `E_TURN_GATE_REJECTED`; a call that waits for approval is denied.
     #[non_exhaustive]
     Reject {
         /// Why, for the model.
@@ -65,7 +65,7 @@ pub enum GateAnswer {
 }
 
 impl GateAnswer {
-    /// Approves a call as it was proposed.
+    /// Approves a call as proposed.
     #[must_use]
     pub fn approve() -> Self {
         GateAnswer::Approve { reason: None }
@@ -89,13 +89,13 @@ impl GateAnswer {
         GateAnswer::Value { value }
     }
 
-    /// Gives no answer, at a gate of any kind. The model reads the reason.
+    /// Refuses to answer, at a gate of any kind. The model reads the reason.
     pub fn reject(reason: impl Into<String>) -> Self {
         let reason = reason.into();
         GateAnswer::Reject { reason }
     }
 
-    /// Sets the reason that is stored with the answer. Nothing is changed for [`GateAnswer::Value`].
+    /// Sets the reason that is stored with the answer. Has no effect on [`GateAnswer::Value`].
     #[must_use]
     pub fn with_reason(mut self, text: impl Into<String>) -> Self {
         match &mut self {
@@ -108,7 +108,7 @@ impl GateAnswer {
         self
     }
 
-    /// The name of the decision, as in its JSON.
+    /// Returns the name of the decision, as in JSON.
     #[must_use]
     pub const fn decision(&self) -> &'static str {
         match self {
@@ -120,8 +120,8 @@ impl GateAnswer {
         }
     }
 
-    /// The JSON that the schema of the gate checks, or the reason of a rejection. Values are moved: arguments that a person
-    /// edited were not admitted yet, and copying them is recursive.
+    /// Returns the JSON that is validated with the schema of the gate, or the reason of a rejection. Values are moved, because
+    /// edited arguments were not admitted yet, and cloning them is recursive.
     pub(crate) fn into_resolution(self) -> Result<Value, String> {
         let decision = self.decision();
         let (args, reason) = match self {
@@ -137,7 +137,7 @@ impl GateAnswer {
         Ok(Value::Object(object))
     }
 
-    /// The answer that a resolution of a gate of this kind says. A resolution of an approval that names no decision stays a value.
+    /// Returns the answer for a resolution of a gate of this kind. A resolution of an approval without a decision stays a value.
     pub(crate) fn of_resolution(kind: &GateKind, mut resolution: Value) -> Self {
         if *kind != GateKind::Approval {
             return GateAnswer::Value { value: resolution };
@@ -165,7 +165,7 @@ impl From<Value> for GateAnswer {
 }
 
 impl fmt::Debug for GateAnswer {
-    /// Arguments and values may be secret: they are not shown.
+    /// Omits arguments and values, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "GateAnswer({})", self.decision())
     }

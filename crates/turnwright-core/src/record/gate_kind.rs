@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// What a gate asks for. Stored and serialised as its name.
+/// The kind of a gate. Stored and serialised by name.
 ///
 /// ```
 /// use turnwright_core::gate::GateKind;
@@ -16,12 +16,12 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GateKind {
-    /// Whether a call may run: opened where a policy asks. Named [`GateKind::APPROVAL`].
+    /// Whether a call may run. Opened when a policy requires approval. Named [`GateKind::APPROVAL`].
     Approval,
-    /// What became of a call that a dead process left open: opened by
-    /// [`ask_operator`](crate::tool::reconcile::ask_operator). Named [`GateKind::UNKNOWN_CALL`].
+    /// Whether a call of a dead process took effect. Opened by [`ask_operator`](crate::tool::reconcile::ask_operator). Named
+    /// [`GateKind::UNKNOWN_CALL`].
     UnknownCall,
-    /// A question of a handler or of middleware, with the name that it chose.
+    /// A gate of a handler or of middleware, with a custom name.
     Custom(Arc<str>),
 }
 
@@ -31,7 +31,7 @@ impl GateKind {
     /// The name of [`GateKind::UnknownCall`].
     pub const UNKNOWN_CALL: &str = "unknown_call";
 
-    /// The name under which it is stored and shown.
+    /// Returns the name that is stored and displayed.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

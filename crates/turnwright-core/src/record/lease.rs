@@ -1,51 +1,52 @@
-//! The exclusive right to run a conversation's turns.
+//! Leases.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The exclusive right to run a conversation's turns. One for each conversation. Immutable.
+/// The exclusive right to run turns of a conversation. There is one per conversation. Immutable.
 ///
-/// Another process may take it over once it has seen no renewal for the whole term:
+/// Another process may take over once it has seen no renewal for the complete lease duration: see
 /// [`observe_lease`](crate::store::observe_lease).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Lease {
     pub(crate) id: Arc<str>,
-    /// The turn that runs, or was cut off. None once it has ended.
+    /// The turn that is running or was interrupted. `None` once it has ended.
     pub turn_id: Option<Arc<str>>,
     /// The unique name of the holder.
     pub owner: Arc<str>,
-    /// The number by which the store knows a later owner from an earlier one.
+    /// The fencing token. It grows with every lease, so that the store can reject writes of earlier holders.
     pub fencing_token: u64,
-    /// When it expires unless it is renewed, by the wall clock of its holder. For display alone: clocks differ, and are set.
+    /// When the lease expires unless it is renewed, by the wall clock of its holder. For display only, because clocks differ and
+    /// can be set.
     pub until: SystemTime,
-    /// For how long it was given.
+    /// The lease duration.
     pub term: Duration,
-    /// How often its holder has renewed it.
+    /// The number of renewals.
     pub renewals: u64,
 }
 
 impl Lease {
-    /// The longest time for which a conversation can be held: what claims to last longer was written by a clock that was wrong.
+    /// Maximum lease duration. A longer lease was written with a wrong clock.
     pub const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-    /// The id of the one that runners take.
+    /// The id of the lease that runners use.
     pub const ID: &str = "lease";
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether its holder has released it.
+    /// Returns whether the holder has released the lease.
     #[must_use]
     pub fn is_released(&self) -> bool {
         self.turn_id.is_none() || self.term.is_zero()
     }
 
-    /// Estimates for how long it lasts, by the wall clock; `None` if it was released or seems to have expired. For display
-    /// alone: [`observe_lease`](crate::store::observe_lease) decides whether it has expired.
+    /// Estimates the remaining time by the wall clock. `None` if the lease was released or seems to have expired. For display
+    /// only: [`observe_lease`](crate::store::observe_lease) decides whether it has expired.
     #[must_use]
     pub fn estimated_left(&self) -> Option<Duration> {
         if self.is_released() {

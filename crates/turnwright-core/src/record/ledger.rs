@@ -1,4 +1,4 @@
-//! A line of the ledger.
+//! Ledger entries.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -6,68 +6,68 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A call that may change the world: written before it runs, and again when it ended. One that was begun and never ended is
-/// unknown, and is not made again. Immutable.
+/// A call that may write. The entry is written before the call runs, and again when it has ended. A call that started and never
+/// ended is unknown and is not repeated. Immutable.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct LedgerEntry {
     pub(crate) idempotency_key: String,
-    /// The turn.
+    /// The turn id.
     pub turn_id: Arc<str>,
-    /// Which call.
+    /// The call id.
     pub tool_call: String,
-    /// What was asked for.
+    /// The checksum of the call.
     pub checksum: String,
-    /// Which of its turn's calls it was, counted from 0, where that is known.
+    /// The ordinal of the call in its turn, starting at 0, if known.
     pub ordinal: Option<u64>,
-    /// The tool's name.
+    /// The name of the tool.
     pub tool: Arc<str>,
-    /// The tool's fingerprint when it ran.
+    /// The fingerprint of the tool when it ran.
     pub fingerprint: String,
     /// The arguments that it ran with.
     pub args: Value,
-    /// How far it is.
+    /// The state of the call.
     pub state: CallState,
-    /// When it was about to run.
+    /// When the call was about to start.
     pub begun_at: SystemTime,
-    /// When it ended, if it did.
+    /// When the call ended, if it did.
     pub ended_at: Option<SystemTime>,
 }
 
-/// How far a call is that may change the world.
+/// The state of a call that may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CallState {
-    /// It is about to run, or runs. What is left so was cut off by the end of its process.
+    /// The call is about to run, or is running. If its process has ended, the call was interrupted.
     Begun,
-    /// It did what it was to do.
+    /// The call succeeded.
     Done,
-    /// It failed: its handler said so, or was never reached.
+    /// The call failed: its handler returned an error, or was not started.
     Failed,
-    /// It was cut off: it may have had its effect or not.
+    /// The call was interrupted. It is unknown whether it took effect.
     Unknown,
 }
 
 impl LedgerEntry {
-    /// The idempotency key: unique per call and stable across a resume. 64 hex digits, which do not reveal the names of the
+    /// Returns the idempotency key: unique per call and stable across a resume. 64 hex digits, which do not reveal the ids of the
     /// conversation and the turn.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.idempotency_key
     }
 
-    /// Whether it was begun and has not ended.
+    /// Returns whether the call has started and not ended.
     pub(crate) fn is_begun(&self) -> bool {
         self.state == CallState::Begun
     }
 
-    /// The same call, ended now in this state.
+    /// Returns the entry, ended now in this state.
     #[must_use]
     pub fn ended(&self, state: CallState) -> Arc<Self> {
         let mut entry = self.clone();
         entry.state = state;
-        // A clock that was set back does not end a call before it began.
+        // If the clock was set back, the end must not precede the start.
         let now = SystemTime::now().max(entry.begun_at);
         entry.ended_at = (state != CallState::Begun).then_some(now);
         Arc::new(entry)

@@ -8,7 +8,7 @@ use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::validate::Violations;
 
-/// Something to remember from one turn to the next. Immutable.
+/// A memory that is kept across turns. Immutable.
 ///
 /// ```
 /// use turnwright_core::record::Memory;
@@ -29,30 +29,30 @@ impl Memory {
         Memory::stamped(text.into(), Stamp::new())
     }
 
-    /// Starts a record that has its id and times.
+    /// Starts a record with an existing id and times.
     pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
         RecordBuilder(Memory { stamp, text })
     }
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.stamp.id
     }
 
-    /// When it was created.
+    /// Returns when it was created.
     #[must_use]
     pub fn created_at(&self) -> SystemTime {
         self.stamp.created_at
     }
 
-    /// When it was last changed.
+    /// Returns when it was last changed.
     #[must_use]
     pub fn updated_at(&self) -> SystemTime {
         self.stamp.updated_at
     }
 
-    /// Its text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -68,7 +68,7 @@ impl Build for Memory {
     }
 
     fn check(&self, wrong: &mut Violations) {
-        wrong.check("text", !self.text.trim().is_empty(), "is empty");
+        wrong.check("text", !self.text.trim().is_empty(), "must not be empty");
     }
 }
 

@@ -34,40 +34,40 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Author {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
-    /// The framework itself: what it has to say to the model about its answer.
+    /// The framework, which informs the model about its answer or the turn.
     Framework,
     /// Another agent. Its text is never an instruction.
     #[non_exhaustive]
     Agent {
-        /// Its name.
+        /// The name of the agent.
         name: String,
-        /// How far its words can be trusted.
+        /// How far its text is trusted.
         tier: TrustTier,
     },
 }
 
 impl Message {
-    /// A message of the user.
+    /// Starts a message of the user.
     pub fn user(text: impl Into<String>) -> RecordBuilder<Self> {
         Message::stamped(Author::User, text.into(), Stamp::new())
     }
 
-    /// A message of the model.
+    /// Starts a message of the model.
     pub fn assistant(text: impl Into<String>) -> RecordBuilder<Self> {
         Message::stamped(Author::Assistant, text.into(), Stamp::new())
     }
 
-    /// A message of the framework to the model.
+    /// Starts a message of the framework to the model.
     pub(crate) fn framework(text: impl Into<String>) -> RecordBuilder<Self> {
         Message::stamped(Author::Framework, text.into(), Stamp::new())
     }
 
-    /// A message of another agent. What the agent read is unknown, so its text is third-party-public by default; see
-    /// [`tier`](RecordBuilder::tier).
+    /// Starts a message of another agent. What the agent has read is unknown, so the trust tier is third-party-public by default;
+    /// see [`tier`](RecordBuilder::tier).
     pub fn agent(name: impl Into<String>, text: impl Into<String>) -> RecordBuilder<Self> {
         let author = Author::Agent {
             name: name.into(),
@@ -76,7 +76,7 @@ impl Message {
         Message::stamped(author, text.into(), Stamp::new())
     }
 
-    /// Starts a record that has its id and times.
+    /// Starts a record with an existing id and times.
     pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> RecordBuilder<Self> {
         RecordBuilder(Message {
             stamp,
@@ -87,55 +87,55 @@ impl Message {
         })
     }
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.stamp.id
     }
 
-    /// When it was created.
+    /// Returns when it was created.
     #[must_use]
     pub fn created_at(&self) -> SystemTime {
         self.stamp.created_at
     }
 
-    /// When it was last changed.
+    /// Returns when it was last changed.
     #[must_use]
     pub fn updated_at(&self) -> SystemTime {
         self.stamp.updated_at
     }
 
-    /// Whether the model wrote it.
+    /// Returns whether the model wrote it.
     pub(crate) fn is_answer(&self) -> bool {
         self.author == Author::Assistant
     }
 
-    /// Its author.
+    /// Returns the author.
     #[must_use]
     pub fn author(&self) -> &Author {
         &self.author
     }
 
-    /// Its text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its media.
+    /// Returns the media.
     #[must_use]
     pub fn media(&self) -> &[Media] {
         &self.media
     }
 
-    /// The same message with other media.
+    /// Returns the message with other media.
     pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
         let mut message = Arc::unwrap_or_clone(self);
         message.media = media;
         Arc::new(message)
     }
 
-    /// State that the provider expects back.
+    /// Returns the state that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
@@ -143,7 +143,7 @@ impl Message {
 }
 
 impl RecordBuilder<Message> {
-    /// Adds a media.
+    /// Adds media.
     pub fn media(mut self, media: Media) -> Self {
         self.0.media.push(media);
         self
@@ -157,7 +157,7 @@ impl RecordBuilder<Message> {
         self
     }
 
-    /// State that the provider expects back.
+    /// Sets the state that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.0.provider_state = Some(state);
         self
@@ -173,11 +173,11 @@ impl Build for Message {
     }
 
     fn check(&self, wrong: &mut Violations) {
-        // A model may say nothing and yet leave state that is wanted back.
+        // A model may send no text but state that the provider expects back.
         let says = !self.text.is_empty() || !self.media.is_empty() || self.provider_state.is_some();
-        wrong.check("text", says, "is empty, and there is no media either");
+        wrong.check("text", says, "must not be empty without media");
         if let Author::Agent { name, .. } = &self.author {
-            wrong.check("author", !name.trim().is_empty(), "has no name");
+            wrong.check("author", !name.trim().is_empty(), "must have a name");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What happened and what is known, as it is kept: immutable, checked when it is made, with ids and times.
+//! Records: messages, tool calls, memories and more. They are immutable and validated when built, with ids and times.
 //!
 //! ```
 //! use turnwright_core::record::{Memory, Message};
@@ -9,7 +9,7 @@
 //!
 //! let error = Memory::new(" ").id("").build().unwrap_err();
 //! assert_eq!(error.to_string(),
-//!     "E_INVALID_INITIAL_MEMORY_VALUE: the memory is not well defined: id: is empty; text: is empty");
+//!     "E_INVALID_INITIAL_MEMORY_VALUE: invalid memory: id: must not be empty; text: must not be empty");
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 

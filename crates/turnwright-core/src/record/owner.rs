@@ -1,4 +1,4 @@
-//! Which leases are of this process.
+//! Identifies the leases of this process.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 use super::Lease;
 use crate::ids::new_id;
 
-/// The numbers of the turns of this process that hold a conversation. A number that is not in the set is gone.
+/// The numbers of the turns of this process that hold a lease. A turn whose number is not in the set is gone.
 static ALIVE: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// The name of this process, which no other has.
+/// The unique name of this process.
 static PROCESS: LazyLock<String> = LazyLock::new(new_id);
 
-/// Who holds a conversation.
+/// The holder of a lease.
 pub(crate) struct Owner(u64);
 
 impl Owner {
@@ -36,7 +36,7 @@ impl Drop for Owner {
     }
 }
 
-/// Whether the holder was a turn of this process that is gone: its runtime was shut down while the turn ran.
+/// Returns whether the holder was a turn of this process that is gone, because its runtime was shut down during the turn.
 pub(crate) fn is_gone(lease: &Lease) -> bool {
     let number = lease.owner.strip_prefix(PROCESS.as_str());
     let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-/// Opaque state that a provider attached to its output and expects back unchanged: reasoning signatures, encrypted thoughts.
-/// It is sent back byte for byte, to the protocol that wrote it alone.
+/// Opaque state that a provider attached to its output and expects back unchanged, such as reasoning signatures or encrypted
+/// thoughts. It is only sent back to the protocol that wrote it.
 ///
 /// ```
 /// use turnwright_core::record::ProviderState;
@@ -19,7 +19,7 @@ pub struct ProviderState {
 }
 
 impl ProviderState {
-    /// State that this protocol wrote.
+    /// Creates the state of a protocol.
     pub fn new(protocol: impl Into<String>, state: impl Into<Bytes>) -> Self {
         ProviderState {
             protocol: protocol.into(),
@@ -27,13 +27,13 @@ impl ProviderState {
         }
     }
 
-    /// The protocol that wrote it.
+    /// Returns the protocol that wrote it.
     #[must_use]
     pub fn protocol(&self) -> &str {
         &self.protocol
     }
 
-    /// The state, if it is this protocol's.
+    /// Returns the state, if it belongs to this protocol.
     #[must_use]
     pub fn for_protocol(&self, protocol: &str) -> Option<&Bytes> {
         (self.protocol == protocol).then_some(&self.state)

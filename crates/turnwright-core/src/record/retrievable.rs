@@ -1,4 +1,4 @@
-//! What was looked up for the turn.
+//! Retrieved content.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,8 +16,7 @@ use crate::media::Media;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
 
-/// Something that was looked up and may stand in the prompt: a passage, a document, a picture. It says where it is from
-/// by a trust tier, which has no default. Immutable.
+/// Retrieved content: a passage, a document or an image. Its trust tier must be set explicitly. Immutable.
 ///
 /// ```
 /// use turnwright_core::record::Retrievable;
@@ -38,37 +37,37 @@ pub struct Retrievable {
     inline: bool,
 }
 
-/// What was found.
+/// The content of a [`Retrievable`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Retrieved {
     /// A passage.
     Text(String),
-    /// A document that is queried, or in the prompt as a whole.
+    /// A document that is queried, or inlined into the prompt.
     Artifact(SpooledArtifact),
-    /// A picture, a recording.
+    /// An image, audio or video.
     Media(Media),
 }
 
 impl Retrievable {
-    /// A passage in the prompt.
+    /// Starts a passage that is inlined into the prompt.
     pub fn text(text: impl Into<String>, tier: TrustTier) -> RecordBuilder<Self> {
         Retrievable::stamped(Retrieved::Text(text.into()), tier, true, Stamp::new())
     }
 
-    /// A document that is asked with artifact tools, by [`Retrievable::shown_id`]. It stands in the prompt as a handle unless
-    /// [`inline`](RecordBuilder::inline) says otherwise.
+    /// Starts a document that is queried with artifact tools, by [`Retrievable::shown_id`]. The prompt contains a handle, unless
+    /// [`inline`](RecordBuilder::inline) is set.
     pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RecordBuilder<Self> {
         Retrievable::stamped(Retrieved::Artifact(artifact), tier, false, Stamp::new())
     }
 
-    /// A media, which has a tier of its own.
+    /// Starts media, which have their own trust tier.
     pub fn media(media: Media) -> RecordBuilder<Self> {
         let tier = media.tier();
         Retrievable::stamped(Retrieved::Media(media), tier, true, Stamp::new())
     }
 
-    /// Starts a record that has its id and times.
+    /// Starts a record with an existing id and times.
     pub(super) fn stamped(
         content: Retrieved,
         tier: TrustTier,
@@ -84,28 +83,28 @@ impl Retrievable {
         })
     }
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.stamp.id
     }
 
-    /// When it was created.
+    /// Returns when it was created.
     #[must_use]
     pub fn created_at(&self) -> SystemTime {
         self.stamp.created_at
     }
 
-    /// When it was last changed.
+    /// Returns when it was last changed.
     #[must_use]
     pub fn updated_at(&self) -> SystemTime {
         self.stamp.updated_at
     }
 
-    /// The id by which a model is shown this record and names it: the `callId` of artifact tools.
+    /// Returns the id that the model sees and uses for this record: the `callId` of artifact tools.
     ///
-    /// That is the record's own id if its tier is first-party. Otherwise it is a digest of it: an id that a third party chose
-    /// is a third party's text, and this one is outside of the fences and in the definitions of tools.
+    /// It is the record's own id if its tier is first-party. Otherwise it is a digest of the id: an id chosen by a third party
+    /// is untrusted text, and the id appears outside of envelopes and in tool definitions.
     #[must_use]
     pub fn shown_id(&self) -> Cow<'_, str> {
         match self.tier {
@@ -116,38 +115,38 @@ impl Retrievable {
         }
     }
 
-    /// What was found.
+    /// Returns the content.
     #[must_use]
     pub fn content(&self) -> &Retrieved {
         &self.content
     }
 
-    /// The same record with another media.
+    /// Returns the record with other media.
     pub(super) fn with_media(self: Arc<Self>, media: Media) -> Arc<Self> {
         let mut found = Arc::unwrap_or_clone(self);
         found.content = Retrieved::Media(media);
         Arc::new(found)
     }
 
-    /// How far it can be trusted.
+    /// Returns how far it is trusted.
     #[must_use]
     pub fn tier(&self) -> TrustTier {
         self.tier
     }
 
-    /// Where it is from, if that was said.
+    /// Returns the origin, if known.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
 
-    /// Whether it is in the prompt itself. If not, it is an artifact that the model queries.
+    /// Returns whether it is inlined into the prompt. If not, it is an artifact that the model queries.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.inline
     }
 
-    /// The artifact that the model asks by [`Retrievable::shown_id`], if it is one.
+    /// Returns the artifact that the model queries by [`Retrievable::shown_id`], if it is one.
     #[must_use]
     pub fn handle(&self) -> Option<&SpooledArtifact> {
         match &self.content {
@@ -157,20 +156,20 @@ impl Retrievable {
     }
 }
 
-/// An id of ours for a record whose id a third party may have chosen. 64 bits make a collision on purpose impractical.
+/// Returns a replacement id for a record whose id a third party may have chosen. 64 bits make deliberate collisions impractical.
 pub(crate) fn digest_id(id: &str) -> String {
     let digest = digest_of(&json!(["retrievable", id]));
     format!("r-{}", digest.get(..16).unwrap_or(&digest))
 }
 
 impl RecordBuilder<Retrievable> {
-    /// Where it is from: a URL, a path, a title.
+    /// Sets the origin: a URL, a path or a title.
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// Sets whether an artifact is in the prompt itself.
+    /// Sets whether an artifact is inlined into the prompt.
     pub fn inline(mut self, inline: bool) -> Self {
         self.0.inline = inline;
         self
@@ -187,11 +186,11 @@ impl Build for Retrievable {
 
     fn check(&self, wrong: &mut Violations) {
         match &self.content {
-            Retrieved::Text(text) => wrong.check("text", !text.is_empty(), "is empty"),
+            Retrieved::Text(text) => wrong.check("text", !text.is_empty(), "must not be empty"),
             Retrieved::Artifact(_) | Retrieved::Media(_) => {}
         }
         let is_artifact = matches!(self.content, Retrieved::Artifact(_));
-        let why = "only an artifact can stand outside of the prompt: use `Retrievable::artifact`";
+        let why = "only an artifact can be left out of the prompt: use `Retrievable::artifact`";
         wrong.check("inline", self.inline || is_artifact, why);
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use crate::ids::new_id;
 use crate::validate::Violations;
 
-/// An id and times. Public as a part of [`Build`](super::builder::Build) only.
+/// An id and times. Public only as a part of [`Build`](super::builder::Build).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub(super) id: String,
@@ -23,7 +23,7 @@ impl Stamp {
         }
     }
 
-    /// Checks the id, and puts the times in order: the clock may have been set back in between.
+    /// Checks the id, and orders the times: the clock may have been set back in between.
     pub(super) fn check(&mut self, wrong: &mut Violations) {
         wrong.check_id(&self.id);
         self.updated_at = self.updated_at.max(self.created_at);

@@ -36,18 +36,18 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
         (
             Message::agent(" ", "").id("").build().map(drop),
             ErrorCode::INVALID_INITIAL_MESSAGE_VALUE,
-            "the message is not well defined: id: is empty; \
-             text: is empty, and there is no media either; author: has no name",
+            "invalid message: id: must not be empty; \
+             text: must not be empty without media; author: must have a name",
         ),
         (
             Thought::new("").build().map(drop),
             ErrorCode::INVALID_INITIAL_THOUGHT_VALUE,
-            "the thought is not well defined: text: is empty",
+            "invalid thought: text: must not be empty",
         ),
         (
             Memory::new("x").id("a\u{7}").build().map(drop),
             ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
-            "the memory is not well defined: id: has control characters, or others that are not seen",
+            "invalid memory: id: has control characters, or others that are not seen",
         ),
         (
             Memory::new("x")
@@ -55,13 +55,13 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .build()
                 .map(drop),
             ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
-            "the memory is not well defined: id: has control characters, or others that are not seen; \
+            "invalid memory: id: has control characters, or others that are not seen; \
              id: looks like a tag of the framework",
         ),
         (
             StandingInstruction::new("\n").build().map(drop),
             ErrorCode::INVALID_INITIAL_INSTRUCTION_VALUE,
-            "the standing instruction is not well defined: text: is empty",
+            "invalid standing instruction: text: must not be empty",
         ),
         (
             Retrievable::text("", TrustTier::FirstParty)
@@ -70,8 +70,8 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .build()
                 .map(drop),
             ErrorCode::INVALID_INITIAL_RETRIEVABLE_VALUE,
-            "the retrievable is not well defined: id: has more than 256 characters; text: is empty; \
-             inline: only an artifact can stand outside of the prompt: use `Retrievable::artifact`",
+            "invalid retrievable: id: must have at most 256 characters; text: must not be empty; \
+             inline: only an artifact can be left out of the prompt: use `Retrievable::artifact`",
         ),
         (
             ToolCall::builder("", "{}")
@@ -80,9 +80,8 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .build()
                 .map(drop),
             ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE,
-            "the tool call is not well defined: tool: is empty; completed_at: stands beside no results: \
-             a call that is not complete has none; \
-             inline: only artifacts can stand outside of the prompt",
+            "invalid tool call: tool: must not be empty; completed_at: must not be set for a call without results; \
+             inline: only artifacts can be left out of the prompt",
         ),
         (
             ToolCall::builder("t", "{}")
@@ -94,7 +93,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .build()
                 .map(drop),
             ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE,
-            "the tool call is not well defined: results: holds no artifact; \
+            "invalid tool call: results: must contain an artifact; \
              from_artifact_tool: the answer of an artifact tool is text, never an artifact; \
              trusted: an artifact tool is never trusted",
         ),

@@ -8,8 +8,8 @@ use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::validate::Violations;
 
-/// What the model thought before it answered or called a tool. Its text may be empty if the provider returns nothing but opaque
-/// state. Immutable.
+/// What the model thought before it answered or called a tool. The text may be empty if the provider returns only opaque state.
+/// Immutable.
 ///
 /// ```
 /// use turnwright_core::record::Thought;
@@ -31,7 +31,7 @@ impl Thought {
         Thought::stamped(text.into(), Stamp::new())
     }
 
-    /// Starts a record that has its id and times.
+    /// Starts a record with an existing id and times.
     pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
         RecordBuilder(Thought {
             stamp,
@@ -40,31 +40,31 @@ impl Thought {
         })
     }
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.stamp.id
     }
 
-    /// When it was created.
+    /// Returns when it was created.
     #[must_use]
     pub fn created_at(&self) -> SystemTime {
         self.stamp.created_at
     }
 
-    /// When it was last changed.
+    /// Returns when it was last changed.
     #[must_use]
     pub fn updated_at(&self) -> SystemTime {
         self.stamp.updated_at
     }
 
-    /// Its text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// State that the provider expects back.
+    /// Returns the state that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
@@ -72,7 +72,7 @@ impl Thought {
 }
 
 impl RecordBuilder<Thought> {
-    /// State that the provider expects back.
+    /// Sets the state that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.0.provider_state = Some(state);
         self
@@ -89,7 +89,7 @@ impl Build for Thought {
 
     fn check(&self, wrong: &mut Violations) {
         let says = !self.text.trim().is_empty() || self.provider_state.is_some();
-        wrong.check("text", says, "is empty");
+        wrong.check("text", says, "must not be empty");
     }
 }
 

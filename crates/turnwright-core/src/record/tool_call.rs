@@ -1,4 +1,4 @@
-//! The record of a call.
+//! Tool calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::media::Media;
 use crate::record::CallRequest;
 use crate::schema::RawArgs;
 
-/// A call: what was asked for, what ran, and what came of it. Immutable.
+/// A tool call: its request, its arguments and its result. Immutable.
 ///
-/// The call path makes them; [`ToolCall::builder`] makes one by hand, for calls that were made elsewhere.
+/// The call path creates these records. Use [`ToolCall::builder`] for calls that were made elsewhere.
 #[derive(Clone)]
 pub struct ToolCall {
     pub(super) id: WhichCall,
@@ -28,60 +28,60 @@ pub struct ToolCall {
     pub(super) checksum: Hex,
     pub(super) settled: Settled,
     pub(super) provider_state: Option<ProviderState>,
-    /// Which of its turn's calls it was.
+    /// The ordinal of the call in its turn.
     pub(super) ordinal: Option<u64>,
-    /// The response that proposed it was cut off: it is not to run.
+    /// Whether the response that proposed it was truncated, so that it must not run.
     pub(super) cut_off: bool,
     pub(super) created_at: SystemTime,
     pub(super) updated_at: SystemTime,
     pub(super) completed_at: Option<SystemTime>,
 }
 
-/// An id that the call path gave, or one from elsewhere.
+/// An id from the call path, or an external one.
 #[derive(Clone, Debug)]
 pub(super) enum WhichCall {
     Given(Id),
     Named(Box<str>),
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum ToolResults {
-    /// Nothing yet: the call is not complete, and was not run.
+    /// None yet: the call has not completed.
     Nothing,
-    /// The answer of an artifact tool, which is never an artifact itself.
+    /// The answer of an artifact tool, which never becomes an artifact.
     Text(String),
-    /// What the handler gave, kept by the spool. One, unless the record was made by hand.
+    /// The output of the handler. One artifact, unless the record was built by hand.
     Artifacts(Vec<SpooledArtifact>),
-    /// What the handler gave, as it is.
+    /// The media that the handler returned.
     Media(Vec<Media>),
-    /// The handler was reached and failed: what the model may read of it.
+    /// The handler failed: the text for the model.
     Failure(String),
-    /// Nothing ran: what the framework says to the model.
+    /// The handler did not run: the text of the framework for the model.
     Refusal(String),
 }
 
-/// What settling found out. Of a call that is not complete, the defaults.
+/// The result of settling a call. The defaults apply to a call that has not completed.
 #[derive(Clone)]
 pub(crate) struct Settled {
     pub(crate) results: ToolResults,
     pub(crate) trusted: bool,
     pub(crate) inline: bool,
     pub(crate) from_artifact_tool: bool,
-    /// The tool returned more than was stored.
+    /// Whether the tool returned more than was stored.
     pub(crate) truncated: bool,
-    /// The arguments that ran, where they are not those that came.
+    /// The arguments that ran, if they differ from the proposed ones.
     pub(crate) edited: Option<Value>,
 }
 
 impl Settled {
-    /// The framework's own words, which need no fence.
+    /// A text of the framework, which needs no envelope.
     pub(crate) fn refusal(text: &str) -> Self {
         Settled::framework(ToolResults::Refusal(text.to_owned()))
     }
 
-    /// What the framework says of a call.
+    /// A result of the framework.
     pub(crate) fn framework(results: ToolResults) -> Self {
         Settled {
             results,
@@ -95,7 +95,7 @@ impl Settled {
 }
 
 impl ToolCall {
-    /// The record of a call that was proposed, and of which nothing came yet.
+    /// Creates the record of a proposed call without a result.
     pub(crate) fn open(request: CallRequest, checksum: Hex) -> Arc<Self> {
         let now = SystemTime::now();
         let created_at = now.checked_sub(request.created.elapsed()).unwrap_or(now);
@@ -115,24 +115,24 @@ impl ToolCall {
         })
     }
 
-    /// The same call, of a response that was cut off.
+    /// Marks the call as part of a truncated response.
     pub(crate) fn cut_off(self: Arc<Self>) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);
         record.cut_off = true;
         Arc::new(record)
     }
 
-    /// The same call with other media as its results.
+    /// Returns the call with other media as its result.
     pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);
         record.settled.results = ToolResults::Media(media);
         Arc::new(record)
     }
 
-    /// The same call, settled.
+    /// Returns the settled call.
     pub(crate) fn closed(self: Arc<Self>, settled: Settled) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);
-        // A clock that was set back does not end a call before it began.
+        // If the clock was set back, the end must not precede the start.
         let now = SystemTime::now().max(record.created_at);
         record.settled = settled;
         record.updated_at = now;
@@ -140,7 +140,7 @@ impl ToolCall {
         Arc::new(record)
     }
 
-    /// Which call it was: ours, unique in the conversation, short enough to be copied by a small model.
+    /// Returns the call id: unique in the conversation, and short enough for a small model to copy.
     #[must_use]
     pub fn id(&self) -> &str {
         match &self.id {
@@ -149,54 +149,54 @@ impl ToolCall {
         }
     }
 
-    /// The provider's own id, for the wire: may be missing, and may repeat.
+    /// Returns the provider's id of the call. It may be missing, and need not be unique.
     #[must_use]
     pub fn provider_id(&self) -> Option<&str> {
         self.provider_id.as_deref()
     }
 
-    /// The name of the tool, as it was proposed.
+    /// Returns the name of the tool as proposed.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The arguments as they came.
+    /// Returns the raw arguments.
     #[must_use]
     pub fn args(&self) -> &RawArgs {
         &self.raw
     }
 
-    /// The arguments that ran, where a policy or a person put others in the place of those that came.
+    /// Returns the arguments that ran, if a policy or an approver changed them.
     #[must_use]
     pub fn edited_args(&self) -> Option<&Value> {
         self.settled.edited.as_ref()
     }
 
-    /// What was asked for, as a digest: equal for equal calls.
+    /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
     pub fn checksum(&self) -> &str {
         self.checksum.as_str()
     }
 
-    /// What came of it.
+    /// Returns the result.
     #[must_use]
     pub fn results(&self) -> &ToolResults {
         &self.settled.results
     }
 
-    /// Whether anything came of it yet.
+    /// Returns whether the call has a result.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         !matches!(self.settled.results, ToolResults::Nothing)
     }
 
-    /// Whether something is still to come of it.
+    /// Returns whether the call can still get a result.
     pub(crate) fn is_open(&self) -> bool {
         !self.is_complete() && !self.cut_off
     }
 
-    /// Whether it was refused, failed, or was cut off before it could run.
+    /// Returns whether the call was refused, failed, or was part of a truncated response.
     #[must_use]
     pub fn is_error(&self) -> bool {
         let failed = matches!(
@@ -206,31 +206,32 @@ impl ToolCall {
         failed || self.cut_off
     }
 
-    /// Whether the tool's author vouches for the text that came of it. Media have a tier of their own.
+    /// Returns whether the text of the result is trusted. Media have their own trust tiers.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.settled.trusted
     }
 
-    /// Whether the result is in the prompt itself. If not, the prompt has a handle, and the model queries the artifact.
+    /// Returns whether the result is inlined into the prompt. If not, the prompt has a handle, and the model queries the
+    /// artifact.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.settled.inline
     }
 
-    /// Whether it was made by a tool that reads artifacts: then it cannot itself be read by one.
+    /// Returns whether it is a call of an artifact tool. Its result does not become an artifact.
     #[must_use]
     pub fn from_artifact_tool(&self) -> bool {
         self.settled.from_artifact_tool
     }
 
-    /// Whether the result was cut off at `max_result_bytes`: the tool returned more than was kept. The model is informed.
+    /// Returns whether the result was truncated at `max_result_bytes`. The model is informed.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.settled.truncated
     }
 
-    /// The artifacts that the model queries by the id of this call: none where they are in the prompt themselves.
+    /// Returns the artifacts that the model can query by the id of this call. Empty if they are inlined.
     #[must_use]
     pub fn handles(&self) -> &[SpooledArtifact] {
         match &self.settled.results {
@@ -243,37 +244,37 @@ impl ToolCall {
         }
     }
 
-    /// State that the provider expects back.
+    /// Returns the state that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
     }
 
-    /// Which of its turn's calls it was, counted from 0, where that is known.
+    /// Returns the ordinal of the call in its turn, starting at 0, if known.
     #[must_use]
     pub fn ordinal(&self) -> Option<u64> {
         self.ordinal
     }
 
-    /// Whether the response that proposed it was cut off, so that it never ran and never will.
+    /// Returns whether the response that proposed it was truncated, so that it never runs.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
     }
 
-    /// When it was proposed.
+    /// Returns when it was proposed.
     #[must_use]
     pub fn created_at(&self) -> SystemTime {
         self.created_at
     }
 
-    /// When it was last changed.
+    /// Returns when it was last changed.
     #[must_use]
     pub fn updated_at(&self) -> SystemTime {
         self.updated_at
     }
 
-    /// When it was settled, if it was.
+    /// Returns when it was settled, if it was.
     #[must_use]
     pub fn completed_at(&self) -> Option<SystemTime> {
         self.completed_at
@@ -297,11 +298,11 @@ impl ToolCall {
         }
     }
 
-    /// Reads all of the result as bytes: the stored content, or the text that the model reads instead. `None` if there is no
+    /// Reads the complete result as bytes: the stored content, or the text that the model reads instead. `None` if there is no
     /// result yet, and for media.
     ///
     /// # Errors
-    /// `E_ARTIFACT_UNREADABLE`.
+    /// Returns `E_ARTIFACT_UNREADABLE` if the content cannot be read.
     pub async fn bytes(&self) -> Result<Option<Bytes>, Error> {
         match &self.settled.results {
             ToolResults::Text(text) | ToolResults::Failure(text) | ToolResults::Refusal(text) => {
@@ -321,8 +322,8 @@ impl ToolCall {
         }
     }
 
-    /// All of the result as text: the content that was kept, or what the model is told instead. `None` if there is none,
-    /// if it cannot be read or is not UTF-8, and for media.
+    /// Reads the complete result as text: the stored content, or the text that the model reads instead. `None` if there is no
+    /// result, if it cannot be read or is not UTF-8, and for media.
     pub async fn text(&self) -> Option<String> {
         match &self.settled.results {
             ToolResults::Text(text) | ToolResults::Failure(text) | ToolResults::Refusal(text) => {
@@ -340,7 +341,7 @@ impl ToolCall {
 debug_fields!(ToolCall { id, tool, settled.results });
 
 impl fmt::Debug for ToolResults {
-    /// Results may hold secrets: only their form and size are shown.
+    /// Shows only the form and size of the result, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ToolResults::Nothing => f.write_str("Nothing"),

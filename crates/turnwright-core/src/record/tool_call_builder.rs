@@ -1,4 +1,4 @@
-//! The record of a call that was made elsewhere.
+//! The builder for records of external calls.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, RawArgs, admit};
 use crate::validate::Violations;
 
-/// Makes the record of a call by hand: see [`ToolCall::builder`].
+/// Builds the record of a call. See [`ToolCall::builder`].
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolCallBuilder {
     pub(super) call: ToolCall,
@@ -22,8 +22,8 @@ pub struct ToolCallBuilder {
 }
 
 impl ToolCall {
-    /// Starts the record of a call that was made elsewhere: read from a store of yours, or a call that a broken response
-    /// left incomplete.
+    /// Starts the record of a call that was made elsewhere, for example one loaded from your own store, or an incomplete call of
+    /// a truncated response.
     ///
     /// ```
     /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
@@ -34,7 +34,7 @@ impl ToolCall {
     ///     .id("log-1")
     ///     .results(ToolResults::Artifacts(vec![log]))
     ///     .build()?;
-    /// // A record built by hand is a handle unless it says otherwise.
+    /// // Artifacts are not inlined by default.
     /// assert_eq!(call.handles().len(), 1);
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
@@ -44,7 +44,7 @@ impl ToolCall {
         ToolCall::stamped(tool.into(), raw, checksum, Stamp::new())
     }
 
-    /// Starts a record that has its digest, its id and times.
+    /// Starts a record with an existing checksum, id and times.
     pub(super) fn stamped(
         tool: Arc<str>,
         raw: RawArgs,
@@ -73,103 +73,120 @@ impl ToolCall {
 }
 
 impl ToolCallBuilder {
-    /// Sets the id, which artifact tools take as `callId`. Default: a new one.
+    /// Sets the id, which artifact tools take as `callId`.
+    ///
+    /// Default: a new id.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.call.id = WhichCall::Named(id.into().into());
         self
     }
 
-    /// The provider's own id.
+    /// Sets the provider's id.
     pub fn provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.call.provider_id = Some(id.into());
         self
     }
 
-    /// The arguments that ran, where they are not those that came. [`build`](Self::build) refuses a value that
-    /// [`admit`](crate::schema::admit) refuses.
+    /// Sets the arguments that ran, if they differ from the proposed ones. [`build`](Self::build) rejects a value that
+    /// [`admit`](crate::schema::admit) rejects.
     pub fn edited_args(mut self, args: Value) -> Self {
         self.edited = admit(args).map(|args| self.call.settled.edited = Some(args));
         self
     }
 
-    /// What came of it. Without, the call is not complete.
+    /// Sets the result. Without one, the call has not completed.
     pub fn results(mut self, results: ToolResults) -> Self {
         self.call.settled.results = results;
         self
     }
 
-    /// Sets whether the tool's author vouches for the text of the result. Default: `false`.
+    /// Sets whether the text of the result is trusted.
+    ///
+    /// Default: `false`.
     pub fn trusted(mut self, trusted: bool) -> Self {
         self.call.settled.trusted = trusted;
         self
     }
 
-    /// Sets whether artifacts are in the prompt themselves. Default: artifacts are handles, everything else is inline.
+    /// Sets whether the result is inlined into the prompt.
+    ///
+    /// Default: artifacts are not inlined, everything else is.
     pub fn inline(mut self, inline: bool) -> Self {
         self.inline = Some(inline);
         self
     }
 
-    /// Whether it was made by a tool that reads artifacts.
+    /// Sets whether it is a call of an artifact tool.
+    ///
+    /// Default: `false`.
     pub fn from_artifact_tool(mut self, from: bool) -> Self {
         self.call.settled.from_artifact_tool = from;
         self
     }
 
-    /// Whether the tool returned more than the results hold. Default: `false`.
+    /// Sets whether the result was truncated.
+    ///
+    /// Default: `false`.
     pub fn truncated(mut self, truncated: bool) -> Self {
         self.call.settled.truncated = truncated;
         self
     }
 
-    /// State that the provider expects back.
+    /// Sets the state that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.call.provider_state = Some(state);
         self
     }
 
-    /// Which of its turn's calls it was.
+    /// Sets the ordinal of the call in its turn.
     pub fn ordinal(mut self, ordinal: u64) -> Self {
         self.call.ordinal = Some(ordinal);
         self
     }
 
-    /// Sets whether the response that proposed it was cut off. Default: `false`.
+    /// Sets whether the response that proposed it was truncated.
+    ///
+    /// Default: `false`.
     pub fn cut_off(mut self, cut_off: bool) -> Self {
         self.call.cut_off = cut_off;
         self
     }
 
-    /// Sets when it was proposed. Default: now.
+    /// Sets when it was proposed.
+    ///
+    /// Default: now.
     pub fn created_at(mut self, at: SystemTime) -> Self {
         self.call.created_at = at;
         self.call.updated_at = self.call.updated_at.max(at);
         self
     }
 
-    /// When it was last changed. Default: now. A time before `created_at` becomes `created_at`.
+    /// Sets when it was last changed. A time before `created_at` becomes `created_at`.
+    ///
+    /// Default: now.
     pub fn updated_at(mut self, at: SystemTime) -> Self {
         self.call.updated_at = at;
         self
     }
 
-    /// When it was settled. Default: when it was last changed, if it has results. A time before `created_at` becomes
-    /// `created_at`.
+    /// Sets when it was settled. A time before `created_at` becomes `created_at`.
+    ///
+    /// Default: when it was last changed, if it has a result.
     pub fn completed_at(mut self, at: SystemTime) -> Self {
         self.call.completed_at = Some(at);
         self
     }
 
-    /// Makes the record.
+    /// Builds the record.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_TOOL_CALL_VALUE`, which names every wrong field.
+    /// Returns `E_INVALID_INITIAL_TOOL_CALL_VALUE`, which lists all invalid fields.
     pub fn build(self) -> Result<Arc<ToolCall>, Error> {
         let named = !self.call.tool.is_empty();
         self.finish(named)
     }
 
-    /// Makes a record again that was stored: with whatever name a model proposed.
+    /// Rebuilds a stored record, with any tool name that a model proposed.
     pub(super) fn rebuild(self) -> Result<Arc<ToolCall>, Error> {
         self.finish(true)
     }
@@ -183,9 +200,9 @@ impl ToolCallBuilder {
         let holds_artifacts = matches!(call.settled.results, ToolResults::Artifacts(_));
         let mut wrong = Violations::default();
         wrong.check_id(call.id());
-        wrong.check("tool", named, "is empty");
+        wrong.check("tool", named, "must not be empty");
         wrong.admit("edited_args", edited);
-        // Times of a clock that was set back between them.
+        // The clock may have been set back in between.
         call.updated_at = call.updated_at.max(call.created_at);
         call.completed_at = call.completed_at.map(|at| at.max(call.created_at));
         let complete = call.is_complete();
@@ -193,22 +210,22 @@ impl ToolCallBuilder {
         wrong.check(
             "completed_at",
             complete || settled.is_none(),
-            "stands beside no results: a call that is not complete has none",
+            "must not be set for a call without results",
         );
         wrong.check(
             "cut_off",
             !(complete && call.cut_off),
-            "stands beside results: a call of a response that was cut off does not run",
+            "must not be set for a call with results: a call of a truncated response does not run",
         );
         wrong.check(
             "inline",
             inline != Some(false) || holds_artifacts,
-            "only artifacts can stand outside of the prompt",
+            "only artifacts can be left out of the prompt",
         );
         wrong.check(
             "results",
             !matches!(&call.settled.results, ToolResults::Artifacts(all) if all.is_empty()),
-            "holds no artifact",
+            "must contain an artifact",
         );
         wrong.check(
             "from_artifact_tool",
@@ -224,7 +241,7 @@ impl ToolCallBuilder {
         wrong.check(
             "truncated",
             has_content || !call.settled.truncated,
-            "only text and artifacts can be cut off",
+            "only text and artifacts can be truncated",
         );
         wrong.finish(ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE, "tool call")?;
         call.settled.inline = inline.unwrap_or(!holds_artifacts);

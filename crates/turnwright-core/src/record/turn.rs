@@ -1,4 +1,4 @@
-//! A turn, as far as it came.
+//! Turn records.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,44 +11,44 @@ use crate::settings::TurnSettings;
 use crate::trust::TrustTier;
 use crate::usage::Usage;
 
-/// A turn, as far as it came: written when it begins, and again when it is suspended or ends. Its place in the conversation is before
+/// The record of a turn: written when it starts, and again when it is suspended or ends. In the conversation it precedes
 /// everything that the turn stored. Immutable.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TurnRecord {
     pub(crate) id: Arc<str>,
-    /// How far it is.
+    /// The state of the turn.
     pub state: TurnState,
-    /// Random: tells the idempotency keys of its calls from those of another turn that had the same name. Turns of earlier
-    /// releases have none.
+    /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id. Turns of
+    /// earlier releases have none.
     pub(crate) nonce: Option<Arc<str>>,
-    /// What stood in the stash when it began.
+    /// The stash at the start of the turn.
     pub(crate) stash: Vec<(String, Value)>,
     /// The instructions, model settings and budget of its input.
     pub(crate) settings: TurnSettings,
-    /// The tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
+    /// The trust tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
     pub(crate) outer_tiers: Option<Vec<TrustTier>>,
     /// The id of the message that is its answer, once it has one.
     pub answer: Option<Arc<str>>,
     /// The id of the message that is proposed as its answer and not decided on yet.
     pub(crate) proposed: Option<Arc<str>>,
-    /// The ids of the messages that were rejected as its answer.
+    /// The ids of messages that were rejected as its answer.
     pub(crate) rejected: Vec<Arc<str>>,
     /// How often it was started or resumed.
     pub runs: u32,
-    /// The iterations that it took, as far as they were noted.
+    /// Number of iterations, as of the last write.
     pub iterations: u32,
-    /// What it used of models, as far as it was noted.
+    /// Token usage, as of the last write.
     pub usage: Usage,
-    /// The tool calls that it ran, those of turns under its calls included, as far as they were noted.
+    /// Number of tool calls that ran, including those of turns under its calls, as of the last write.
     pub tool_calls: u64,
-    /// How long it ran, as far as it was noted. The time between two runs does not count.
+    /// How long it ran, as of the last write. The time between two runs does not count.
     pub elapsed: Duration,
-    /// Why it has no answer, where it ended without one.
+    /// Why it has no answer, if it ended without one.
     pub error: Option<TurnFailure>,
     /// The step in which it was suspended, if it was.
     pub(crate) step: Option<u32>,
-    /// When it began.
+    /// When it started.
     pub began_at: SystemTime,
     /// When it ended, if it did.
     pub ended_at: Option<SystemTime>,
@@ -57,38 +57,39 @@ pub struct TurnRecord {
 /// Why a turn has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnFailure {
-    /// The stable code.
+    /// The error code.
     pub code: String,
-    /// What was said to the operator.
+    /// The message for operators.
     pub message: String,
 }
 
-/// How far a turn is.
+/// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TurnState {
-    /// It runs, or was cut off by the end of its process: the conversation's [`Lease`](super::Lease) says which.
+    /// The turn is running, or was interrupted because its process ended. The [`Lease`](super::Lease) of the conversation tells
+    /// which.
     Running,
-    /// It has its answer.
+    /// The turn has its answer.
     Answered,
     /// The executor nacked the dispatch.
     #[serde(alias = "refused")]
     Nacked,
-    /// It was aborted, or called off from outside.
+    /// The turn was aborted or cancelled.
     Aborted,
-    /// It could not go on.
+    /// The turn failed.
     Failed,
-    /// It came to a limit.
+    /// The turn reached a limit.
     Limit,
-    /// It was interrupted or suspended, and the conversation went on without it.
+    /// The turn was interrupted or suspended, and the conversation continued without it.
     Abandoned,
-    /// No process runs it. It waits for answers at its gates, or to be resumed.
+    /// No process is running the turn. It waits for answers at its gates, or to be resumed.
     Suspended,
 }
 
 impl TurnRecord {
-    /// A turn that begins now.
+    /// Creates the record of a turn that starts now.
     pub(crate) fn begin(id: Arc<str>, stash: Vec<(String, Value)>) -> Self {
         TurnRecord {
             id,
@@ -112,7 +113,7 @@ impl TurnRecord {
         }
     }
 
-    /// The same turn, taken up once more.
+    /// Returns the record of the turn, resumed once more.
     pub(crate) fn resumed(&self) -> Self {
         let mut record = self.clone();
         record.state = TurnState::Running;
@@ -121,29 +122,29 @@ impl TurnRecord {
         record
     }
 
-    /// The same turn, suspended in a step.
+    /// Returns the record of the turn, suspended in a step.
     pub(crate) fn suspended(&self, step: u32) -> Self {
         let mut record = self.clone();
         (record.state, record.step) = (TurnState::Suspended, Some(step));
         record
     }
 
-    /// The same turn, ended now.
+    /// Returns the record of the turn, ended now.
     pub(crate) fn ended(&self, state: TurnState, error: Option<TurnFailure>) -> Self {
         let mut record = self.clone();
         (record.state, record.error) = (state, error);
-        // A clock that was set back does not end a turn before it began.
+        // If the clock was set back, the end must not precede the start.
         record.ended_at = Some(SystemTime::now().max(record.began_at));
         record
     }
 
-    /// A message was rejected as its answer.
+    /// Notes that a message was rejected as its answer.
     pub(crate) fn reject(&mut self, message: Option<&Arc<str>>) {
         (self.answer, self.proposed) = (None, None);
         self.rejected.extend(message.cloned());
     }
 
-    /// The turn's id.
+    /// Returns the turn id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id

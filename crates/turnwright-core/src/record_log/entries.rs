@@ -5,40 +5,40 @@ use indexmap::IndexMap;
 
 use crate::record::Record;
 
-/// Records of one kind by their id: those of earlier turns first, then those that came, as they came.
+/// Records of one kind by id: those of earlier turns first, then those of this turn in order.
 #[derive(Default)]
 pub(crate) struct Entries {
     by_id: IndexMap<Box<str>, Entry, RandomState>,
-    /// What the store has by this turn, whatever became of it here, and when it was first stored.
+    /// The version in the store that this turn wrote, whatever happened to the record here, and when it was first stored.
     stored: IndexMap<Box<str>, (u64, Record), RandomState>,
 }
 
 pub(crate) struct Entry {
     pub(crate) record: Record,
     pub(crate) place: Place,
-    /// Its place, or where it was last replaced in this turn: what always holds is listed there.
+    /// Its position, or where it was last replaced in this turn. Instructions and memories are listed there.
     pub(crate) changed: Place,
 }
 
-/// Where a record stands in the turn: what was there before comes first, then what came, as it came.
+/// The position of a record: those of earlier turns come first, then those of this turn in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) in_this_turn: bool,
     pub(crate) count: u64,
 }
 
-/// How a record came to the turn.
+/// The origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// From an earlier turn.
+    /// An earlier turn.
     Before,
-    /// For this turn only.
+    /// This turn only.
     Now,
-    /// For this turn, and the store has it.
+    /// This turn, and stored.
     Stored,
 }
 
-/// How many records came in which way, of all kinds.
+/// The number of records by origin, over all kinds.
 #[derive(Default)]
 pub(crate) struct Counts {
     before: u64,
@@ -61,8 +61,8 @@ impl Counts {
 }
 
 impl Entries {
-    /// Adds a record, or replaces that of the same id. Gives back what it let go of, for the caller to drop outside of the
-    /// lock: that may be foreign code.
+    /// Adds a record, or replaces the one with the same id. Returns what was replaced, so that the caller can drop it outside of
+    /// the lock: its destructor may be user code.
     pub(crate) fn put(
         &mut self,
         record: &Record,
@@ -75,7 +75,7 @@ impl Entries {
             Origin::Before | Origin::Now => None,
         };
         if let Some(entry) = self.by_id.get_mut(id) {
-            // What this turn has is newer than what was there before it.
+            // The version of this turn is newer than that of an earlier turn.
             if origin == Origin::Before {
                 return [None, None];
             }
@@ -101,7 +101,7 @@ impl Entries {
         [None, was_stored]
     }
 
-    /// Notes what the store has. Gives what it had before.
+    /// Notes the version in the store. Returns the previous one.
     fn store(&mut self, record: &Record, counts: &mut Counts) -> Option<Record> {
         if let Some((_, stored)) = self.stored.get_mut(record.id()) {
             return Some(std::mem::replace(stored, record.clone()));
@@ -112,20 +112,20 @@ impl Entries {
         None
     }
 
-    /// Takes a record out of the turn.
+    /// Removes a record from the turn.
     pub(crate) fn remove(&mut self, id: &str) -> Option<Record> {
         let entry = self.by_id.shift_remove(id)?;
         Some(entry.record)
     }
 
-    /// Takes a record out of the turn that the store no longer has.
+    /// Removes a record that is no longer in the store.
     pub(crate) fn forget(&mut self, id: &str) -> [Option<Record>; 2] {
         let record = self.remove(id);
         let stored = self.stored.shift_remove(id);
         [record, stored.map(|(_, record)| record)]
     }
 
-    /// What the store has by this turn, whatever became of it here.
+    /// Iterates over the versions in the store that this turn wrote, whatever happened to the records here.
     pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, &Record)> {
         self.stored.values().map(|(since, record)| (*since, record))
     }

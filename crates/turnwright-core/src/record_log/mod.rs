@@ -9,7 +9,7 @@ pub(crate) use entries::{Entry, Origin};
 use crate::record::{Message, Record, RecordKind, TimelineRecord};
 use entries::{Counts, Entries, Place};
 
-/// The records of one turn: the entries of each kind that is on the timeline.
+/// The records of one turn: the entries of each kind on the timeline.
 #[derive(Default)]
 pub(crate) struct Records {
     instructions: Entries,
@@ -22,7 +22,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Adds a record or replaces the one with the same id. Returns what it let go of.
+    /// Adds a record, or replaces the one with the same id. Returns what was replaced.
     pub(crate) fn put(&mut self, record: &Record, origin: Origin) -> [Option<Record>; 2] {
         match self.of_kind_mut(record.kind()) {
             Some((entries, counts)) => entries.put(record, origin, counts),
@@ -30,7 +30,7 @@ impl Records {
         }
     }
 
-    /// Removes a record that the store no longer has.
+    /// Removes a record that is no longer in the store.
     pub(crate) fn forget(&mut self, kind: RecordKind, id: &str) -> [Option<Record>; 2] {
         match self.of_kind_mut(kind) {
             Some((entries, _)) => entries.forget(id),
@@ -51,7 +51,7 @@ impl Records {
         T::of(self.of_kind(T::KIND)?.get(id)?)
     }
 
-    /// The records of one type, in order, with their entries.
+    /// Iterates over the records of one type in order, with their entries.
     pub(crate) fn entries<T: TimelineRecord>(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&Entry, &Arc<T>)> {
@@ -59,12 +59,12 @@ impl Records {
         entries.filter_map(|entry| Some((entry, T::of(&entry.record)?)))
     }
 
-    /// The records of one type, in order.
+    /// Iterates over the records of one type in order.
     pub(crate) fn of_type<T: TimelineRecord>(&self) -> impl DoubleEndedIterator<Item = &Arc<T>> {
         self.entries().map(|(_, record)| record)
     }
 
-    /// The records of one type that came in this turn, in order.
+    /// Iterates over the records of one type that were added in this turn, in order.
     pub(crate) fn of_this_turn<T: TimelineRecord>(
         &self,
     ) -> impl DoubleEndedIterator<Item = &Arc<T>> {
@@ -72,18 +72,18 @@ impl Records {
         own.map(|(_, record)| record)
     }
 
-    /// All records in the order of the timeline.
+    /// Returns all records in the order of the timeline.
     pub(crate) fn all(&self) -> Vec<Record> {
         let all = self.kinds().into_iter().flat_map(Entries::all);
         in_order(all.map(|entry| (listed_at(entry), &entry.record)))
     }
 
-    /// What this turn stored, as the store has it and in its order.
+    /// Returns what this turn stored, in the order of the store.
     pub(crate) fn stored(&self) -> Vec<Record> {
         in_order(self.kinds().into_iter().flat_map(Entries::stored))
     }
 
-    /// The last message of the model in this turn whose id counts.
+    /// Returns the last message of the model in this turn whose id satisfies `counts`.
     pub(crate) fn last_answer(&self, counts: impl Fn(&str) -> bool) -> Option<Arc<Message>> {
         let mut latest = self.of_this_turn::<Message>().rev();
         let found = latest.find(|message| message.is_answer() && counts(message.id()));
@@ -101,7 +101,7 @@ impl Records {
         ]
     }
 
-    /// `None` for the bookkeeping, which only the store has.
+    /// Returns `None` for bookkeeping, which is only in the store.
     fn of_kind(&self, kind: RecordKind) -> Option<&Entries> {
         match kind {
             RecordKind::Instruction => Some(&self.instructions),
@@ -130,7 +130,7 @@ impl Records {
     }
 }
 
-/// A standing record is listed where it was last replaced, any other where it first came.
+/// An instruction or a memory is listed where it was last replaced, any other record where it was added.
 fn listed_at(entry: &Entry) -> Place {
     match entry.record.kind().is_standing() {
         true => entry.changed,

@@ -1,4 +1,4 @@
-//! How a turn begins: nobody else runs one in its conversation, and what it begins with is stored.
+//! Starts a turn: acquires the lease of its conversation and stores its input.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,33 +23,35 @@ use crate::store::{
 use crate::tool::context::TurnContext;
 use crate::turn::{apply_once, in_time};
 
-/// How often it is tried against others that write the same conversation.
+/// Maximum number of attempts when other processes write to the same conversation.
 const MOST_TRIES: usize = 100;
-/// How long a turn waits at least for the one before it: one that was called off takes a moment to end.
+/// Minimum time that a turn waits for the previous one: a cancelled turn takes a moment to end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How soon it looks again; longer each time.
+/// The first pause between two checks. Later ones are longer.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// After so long, operators are told what is being waited for.
+/// After this time, operators are informed about the wait.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// A conversation in which nobody runs a turn.
+/// A conversation without a running turn.
 pub(crate) struct Free {
     pub(crate) revision: Revision,
     /// The fencing token of the next holder.
     pub(crate) fencing_token: u64,
-    /// The turn itself, where the conversation has it already.
+    /// The turn itself, if the conversation already has it.
     pub(crate) known: Option<(Position, Arc<TurnRecord>)>,
-    /// A turn that was cut off, or whose last words could not be stored, if the last one was such.
+    /// The last turn, if it was interrupted or its end could not be stored.
     left: Option<Arc<str>>,
 }
 
 impl TurnContext {
-    /// Begins the turn: with what the user said, and what stands in the stash.
+    /// Starts the turn with its input and stash.
     ///
     /// # Errors
-    /// `E_TURN_EXISTS` if the conversation has it already; `E_TURN_HELD` if another process runs a turn there; `E_TURN_WAITING` if
-    /// a turn is suspended there and is not to be given up; `E_STORE_ERROR`.
+    /// - `E_TURN_EXISTS` if the conversation already has the turn.
+    /// - `E_TURN_HELD` if another process is running a turn there.
+    /// - `E_TURN_WAITING` if a turn is suspended there and is not to be abandoned.
+    /// - `E_STORE_ERROR` if the store fails.
     pub(crate) async fn begin(
         &self,
         message: Option<Arc<Message>>,
@@ -64,7 +66,7 @@ impl TurnContext {
         record.outer_tiers = self.outer_tiers();
         record.settings = self.inner().parts.settings.clone();
         let record = Arc::new(record);
-        // A turn begins once.
+        // A turn starts once.
         let _ = self.inner().nonce.set(record.nonce.clone());
         let Some(store) = self.record_store() else {
             self.keep_changes(&put(message));
@@ -73,7 +75,7 @@ impl TurnContext {
         let mut tries = 0;
         loop {
             let free = self.wait_until_free(&**store).await?;
-            // Its calls would have the idempotency keys of those that were.
+            // Its calls would have the idempotency keys of the existing ones.
             if let Some((_, known)) = &free.known {
                 return Err(exists(known));
             }
@@ -87,7 +89,7 @@ impl TurnContext {
             changes.extend(put(message.clone()));
             tries += 1;
             if self.take(&**store, &free, hold, changes, tries).await? {
-                // What was closed of the turn before is none of this one's.
+                // What was closed of the previous turn does not belong to this one.
                 self.keep_changes(&put(message));
                 return Ok(());
             }
@@ -98,10 +100,10 @@ impl TurnContext {
         HeldLease::new(free.fencing_token, self.setup().lease, record)
     }
 
-    /// Makes the changes with which a turn takes its lease. `false` if another process wrote meanwhile.
+    /// Applies the changes with which a turn takes its lease. Returns `false` if another process wrote meanwhile.
     ///
     /// # Errors
-    /// The store failed, or this was the last of the tries.
+    /// Returns an error if the store fails, or if this was the last attempt.
     pub(crate) async fn take(
         &self,
         store: &dyn Store,
@@ -113,7 +115,7 @@ impl TurnContext {
         let batch = Batch::from(changes).fencing_token(free.fencing_token);
         match apply_once(self, store, batch.expect(free.revision)).await? {
             Ok(_) => {
-                // A turn begins once.
+                // A turn starts once.
                 let _ = self.inner().hold.set(hold);
                 Ok(true)
             }
@@ -121,21 +123,21 @@ impl TurnContext {
                 Err(error.into())
             }
             Err(_) if tries >= MOST_TRIES => {
-                let message = "others write this conversation so fast that the turn could not begin: try again";
+                let message = "too many concurrent writes to this conversation, so the turn could not start: try again";
                 Err(Error::new(ErrorCode::STORE_ERROR, message))
             }
             Err(_) => Ok(false),
         }
     }
 
-    /// Tells operators of records that cannot be read.
+    /// Warns about records that cannot be read.
     pub(crate) fn warn_of(&self, damaged: &[DamagedRecord]) {
         if let Some(first) = damaged.first() {
             let more = match damaged.len() - 1 {
                 0 => String::new(),
                 more => format!(" ({more} more are damaged too)"),
             };
-            self.warn(format!("the turn goes on without it: {first}{more}"));
+            self.warn(format!("the turn continues without it: {first}{more}"));
         }
     }
 
@@ -144,8 +146,8 @@ impl TurnContext {
         Ok(in_time(self, loaded).await??)
     }
 
-    /// Waits until nobody holds this conversation: for a moment if a live process does, and until its lease has expired if
-    /// it is gone. A lease that cannot be read counts as held by another process for as long as this turn's own would be.
+    /// Waits until no process holds this conversation: briefly if a live process does, and until its lease has expired if it is
+    /// gone. A lease that cannot be read counts as held by another process for the lease duration of this turn.
     pub(crate) async fn wait_until_free(&self, store: &dyn Store) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
@@ -195,7 +197,7 @@ impl TurnContext {
                             .max(lease.fencing_token.saturating_add(1));
                         free.left.clone_from(&lease.turn_id);
                     }
-                    Err(damaged) => self.warn(format!("{damaged}; it is replaced")),
+                    Err(damaged) => self.warn(format!("{damaged}; it will be replaced")),
                 }
                 return Ok(free);
             };
@@ -217,7 +219,7 @@ impl TurnContext {
         }
     }
 
-    /// Waits so long, or until the turn is cancelled.
+    /// Waits for this time, or until the turn is cancelled.
     async fn pause(&self, time: Duration) {
         let never = std::future::pending::<()>();
         let limit = TimeLimit::from_now(Some(time));
@@ -228,8 +230,8 @@ impl TurnContext {
         }
     }
 
-    /// Gives up a turn that was interrupted or suspended, because the conversation goes on without it: its calls are closed with
-    /// what is known of them, its gates without an answer.
+    /// Abandons a turn that was interrupted or suspended, because the conversation continues without it. Closes its calls with
+    /// what is known about them, and its gates without an answer.
     async fn given_up(
         &self,
         store: &dyn Store,
@@ -241,7 +243,7 @@ impl TurnContext {
         };
         let query = Query::all().kind(RecordKind::Turn).ids([&**left]);
         let found = self.read(store, &query).await?;
-        // One that is damaged stays as it is: where it stands is known all the same.
+        // A damaged one stays as it is. Its position is known anyway.
         let Some((place, _)) = found.bounds() else {
             return Ok(Vec::new());
         };
@@ -271,16 +273,16 @@ impl TurnContext {
         }
         let calls = match unknown {
             0 => "none of its calls is in doubt".to_owned(),
-            1 => "one of its calls may have taken effect or not".to_owned(),
-            _ => format!("{unknown} of its calls may have taken effect or not"),
+            1 => "it is unknown whether one of its calls took effect".to_owned(),
+            _ => format!("it is unknown whether {unknown} of its calls took effect"),
         };
         self.warn(format!(
-            "the turn `{left}` before this one was cut off, and is given up: {calls}"
+            "the previous turn `{left}` was interrupted and is abandoned: {calls}"
         ));
         Ok(changes)
     }
 
-    /// The error of a conversation in which a turn is suspended.
+    /// The error for a conversation with a suspended turn.
     fn waiting(&self, turn_id: &Arc<str>, records: impl Iterator<Item = Record>) -> Error {
         let gates = records
             .filter_map(Record::downcast::<GateRecord>)
@@ -296,8 +298,7 @@ impl TurnContext {
     }
 }
 
-/// What a turn left open, closed; and how many of its calls are unknown. Where it is doubtful what the ledger says, all
-/// of them are.
+/// Closes what a turn left open. Returns how many of its calls are unknown. If the ledger is damaged, all of them are.
 fn closed(
     records: impl Iterator<Item = Record>,
     turn_id: &str,
@@ -337,12 +338,12 @@ fn closed(
 fn exists(known: &TurnRecord) -> Error {
     let (id, state) = (escape(known.id(), 80), known.state.as_str());
     let message = format!(
-        "the conversation has a turn `{id}` already, which is {state}: take it up with `resume`, or give the new one another id"
+        "the conversation already has a turn `{id}`, which is {state}: continue it with `resume`, or use another id"
     );
     Error::new(ErrorCode::TURN_EXISTS, message)
 }
 
-/// A lease, or what is wrong with it.
+/// A lease, or why it cannot be read.
 type Found = Result<Arc<Lease>, DamagedRecord>;
 
 fn turn_of(lease: &Found) -> String {
@@ -358,14 +359,14 @@ fn turn_of(lease: &Found) -> String {
 fn waiting(lease: &Found, left: Duration) -> String {
     let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
     format!(
-        "{turn} holds this conversation, or its process is gone: waiting up to {seconds} s for a sign of life"
+        "{turn} holds the lease of this conversation, or its process is gone: waiting up to {seconds} s for a renewal"
     )
 }
 
 fn held(lease: &Found, left: Duration) -> Error {
     let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
     let message = format!(
-        "{turn} of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
+        "{turn} of this conversation is running: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
     );
     Error::new(ErrorCode::TURN_HELD, message)
 }

@@ -1,4 +1,4 @@
-//! How the answer of a turn is decided on: by its type, then by dispatch output middleware.
+//! Decides on the answer of a turn: by its type, then by dispatch output middleware.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::record::{Message, Record};
 use crate::schema::escape;
 use crate::tool::context::{Decision, DispatchContext, Signal, TurnContext};
 
-/// The most bytes of a reason in the error of a turn.
+/// Maximum length of a reason in the error of a turn.
 const MAX_REASON: usize = 500;
 
 /// How often the model may answer again.
@@ -31,12 +31,12 @@ impl Retries {
     }
 }
 
-/// An answer that does not count, and why.
+/// A rejected answer, and why.
 struct Rejection {
     answer: Option<Arc<Message>>,
-    /// What the model reads.
+    /// The text for the model.
     text: String,
-    /// The error of the turn if the model may not try again.
+    /// The error of the turn if there is no retry left.
     error: Error,
 }
 
@@ -72,7 +72,7 @@ impl Play<'_> {
         }
     }
 
-    /// Checks the answer against the type that the turn asks for.
+    /// Checks the answer against the requested type.
     async fn mismatch(&self, answer: &Option<Arc<Message>>) -> Result<Option<Rejection>, End> {
         let Some(format) = self.turn.answer_format() else {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Play<'_> {
         Ok(checked.err().map(|error| Rejection {
             answer: answer.clone(),
             text: format!(
-                "{}\nFix this, and answer again with only the JSON object.",
+                "{}\nFix this and answer again with only the JSON object.",
                 error.model_text()
             ),
             error,
@@ -94,12 +94,12 @@ impl Play<'_> {
             let stored = Box::pin(self.turn.write(vec![record])).await;
             stored.map_err(TurnStatus::Failed)?;
         }
-        // A layer, or a task that the executor left behind, may have ended it meanwhile: the first signal counts.
+        // A layer, or a task of the executor, may have ended it meanwhile. The first signal counts.
         let _ = ctx.ack();
         Ok(())
     }
 
-    /// Stores why an answer does not count. Fails the turn if the model may not try again.
+    /// Stores why an answer was rejected. Fails the turn if there is no retry left.
     async fn reject(&self, rejection: Rejection, left: &mut u32) -> Result<(), End> {
         let Rejection {
             answer,
@@ -109,7 +109,7 @@ impl Play<'_> {
         let id = id_of(&answer);
         let message = Message::framework(text.as_str()).build();
         let mut records = vec![Record::from(message.map_err(TurnStatus::Failed)?)];
-        // In one batch: a turn that is resumed after it does not take the answer for its own.
+        // In one batch, so that a resumed turn does not accept the rejected answer.
         records.extend(self.turn.with_rejected(id.as_ref()));
         let stored = Box::pin(self.turn.write(records)).await;
         stored.map_err(TurnStatus::Failed)?;
@@ -133,9 +133,8 @@ impl Play<'_> {
 
 fn rejected_by_layer(answer: Option<Arc<Message>>, reason: &str) -> Rejection {
     let shown = escape(reason, MAX_REASON);
-    let message = format!(
-        "the answer was rejected, and the model may not try again: {shown} (see `answer_retries`)"
-    );
+    let message =
+        format!("the answer was rejected and no retry is left: {shown} (see `answer_retries`)");
     Rejection {
         answer,
         text: format!("Your answer was rejected: {reason}\nAnswer again."),

@@ -1,4 +1,4 @@
-//! Reattaching to a turn: what it has done so far, and then what it does.
+//! Reattaches to a turn: replays what it has done so far, then follows it.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl TurnRunner {
     ///     Ok(())
     /// })
     /// .build()?;
-    /// // The client disconnects at once; the turn goes on.
+    /// // The client disconnects immediately; the turn continues.
     /// drop(runner.start(TurnInput::new("Hello!").conversation("chat-1").turn_id("turn-1")));
     ///
     /// let mut turn = runner.attach("chat-1", "turn-1").await?;
@@ -57,7 +57,9 @@ impl TurnRunner {
     /// ```
     ///
     /// # Errors
-    /// `E_UNKNOWN_TURN` if the conversation has no such turn; `E_TURN_INTERRUPTED` as above; `E_STORE_ERROR`.
+    /// - `E_UNKNOWN_TURN` if the conversation has no such turn.
+    /// - `E_TURN_INTERRUPTED` if its process is gone, see above.
+    /// - `E_STORE_ERROR` if the store fails.
     pub async fn attach(
         &self,
         conversation: impl Into<Arc<str>>,
@@ -99,7 +101,7 @@ fn attached(turn: &TurnContext) -> Option<Turn> {
     Some(Turn { handle, stream })
 }
 
-/// A turn that has ended, from its records.
+/// Creates the handle of a turn that has ended, from its records.
 fn ended(stored: &StoredTurn) -> Turn {
     let hub = stored.hub();
     hub.end_at(stored.ended());
@@ -109,7 +111,7 @@ fn ended(stored: &StoredTurn) -> Turn {
     }
 }
 
-/// The handle of a turn that runs elsewhere: it can be awaited, and nothing else.
+/// Creates the handle of a turn that runs elsewhere. It can only be awaited.
 pub(super) fn elsewhere(
     stored: &StoredTurn,
     outcome: tokio::sync::oneshot::Receiver<crate::outcome::TurnOutcome>,
@@ -125,7 +127,7 @@ pub(super) fn elsewhere(
     }
 }
 
-/// The error of a turn that runs nowhere and has not ended.
+/// The error of a turn that has not ended and is not running.
 pub(super) fn interrupted(turn_id: &str) -> Error {
     let id = escape(turn_id, 80);
     let message = format!(

@@ -1,4 +1,4 @@
-//! How a runner is put together.
+//! The builder of a runner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,17 +21,17 @@ use crate::tool::registry::ToolRegistry;
 use crate::tool::{ResultHook, Tool};
 use crate::validate::Violations;
 
-/// Events that a started turn may be ahead of its reader, unless told.
+/// Default number of events that a reader may lag behind.
 const STREAM_CAPACITY: usize = 64;
 
-/// The shortest time for which a conversation can be held.
+/// Minimum lease duration.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
-/// Starts to build a [`TurnRunner`] around an executor: a model, or anything else that decides.
+/// Starts to build a [`TurnRunner`] with an executor: a model, or anything else that decides.
 ///
-/// Naming a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) is what makes a turn see earlier turns: it
-/// is stored, and starts with the history of that conversation. Default: [`History::all`]; change it with
-/// [`history`](TurnRunnerBuilder::history). A turn that names no conversation lives in memory and leaves nothing behind.
+/// A turn with a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) is stored and sees earlier turns: it
+/// starts with the history of that conversation ([`History::all`] by default, see [`history`](TurnRunnerBuilder::history)). A
+/// turn without a conversation stays in memory and leaves nothing behind.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnInput};
@@ -51,7 +51,7 @@ pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
     TurnRunnerBuilder::new(Arc::new(executor))
 }
 
-/// Makes a [`TurnRunner`].
+/// Builds a [`TurnRunner`].
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnRunnerBuilder {
     plan: Plan,
@@ -90,39 +90,42 @@ impl TurnRunnerBuilder {
         Arc::make_mut(&mut self.plan.setup)
     }
 
-    /// Sets where conversations are stored.
-    ///
-    /// Default: [`Storage::memory`]. A turn that names no conversation
+    /// Sets where conversations are stored. A turn without a conversation
     /// ([`TurnInput::conversation`](crate::TurnInput::conversation)) writes nothing there.
+    ///
+    /// Default: [`Storage::memory`].
     pub fn storage(mut self, storage: Storage) -> Self {
         self.setup().storage = storage;
         self
     }
 
-    /// Adds a value that handlers and middleware get by its type: as a parameter [`State<T>`](crate::State) of a `#[tool]` function, or
-    /// with [`TurnContext::state`](crate::TurnContext::state). One of each type; an `Arc<T>` is found as `T`, too.
+    /// Adds application state that handlers and middleware access by type: as a parameter [`State<T>`](crate::State) of a
+    /// `#[tool]` function, or with [`TurnContext::state`](crate::TurnContext::state). One value per type. An `Arc<T>` is also
+    /// found as `T`.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.setup().state.put(value);
         self
     }
 
-    /// Adds a policy that decides whether a call may run. Policies of the runner are asked before the tool's own. If a policy
-    /// asks for approval and there is neither an approver nor a holder of the turn's gates, the call is denied.
+    /// Adds a policy that decides whether a call may run. Policies of the runner precede that of the tool. If a policy requires
+    /// approval and there is neither an approver nor a holder of the turn's gates, the call is denied.
     ///
-    /// Default: none, so that every call may run.
+    /// Default: none; every call may run.
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup().policies.push(Arc::new(policy));
         self
     }
 
-    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
-    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    /// Adds a hook that changes tool results before they are stored, shown in events or sent to the model: see [`ResultHook`].
+    /// Hooks run in the order in which they are added.
     pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
         self.setup().result_hooks.push(Arc::new(hook));
         self
     }
 
-    /// Sets who answers when a policy asks for approval. Default: none.
+    /// Sets the approver, which answers when a policy requires approval.
+    ///
+    /// Default: none.
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.setup().approver = Some(Arc::new(approver));
         self
@@ -134,38 +137,43 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how many bytes of text a result may have to be part of the prompt. Longer results are shown as a handle for artifact
-    /// tools. A tool can have a limit of its own. Default: 4 KiB.
+    /// Sets the maximum size in bytes of a text result that is inlined into the prompt. Larger results are shown as a handle for
+    /// artifact tools. A tool can override it.
+    ///
+    /// Default: 4 KiB.
     pub fn inline_limit(mut self, bytes: u64) -> Self {
         self.setup().inline_limit = bytes;
         self
     }
 
-    /// Sets how many bytes of one result are stored. Text, bytes and streams are cut off there, up to three bytes earlier so
-    /// that no character is split. The record says so
-    /// ([`ToolCall::is_truncated`](crate::record::ToolCall::is_truncated)), the model is told, and operators get a warning.
-    /// The sender of a stream finds it closed. A tool can have a limit of its own
-    /// ([`ToolBuilder::max_result_bytes`](crate::tool::ToolBuilder::max_result_bytes)). Default: 64 MiB.
+    /// Sets the maximum size of a result in bytes. Text, bytes and streams are truncated there, or up to three bytes earlier to
+    /// avoid splitting a character. The record is marked ([`ToolCall::is_truncated`](crate::record::ToolCall::is_truncated)), the
+    /// model is informed, and operators get a warning. The sender of a stream finds it closed. A tool can override it
+    /// ([`ToolBuilder::max_result_bytes`](crate::tool::ToolBuilder::max_result_bytes)).
+    ///
+    /// Default: 64 MiB.
     pub fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.setup().max_result_bytes = bytes;
         self
     }
 
-    /// Sets the limits for queries of artifacts.
+    /// Sets the limits for artifact queries.
     pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
         self.setup().artifact_limits = limits;
         self
     }
 
-    /// How long the store may take for a batch: what takes longer ends the turn with `E_STORE_ERROR`. A minute unless told.
+    /// Sets the timeout for a batch of the store. When it is exceeded, the turn ends with `E_STORE_ERROR`.
+    ///
+    /// Default: 1 minute.
     pub fn store_timeout(mut self, limit: Duration) -> Self {
         self.setup().store_timeout = limit;
         self
     }
 
-    /// Sets the lease duration. The runner renews the lease while the turn is running. If the process dies, another process
-    /// can go on once it has seen no renewal for this long. A process that was away for longer, and meanwhile lost its
-    /// turn, can write nothing more for it.
+    /// Sets the lease duration. The runner renews the lease while the turn is running. If the process dies, another process can
+    /// resume the turn once it has seen no renewal for this long. A process that was suspended for longer and has lost its turn
+    /// cannot write for it any more.
     ///
     /// Default: 30 seconds.
     pub fn lease(mut self, term: Duration) -> Self {
@@ -173,17 +181,20 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Whether what somebody answered at a gate before a turn was taken up again counts as their answer. It does unless told:
-    /// say no where the store may hold what others wrote, and approvals are asked for again.
+    /// Sets whether answers recorded before a resume are reused. Set it to `false` if others can write to the store; then
+    /// approvals are requested again.
+    ///
+    /// Default: `true`.
     pub fn recall_answers(mut self, yes: bool) -> Self {
         self.setup().recalls_answers = yes;
         self
     }
 
-    /// Suspends turns whenever they can only wait for an answer at a gate: their run ends as
-    /// [`TurnStatus::Suspended`](crate::TurnStatus::Suspended), and no memory and no lease is held while a person decides. A gate then
-    /// needs no holder of the turn's [`Gates`](crate::gate::Gates). Turns that name no conversation cannot be suspended, and behave
-    /// as without this. See [`TurnHandle::suspend`](super::TurnHandle::suspend) for what keeps a turn in memory.
+    /// Suspends turns whenever they can only wait for an answer at a gate. The run ends with
+    /// [`TurnStatus::Suspended`](crate::TurnStatus::Suspended), and neither memory nor a lease is held while a person decides. A
+    /// gate then needs no holder of the turn's [`Gates`](crate::gate::Gates). Turns without a conversation cannot be suspended
+    /// and behave as without this setting. See [`TurnHandle::suspend`](super::TurnHandle::suspend) for what keeps a turn in
+    /// memory.
     ///
     /// While an approver is being asked, the turn waits for it.
     ///
@@ -226,8 +237,10 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Who is asked what became of a call that was begun and never ended, where its tool cannot say: see
-    /// [`unknown`](crate::tool::reconcile). Default: none, and the model reads that the result is unknown.
+    /// Sets the policy that reconciles calls that started and never ended, if their tool cannot: see
+    /// [`reconcile`](crate::tool::reconcile).
+    ///
+    /// Default: none; the model reads that the result is unknown.
     pub fn unknown_calls(mut self, policy: impl Reconcile + 'static) -> Self {
         self.setup().unknown_calls = Some(Arc::new(policy));
         self
@@ -235,17 +248,19 @@ impl TurnRunnerBuilder {
 
     /// Sets the system prompt of every turn, for every executor.
     ///
-    /// It is your own text: it is not fenced and not stored as a record. Models send it before everything else, so keep it
-    /// the same for all turns; what belongs to one user or turn goes into
-    /// [`TurnInput::instructions`](crate::TurnInput::instructions), which is added after it. A resumed turn gets the
-    /// instructions of the runner that resumes it. Default: none.
+    /// It is trusted text: it has no envelope and is not stored as a record. Models send it first, so keep it the same for all
+    /// turns. Text for one user or turn goes into [`TurnInput::instructions`](crate::TurnInput::instructions), which is appended.
+    /// A resumed turn gets the instructions of the runner that resumes it.
+    ///
+    /// Default: none.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.setup().settings.instruct(text.into());
         self
     }
 
-    /// Sets the model settings of every turn. Fields that are set here replace those that were set before, and take
-    /// precedence over the model's own; [`TurnInput::settings`](crate::TurnInput::settings) takes precedence over them.
+    /// Sets the model settings of every turn. They replace fields that were set before, and take precedence over those of the
+    /// model. [`TurnInput::settings`](crate::TurnInput::settings) takes precedence over them.
+    ///
     /// Default: none.
     pub fn settings(mut self, settings: ModelSettings) -> Self {
         let model = &mut self.setup().settings.model;
@@ -253,17 +268,20 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how much every turn may use. Limits that are set here replace those that were set before;
-    /// [`TurnInput::budget`](crate::TurnInput::budget) takes precedence over them. Default: unlimited.
+    /// Sets the budget of every turn. It replaces limits that were set before. [`TurnInput::budget`](crate::TurnInput::budget)
+    /// takes precedence.
+    ///
+    /// Default: unlimited.
     pub fn budget(mut self, budget: Budget) -> Self {
         let own = &mut self.setup().settings.budget;
         *own = budget.over(own);
         self
     }
 
-    /// Sets how much of the earlier conversation a turn starts with. It is loaded before the turn's input middleware runs.
+    /// Sets how much of the earlier conversation a turn starts with. It is loaded before the turn input middleware runs. Turns
+    /// without a conversation have no history.
     ///
-    /// Default: [`History::all`]. Turns that name no conversation have no history.
+    /// Default: [`History::all`].
     ///
     /// ```
     /// use turnwright_core::runner::History;
@@ -286,41 +304,41 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// A tool of every turn. Takes what `#[tool]` functions and builders give, errors included, which `build` tells.
+    /// Adds a tool to every turn. Accepts `#[tool]` functions and builders. Errors in a tool are reported by `build`.
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         self.tools.push(tool.into_tool());
         self
     }
 
-    /// Tools of every turn.
+    /// Adds tools to every turn.
     pub fn tools<T: IntoTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         self.tools
             .extend(tools.into_iter().map(IntoTool::into_tool));
         self
     }
 
-    /// Around the other layers of the turn's input: further out the earlier it is said. It is not around the turn: how long
-    /// that takes is told by `TurnEnd`. What the user said is in the turn and in the store already; a layer that is not to let
-    /// it in says `ctx.records().delete::<Message>(…)` and aborts.
+    /// Adds a layer to the turn input. Earlier layers wrap later ones. A layer does not wrap the turn itself; use `TurnEnd` to
+    /// measure its duration. The input message is already stored: to reject it, call `ctx.records().delete::<Message>(…)` and
+    /// abort.
     pub fn turn_input(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.plan.turn_input.layers().push(Arc::new(layer));
         self
     }
 
-    /// Around the end of a turn that was answered or refused.
+    /// Adds a layer to the turn output, which runs after a turn was answered or nacked.
     pub fn turn_output(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.plan.turn_output.layers().push(Arc::new(layer));
         self
     }
 
-    /// Before the executor, in each iteration.
+    /// Adds a layer before the executor, in each iteration.
     pub fn dispatch_input(mut self, layer: impl Middleware<DispatchContext> + 'static) -> Self {
         self.plan.dispatch_input.layers().push(Arc::new(layer));
         self
     }
 
-    /// Adds a layer after the executor, in each iteration that ended without a signal. With
-    /// [`auto_ack(false)`](Self::auto_ack) it also runs after an answer, and decides on it.
+    /// Adds a layer after the executor, in each iteration that ended without a signal. With [`auto_ack(false)`](Self::auto_ack)
+    /// it also runs after an answer and can decide on it.
     pub fn dispatch_output(mut self, layer: impl Middleware<DispatchContext> + 'static) -> Self {
         self.plan.dispatch_output.layers().push(Arc::new(layer));
         self
@@ -339,21 +357,25 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Whether the model is told when its last iteration begins, so that it answers with what it has. An iteration limit of
-    /// one is not announced. Default: `false`.
+    /// Sets whether the model is informed when its last iteration starts, so that it answers with what it has. An iteration limit
+    /// of one is not announced.
+    ///
+    /// Default: `false`.
     pub fn announce_last_iteration(mut self, yes: bool) -> Self {
         self.setup().announces_last_iteration = yes;
         self
     }
 
-    /// Sets whether an answer of the executor ends the dispatch at once. Default: `true`.
+    /// Sets whether an answer of the executor ends the dispatch immediately.
     ///
-    /// With `false` the answer is only proposed. Dispatch output middleware runs, reads it with
-    /// [`DispatchContext::proposed_answer`], and accepts it or rejects it with a reason. The model reads the reason and is asked
-    /// again. An answer that no layer decides on is accepted at the end of the pipeline. Executors need not change.
+    /// With `false` the answer is only proposed. Dispatch output middleware reads it with [`DispatchContext::proposed_answer`],
+    /// and accepts or rejects it. If it is rejected, the model reads the reason and is asked again. An answer that no layer
+    /// decides on is accepted at the end of the pipeline. Executors need not change.
     ///
-    /// The rejected answer and the reason stay in the conversation's records. Answers of a type
-    /// ([`TurnRunner::run_typed`](crate::TurnRunner::run_typed)) reach the layers only if they match it.
+    /// The rejected answer and the reason stay in the conversation. Typed answers
+    /// ([`TurnRunner::run_typed`](crate::TurnRunner::run_typed)) reach the layers only if they match their type.
+    ///
+    /// Default: `true`.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, Next};
@@ -386,32 +408,38 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how often the model is asked again after an answer that a layer rejected. Then the turn fails with
-    /// `E_ANSWER_REJECTED`. A resumed turn counts from zero. Default: 3.
+    /// Sets how often the model is asked again after a layer rejected its answer. After that the turn fails with
+    /// `E_ANSWER_REJECTED`. A resumed turn starts at zero.
+    ///
+    /// Default: 3.
     pub fn answer_retries(mut self, times: u32) -> Self {
         self.setup().answer_retries = times;
         self
     }
 
-    /// The most calls, of those that are proposed together, that run at once. 16 unless told.
+    /// Sets how many calls of a batch run concurrently.
+    ///
+    /// Default: 16.
     pub fn parallel_calls(mut self, most: usize) -> Self {
         self.setup().parallel_calls = most;
         self
     }
 
-    /// How tools for artifacts are forged before each iteration. [`ForgePolicy::Stable`] unless told.
+    /// Sets how artifact tools are built before each iteration.
+    ///
+    /// Default: [`ForgePolicy::Stable`].
     pub fn artifact_tools(mut self, policy: ForgePolicy) -> Self {
         self.setup().forge = Some(policy);
         self
     }
 
-    /// No tools for artifacts are forged, save by an executor or middleware of yours.
+    /// Disables artifact tools, unless an executor or middleware builds them.
     pub fn without_artifact_tools(mut self) -> Self {
         self.setup().forge = None;
         self
     }
 
-    /// Sets how many events a reader of a turn's stream may be behind before it gets several deltas as one. The turn never
+    /// Sets how many events a reader of a turn may lag behind before it receives several deltas as one. The turn never
     /// waits for its readers.
     ///
     /// Default: 64.
@@ -420,41 +448,41 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Whether traces hold what was said, asked and answered. Not unless told.
+    /// Sets whether traces contain messages, arguments and results.
+    ///
+    /// Default: `false`.
     pub fn trace_content(mut self, yes: bool) -> Self {
         self.setup().trace_content = yes;
         self
     }
 
-    /// Makes the runner.
+    /// Builds the runner.
     ///
     /// # Errors
-    /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
-    /// `E_TOOL_ALREADY_REGISTERED` if two have one name; `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
+    /// - `E_INVALID_TURN_RUNNER_CONFIG`, which lists all invalid fields.
+    /// - The error of a tool with an invalid definition.
+    /// - `E_TOOL_ALREADY_REGISTERED` if two tools have the same name.
+    /// - `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
         let begins = setup.iteration_limit > 0;
-        wrong.check("iteration_limit", begins, "is zero: no turn could begin");
+        wrong.check("iteration_limit", begins, "must not be zero");
         let keeps = setup.max_result_bytes > 0;
-        wrong.check(
-            "max_result_bytes",
-            keeps,
-            "is zero: no result could be kept",
-        );
+        wrong.check("max_result_bytes", keeps, "must not be zero");
         let runs = setup.parallel_calls > 0;
-        wrong.check("parallel_calls", runs, "is zero: no call could run");
+        wrong.check("parallel_calls", runs, "must not be zero");
         let few = setup.parallel_calls <= tokio::sync::Semaphore::MAX_PERMITS;
-        wrong.check("parallel_calls", few, "is more than can be counted");
+        wrong.check("parallel_calls", few, "is too large");
         let room = plan.stream_capacity > 0;
         wrong.check("stream_capacity", room, "must be at least one event");
         let answers = !setup.approval_timeout.is_zero();
         wrong.check("approval_timeout", answers, "is zero: nobody could answer");
         let writes = !setup.store_timeout.is_zero();
-        wrong.check("store_timeout", writes, "is zero: nothing could be stored");
-        // Shorter ones would be over before a store has written them.
+        wrong.check("store_timeout", writes, "must not be zero");
+        // A shorter lease would expire before a store has written it.
         let holds = (SHORTEST_LEASE..=Lease::LONGEST).contains(&setup.lease);
-        wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
+        wrong.check("lease", holds, "must be from 100 milliseconds to 1 hour");
         setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
         setup.storage.secret().map_err(|error| {
@@ -471,7 +499,7 @@ impl TurnRunnerBuilder {
     }
 }
 
-/// Checks that the state that tools need is there, and names all that is not.
+/// Checks that the state that tools need is present, and reports all missing types.
 fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
     let missing: Vec<String> = tools
         .iter()
@@ -484,18 +512,18 @@ fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
         true => Ok(()),
         false => {
             let missing = missing.join("; ");
-            let message = format!("{missing}: call `.state(value)` with one of each type");
+            let message = format!("{missing}: call `.state(value)` for each type");
             Err(Error::new(ErrorCode::MISSING_STATE, message))
         }
     }
 }
 
-/// What can be given as a tool: a [`Tool`], or what making one gave.
+/// A [`Tool`], or the result of building one.
 pub trait IntoTool {
-    /// The tool, or why there is none.
+    /// Returns the tool.
     ///
     /// # Errors
-    /// Its definition is wrong.
+    /// Returns an error if its definition is invalid.
     fn into_tool(self) -> Result<Tool, Error>;
 }
 

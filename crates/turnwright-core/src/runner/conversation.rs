@@ -13,8 +13,8 @@ use super::typed_turn::TypedTurn;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
 
-/// The turns of one conversation, one after the other. Each turn starts with what the runner's [`History`](super::History)
-/// loads of the earlier ones; by default that is everything.
+/// The turns of one conversation. Each turn starts with the [`History`](super::History) of the earlier ones; by default that is
+/// everything.
 ///
 /// ```
 /// use turnwright_core::{Conversation, DispatchContext};
@@ -37,7 +37,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The conversation of this id: a new one, or one that the runner's store knows.
+    /// Creates a handle to the conversation with this id, which may be new or stored.
     pub fn new(runner: &TurnRunner, id: impl Into<Arc<str>>) -> Self {
         Conversation {
             runner: runner.clone(),
@@ -45,20 +45,20 @@ impl Conversation {
         }
     }
 
-    /// Its id.
+    /// Returns the conversation id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Says something, and waits for what comes of it.
+    /// Runs a turn and returns its outcome.
     pub async fn say(&mut self, input: impl Into<TurnInput>) -> TurnOutcome {
         self.runner
             .run(input.into().conversation(Arc::clone(&self.id)))
             .await
     }
 
-    /// Says something, and waits for an answer of a type: see [`TurnRunner::run_typed`].
+    /// Runs a turn with a typed answer: see [`TurnRunner::run_typed`].
     pub async fn say_typed<T: JsonSchema + DeserializeOwned>(
         &mut self,
         input: impl Into<TurnInput>,
@@ -70,20 +70,20 @@ impl Conversation {
     /// Resumes a turn of this conversation: see [`TurnRunner::resume`].
     ///
     /// # Errors
-    /// As [`TurnRunner::resume`].
+    /// See [`TurnRunner::resume`].
     pub async fn resume(&mut self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
         self.runner
             .resume(turn.into().in_conversation(&self.id))
             .await
     }
 
-    /// Says something, and gives the turn as it goes. Let it end before you say more.
+    /// Starts a turn. Let it end before you start another one.
     pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
         self.runner
             .start(input.into().conversation(Arc::clone(&self.id)))
     }
 
-    /// Says something, and gives the turn as it goes, with partial values of its typed answer: see [`TurnRunner::start_typed`].
+    /// Starts a turn with a typed answer and partial values: see [`TurnRunner::start_typed`].
     pub fn start_typed<T: JsonSchema + DeserializeOwned>(
         &mut self,
         input: impl Into<TurnInput>,

@@ -1,4 +1,4 @@
-//! Following a turn that runs elsewhere, by its records.
+//! Follows a turn that runs elsewhere, by its records.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::outcome::{TurnOutcome, TurnStatus};
 use crate::record::{GateRecord, GateState, Record, RecordKind, TurnState};
 use crate::store::{Changes, Store, Stored};
 
-/// How often the store is asked what is new.
+/// The interval between two queries of the store.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often in a row the store may fail before the reader is told.
+/// How many consecutive failures of the store are tolerated.
 const MOST_FAILURES: u32 = 10;
 
 /// Polls the store for the records of a turn that runs elsewhere.
@@ -79,9 +79,9 @@ impl Follower {
         let _ = self.outcome.send(outcome);
     }
 
-    /// Takes in what is new. Returns whether the turn still runs.
+    /// Reads new records. Returns whether the turn is still running.
     async fn look(&mut self) -> Result<bool, Error> {
-        // Asked first: a turn that ended meanwhile has released its lease, and its record says so.
+        // Checked first: a turn that ended meanwhile has released its lease, and its record says so.
         let alive = self.stored.may_be_running(&*self.store).await?;
         let conversation_id = &self.stored.conversation_id;
         let changes = self
@@ -98,14 +98,14 @@ impl Follower {
             Changes::Unknown => self.reload().await?,
         };
         let running = self.stored.turn.state == TurnState::Running;
-        // One that was resumed meanwhile has changed something.
+        // A turn that was resumed meanwhile has changed something.
         Ok(running && (alive || changed))
     }
 
-    /// Takes in records, and emits their events.
+    /// Processes records and emits their events.
     fn take(&mut self, put: Vec<Stored>) {
         let place = self.stored.place;
-        // What comes after the next turn is not this one's.
+        // Records after the next turn do not belong to this one.
         let later = put.iter().filter_map(|one| match &one.record {
             Record::Turn(_) if one.position > place => Some(one.position),
             _ => None,
@@ -143,7 +143,7 @@ impl Follower {
         }
     }
 
-    /// Reads everything again, where the store does not know what is new. Returns whether anything is.
+    /// Reads everything again if the store does not know what is new. Returns whether anything is.
     async fn reload(&mut self) -> Result<bool, Error> {
         let id = self.stored.turn.id();
         let found = StoredTurn::load(&*self.store, &self.stored.conversation_id, id).await?;

@@ -1,4 +1,4 @@
-//! A turn that was started.
+//! A started turn.
 
 use std::future::IntoFuture;
 use std::pin::Pin;
@@ -15,14 +15,14 @@ use crate::event::{TurnEvent, TurnStream};
 use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
 
-/// A turn that was started: a stream of its events, and its outcome when awaited.
+/// A started turn: a stream of its events, and its outcome when awaited.
 ///
-/// Dropping it does not cancel the turn, which runs on in its own task: a client that disconnects does not end the work.
-/// Cancel with [`Turn::cancel`], or ask for it with [`Turn::cancel_on_drop`]. A turn that runs under a call
+/// Dropping it does not cancel the turn, which continues in its own task: a client that disconnects does not end the work. Cancel
+/// it with [`Turn::cancel`], or call [`Turn::cancel_on_drop`]. A turn that runs under a call
 /// ([`TurnInput::under`](super::TurnInput::under)) is part of that call and is always cancelled on drop.
 ///
-/// Gates need an answerer: once the last [`Turn`], [`TurnHandle`] and [`Gates`] of a turn is dropped, its gates fail with
-/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`. Keep [`Turn::gates`] where a person may still answer.
+/// Gates need a holder: once the last [`Turn`], [`TurnHandle`] and [`Gates`] of a turn is dropped, its gates fail with
+/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`. Keep [`Turn::gates`] as long as a person may answer.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnEventKind};
@@ -56,16 +56,16 @@ pub struct Turn {
     pub(super) stream: TurnStream,
 }
 
-/// A turn without its stream. Dropping it does not cancel the turn: see [`Turn`].
+/// A turn without its event stream. Dropping it does not cancel the turn: see [`Turn`].
 #[must_use = "await its outcome; to let the turn run in the background, `drop` it"]
 pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
     pub(super) cancellation: Cancellation,
     pub(super) turn_gates: TurnGates,
-    /// None once nobody can answer by this handle any more.
+    /// `None` once this handle cannot be used to answer any more.
     pub(super) gates: Option<Gates>,
-    /// `None` once its outcome was taken.
+    /// `None` once the outcome was taken.
     pub(super) running: Option<Running>,
     /// Whether dropping this cancels the turn.
     pub(super) cancels: bool,
@@ -80,7 +80,7 @@ pub(super) enum Running {
 }
 
 impl Turn {
-    /// The turn's id.
+    /// Returns the turn id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.handle.id()
@@ -94,13 +94,13 @@ impl Turn {
         self.stream.next().await
     }
 
-    /// How to answer at its gates.
+    /// Returns the handle for answering at its gates.
     #[must_use]
     pub fn gates(&self) -> Gates {
         self.handle.gates()
     }
 
-    /// Cancels the turn. It still ends cleanly: await it to see how.
+    /// Cancels the turn. It still ends cleanly: await it for its outcome.
     pub fn cancel(&self) {
         self.handle.cancel();
     }
@@ -108,12 +108,12 @@ impl Turn {
     /// Suspends the turn: see [`TurnHandle::suspend`].
     ///
     /// # Errors
-    /// As [`TurnHandle::suspend`].
+    /// See [`TurnHandle::suspend`].
     pub fn suspend(&self) -> Result<(), Error> {
         self.handle.suspend()
     }
 
-    /// What the turn is doing: see [`TurnHandle::activity`].
+    /// Returns what the turn is doing: see [`TurnHandle::activity`].
     #[must_use]
     pub fn activity(&self) -> TurnActivity {
         self.handle.activity()
@@ -137,7 +137,7 @@ impl Turn {
         }
     }
 
-    /// Waits for the end of the turn. Events that were not read are dropped.
+    /// Waits for the end of the turn. Unread events are dropped.
     ///
     /// # Cancel safety
     /// Dropping the future does not cancel the turn, unless [`Turn::cancel_on_drop`] was called.
@@ -147,7 +147,7 @@ impl Turn {
         handle.outcome().await
     }
 
-    /// The handle and the stream apart, so that one task can read while another decides.
+    /// Splits it into the handle and the stream, so that one task can read while another decides.
     pub fn split(self) -> (TurnHandle, TurnStream) {
         (self.handle, self.stream)
     }
@@ -171,7 +171,7 @@ impl IntoFuture for Turn {
 }
 
 impl TurnHandle {
-    /// A turn that ended before it began.
+    /// Creates the handle of a turn that could not start.
     pub(crate) fn ready(outcome: TurnOutcome) -> Self {
         TurnHandle {
             turn_id: Arc::clone(&outcome.turn_id),
@@ -184,13 +184,13 @@ impl TurnHandle {
         }
     }
 
-    /// The turn's id.
+    /// Returns the turn id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.turn_id
     }
 
-    /// How to answer at its gates.
+    /// Returns the handle for answering at its gates.
     #[must_use]
     pub fn gates(&self) -> Gates {
         match &self.gates {
@@ -199,7 +199,7 @@ impl TurnHandle {
         }
     }
 
-    /// Cancels the turn. It still ends cleanly: await its outcome to see how.
+    /// Cancels the turn. It still ends cleanly: await its outcome.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
@@ -210,14 +210,15 @@ impl TurnHandle {
     /// [`TurnRunner::resume`](crate::TurnRunner::resume) continues, in any process.
     ///
     /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
-    /// later. A gate inside of a handler does, unless the tool only reads: such a handler runs again. So does a turn that runs
-    /// under a call and waits. [`TurnHandle::activity`] says [`Held`](TurnActivity::Held) then, and the turn is suspended
-    /// once that wait is over.
+    /// later. A gate inside a handler does keep it, unless the tool is read-only: such a handler runs again. So does a turn that
+    /// runs under a call and waits. [`TurnHandle::activity`] is then [`Held`](TurnActivity::Held), and the turn is suspended once
+    /// that wait is over.
     ///
-    /// If the turn comes to its end first, it is not suspended.
+    /// If the turn ends first, it is not suspended.
     ///
     /// # Errors
-    /// `E_TURN_NOT_SUSPENDABLE` if the turn's input names no conversation, or if it runs under a call: suspend the outer turn.
+    /// Returns `E_TURN_NOT_SUSPENDABLE` if the turn has no conversation, or if it runs under a call. Suspend the outer turn
+    /// instead.
     pub fn suspend(&self) -> Result<(), Error> {
         let activity = self.turn_gates.activity();
         if !activity.is_enabled() && !self.turn_gates.has_ended() {
@@ -229,7 +230,7 @@ impl TurnHandle {
         Ok(())
     }
 
-    /// What the turn is doing: whether it works, or can only wait, and whether it can be suspended then.
+    /// Returns what the turn is doing: whether it works or can only wait, and whether it can be suspended then.
     #[must_use]
     pub fn activity(&self) -> TurnActivity {
         self.turn_gates.status()
@@ -246,7 +247,7 @@ impl TurnHandle {
     /// # Cancel safety
     /// Dropping the future does not cancel the turn, unless [`TurnHandle::cancel_on_drop`] was called.
     pub async fn outcome(mut self) -> TurnOutcome {
-        // From here on nobody can answer by this handle.
+        // From here on, this handle cannot be used to answer.
         self.gates = None;
         let ended = match &mut self.running {
             Some(Running::Task(task)) => task.await.ok(),

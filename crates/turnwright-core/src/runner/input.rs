@@ -1,4 +1,4 @@
-//! What a turn begins with.
+//! The input of a turn.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tool::Tool;
 use crate::tool::context::ToolContext;
 use crate::validate::Violations;
 
-/// What a turn begins with. Text is what the user says.
+/// The input of a turn. Text is a message of the user.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,31 +36,31 @@ pub struct TurnInput {
     pub(crate) conversation: Option<Arc<str>>,
     pub(crate) turn_id: Option<Arc<str>>,
     pub(crate) stash: Vec<(String, Value)>,
-    /// Why the first value for the stash that was not admitted was not.
+    /// Why the first invalid value for the stash was rejected.
     not_stashed: Option<Error>,
     pub(crate) tools: Vec<Result<Tool, Error>>,
     pub(crate) observers: Vec<Arc<Observe>>,
     pub(crate) cancellation: Option<Cancellation>,
     pub(crate) settings: TurnSettings,
-    /// The call that this turn is made for.
+    /// The call under which this turn runs.
     pub(crate) under: Option<ToolContext>,
-    /// Whether the policies and the taint of the turns around it apply.
+    /// Whether the policies and the taint of outer turns apply.
     pub(crate) inherits: bool,
-    /// The turn is there already, and is taken up again.
+    /// Whether an existing turn is resumed.
     pub(crate) resumes: bool,
-    /// The stream of a resumed turn begins with what the turn did before.
+    /// Whether the event stream of a resumed turn starts with what the turn did before.
     pub(crate) replays: bool,
-    /// A suspended turn of the conversation is given up.
+    /// Whether a suspended turn of the conversation is abandoned.
     pub(crate) abandons: bool,
-    /// The turn is suspended whenever it can only wait.
+    /// Whether the turn is suspended when it can only wait.
     pub(crate) suspends: bool,
 }
 
-/// Who is told what happens.
+/// An observer of events.
 type Observe = dyn Fn(&Event) + Send + Sync;
 
 impl TurnInput {
-    /// The user says this.
+    /// Creates an input with a message of the user.
     pub fn new(text: impl Into<String>) -> Self {
         TurnInput {
             text: Some(text.into()),
@@ -68,7 +68,7 @@ impl TurnInput {
         }
     }
 
-    /// Nobody says anything: the conversation as it stands is to go on.
+    /// Creates an input without a message: continues the conversation as it is.
     pub fn empty() -> Self {
         TurnInput {
             text: None,
@@ -91,10 +91,10 @@ impl TurnInput {
         }
     }
 
-    /// The input with which a stored turn is resumed: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not stored
-    /// with the turn: its own tools, observers, a cancellation. Values for the stash, instructions, settings and a budget replace the
-    /// stored ones.
-    /// [`conversation`](Self::conversation) is needed only if several conversations have a turn of this id.
+    /// Creates the input for resuming a stored turn: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not
+    /// stored with the turn: its own tools, observers, a cancellation token. Values for the stash, instructions, settings and a
+    /// budget replace the stored ones. [`conversation`](Self::conversation) is needed only if several conversations have a turn
+    /// with this id.
     ///
     /// ```
     /// use turnwright_core::{Budget, TurnInput};
@@ -108,30 +108,32 @@ impl TurnInput {
         }
     }
 
-    /// Something that comes with the words. With a [`Message`] of your own, say it there.
+    /// Attaches media to the message. If you pass a [`Message`], attach them there.
     pub fn media(mut self, attached: Media) -> Self {
         self.media.push(attached);
         self
     }
 
-    /// Names the conversation that the turn belongs to: the runner's store and spool keep its records and results there.
+    /// Sets the conversation. Records and results of the turn are stored there.
     ///
-    /// By default a turn has a conversation of its own, with a generated id, that is not stored. Its records and results
-    /// live for as long as the turn and its [`TurnOutcome`](crate::TurnOutcome), and it cannot be resumed.
+    /// By default a turn has its own conversation with a generated id that is not stored. Its records and results live as long as
+    /// the turn and its [`TurnOutcome`](crate::TurnOutcome), and it cannot be resumed.
     pub fn conversation(mut self, id: impl Into<Arc<str>>) -> Self {
         self.conversation = Some(id.into());
         self
     }
 
-    /// The turn's id. A new one unless told. One that the conversation has already is refused (`E_TURN_EXISTS`):
-    /// [`resume`](crate::TurnRunner::resume) goes on with that turn.
+    /// Sets the turn id. If the conversation already has a turn with this id, the turn fails with `E_TURN_EXISTS`; to continue
+    /// that turn, use [`resume`](crate::TurnRunner::resume).
+    ///
+    /// Default: a new id.
     pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.turn_id = Some(id.into());
         self
     }
 
-    /// Puts a value into the turn's stash, at a dot path. The turn does not begin with a value that
-    /// [`Stash::set`](crate::Stash::set) refuses.
+    /// Sets a value in the turn's stash, at a dot path. The turn does not start if [`Stash::set`](crate::Stash::set) rejects a
+    /// value.
     pub fn stash(mut self, path: impl Into<String>, value: impl Into<Value>) -> Self {
         let path = path.into();
         match admit(value.into()) {
@@ -141,41 +143,40 @@ impl TurnInput {
         self
     }
 
-    /// A tool for this turn alone.
+    /// Adds a tool for this turn only.
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         self.tools.push(tool.into_tool());
         self
     }
 
-    /// Tells `observer` everything that happens in this turn.
+    /// Adds an observer of all events of this turn.
     pub fn observer(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observers.push(Arc::new(observer));
         self
     }
 
-    /// Runs the turn under a call: a sub-agent as a tool. The inner turn has a conversation of its own, which is stored only
-    /// if you name it. It is cancelled with
-    /// the call, and when its [`Turn`](super::Turn) is dropped. The outer turn waits for its end, and its usage counts for the
-    /// outer turn too.
+    /// Runs the turn under a call: a sub-agent as a tool. The inner turn has its own conversation, which is stored only if you
+    /// name it. It is cancelled with the call, and when its [`Turn`](super::Turn) is dropped. The outer turn waits for its end,
+    /// and its usage also counts for the outer turn.
     ///
     /// The rules of the outer turn apply to the inner one, at any depth:
     ///
-    /// - Policies of the outer runners review every call of the inner turn, the outermost first, before the inner runner's
-    ///   own and the tool's. They see the call in its inner turn: `call.context()` is the inner dispatch, and
-    ///   [`outer_tools`](crate::TurnContext::outer_tools) says under which tools it runs.
-    /// - If an outer policy asks, the approver of that runner answers, or of one further outside, but never the inner one.
-    ///   If an inner policy asks and the inner runner has no approver, the nearest outer one answers.
-    /// - Gates of the inner turn open at the outer turn: on its stream, and at its [`Gates`](crate::gate::Gates).
+    /// - Policies of the outer runners review every call of the inner turn, outermost first, before those of the inner runner and
+    ///   the tool. They see the call in its inner turn: `call.context()` is the inner dispatch, and
+    ///   [`outer_tools`](crate::TurnContext::outer_tools) returns under which tools it runs.
+    /// - If an outer policy requires approval, the approver of that runner or an outer one answers, but never the inner one. If
+    ///   an inner policy requires approval and the inner runner has no approver, the nearest outer one answers.
+    /// - Gates of the inner turn open at the outer turn: on its event stream, and at its [`Gates`](crate::gate::Gates).
     /// - The inner turn is never suspended by itself. While it waits at a gate, the handler that runs it waits too, so the outer
     ///   turn stays in memory: its [`activity`](crate::runner::TurnHandle::activity) is
-    ///   [`Held`](crate::gate::TurnActivity::Held). Nothing is lost: the outer turn is suspended at the next occasion.
-    /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn
-    ///   reads more.
+    ///   [`Held`](crate::gate::TurnActivity::Held). Nothing is lost: the outer turn is suspended at the next opportunity.
+    /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn reads
+    ///   more.
     ///
-    /// [`without_outer_rules`](Self::without_outer_rules) turns off the policies, approvers and the taint.
+    /// [`without_outer_rules`](Self::without_outer_rules) disables the policies, approvers and taint of the outer turns.
     ///
-    /// Return the inner turn's answer as it is: it is the result of an untrusted tool, fenced as one, unless the tool
-    /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
+    /// Return the answer of the inner turn as it is. It is the result of an untrusted tool and has an envelope, unless the tool
+    /// is `trusted`. Do not mark an agent as trusted if it reads third-party content.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, Tool, TurnInput};
@@ -185,7 +186,7 @@ impl TurnInput {
     /// # let executor = |ctx: DispatchContext| async move { ctx.answer("done").await?; Ok(()) };
     /// let librarian = turnwright_core::runner(executor).build()?;
     /// let research = Tool::typed::<Task>("research")
-    ///     .description("Has a librarian look something up.")
+    ///     .description("Asks a librarian to look something up.")
     ///     .handler_with(librarian, async |librarian, args, ctx| {
     ///         let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
     ///         Ok(outcome.into_answer()?)
@@ -199,28 +200,29 @@ impl TurnInput {
         self
     }
 
-    /// Runs the turn without the policies, the approvers and the taint of the turns around it: see
-    /// [`under`](Self::under). Its gates still open at the outer turn.
+    /// Runs the turn without the policies, approvers and taint of its outer turns: see [`under`](Self::under). Its gates still
+    /// open at the outer turn.
     ///
-    /// For an inner runner that you trust to guard itself. Whatever made the outer model call it may be in its input.
+    /// Use it for an inner runner that you trust to protect itself. Note that third-party content in the outer prompt may have
+    /// influenced the input.
     pub fn without_outer_rules(mut self) -> Self {
         self.inherits = false;
         self
     }
 
-    /// Lets the stream of a resumed turn begin with the records that the turn stored before, as events: for a reader that
-    /// has none of them. See [`TurnRunner::attach`](super::TurnRunner::attach). No effect on a new turn.
+    /// Starts the event stream of a resumed turn with the records that the turn stored before, for a reader that has none of
+    /// them. See [`TurnRunner::attach`](super::TurnRunner::attach). Has no effect on a new turn.
     ///
-    /// Default: only what happens from the resume on.
+    /// Default: only events from the resume on.
     pub fn replay(mut self) -> Self {
         self.replays = true;
         self
     }
 
-    /// Gives up a suspended turn of the conversation, so that this one can begin. By default a turn fails with `E_TURN_WAITING`
+    /// Abandons a suspended turn of the conversation, so that this one can start. By default a turn fails with `E_TURN_WAITING`
     /// while another one is suspended.
     ///
-    /// The calls of the suspended turn that wait are closed as not approved, its gates stay unanswered, and its state is
+    /// Waiting calls of the suspended turn are closed as not approved, its gates stay unanswered, and its state becomes
     /// [`Abandoned`](crate::record::TurnState::Abandoned).
     pub fn abandon_waiting(mut self) -> Self {
         self.abandons = true;
@@ -234,15 +236,15 @@ impl TurnInput {
         self
     }
 
-    /// What calls the turn off.
+    /// Sets the cancellation token of the turn.
     pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
 
-    /// Adds to the system prompt of this turn, after the instructions of the runner
-    /// ([`TurnRunnerBuilder::instructions`](super::TurnRunnerBuilder::instructions)): for what belongs to one user or one
-    /// turn. Replaces what was set here before.
+    /// Appends to the system prompt of this turn, after the instructions of the runner
+    /// ([`TurnRunnerBuilder::instructions`](super::TurnRunnerBuilder::instructions)). Use it for text about one user or one turn.
+    /// Replaces what was set here before.
     ///
     /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
     /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::Retrievable) is fenced.
@@ -267,21 +269,21 @@ impl TurnInput {
         self
     }
 
-    /// Sets model settings for this turn. Fields that are set here take precedence over those of the runner. The turn's
-    /// record keeps them, so that a resumed turn has them again.
+    /// Sets model settings for this turn. They take precedence over those of the runner. They are stored with the turn, so that a
+    /// resumed turn has them again.
     pub fn settings(mut self, settings: ModelSettings) -> Self {
         self.settings.model = settings.over(&self.settings.model);
         self
     }
 
-    /// Sets how much this turn may use. Limits that are set here take precedence over those of the runner. The turn's
-    /// record keeps them, so that a resumed turn has them again.
+    /// Sets the budget of this turn. Its limits take precedence over those of the runner. It is stored with the turn, so that a
+    /// resumed turn has it again.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.settings.budget = budget.over(&self.settings.budget);
         self
     }
 
-    /// What is said, as a record.
+    /// Returns the message as a record.
     pub(crate) fn message(&self) -> Result<Option<Arc<Message>>, Error> {
         let mut wrong = Violations::default();
         for (field, id) in [
@@ -293,7 +295,7 @@ impl TurnInput {
             }
         }
         self.settings.check(&mut wrong);
-        wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn's input")?;
+        wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn input")?;
         if let Some(error) = &self.not_stashed {
             return Err(error.clone());
         }
@@ -328,7 +330,7 @@ impl From<Arc<Message>> for TurnInput {
     }
 }
 
-// What is said may be secret: it is not shown.
+// Omits the message, which may be secret.
 debug_fields!(TurnInput {
     conversation,
     turn_id
@@ -347,19 +349,19 @@ debug_fields!(TurnInput {
 pub struct ResumeInput(TurnInput);
 
 impl ResumeInput {
-    /// Names the conversation.
+    /// Sets the conversation.
     pub(crate) fn in_conversation(self, id: &Arc<str>) -> Self {
         ResumeInput(self.0.conversation(Arc::clone(id)))
     }
 
-    /// The id of the turn, and the input.
+    /// Returns the turn id and the input.
     pub(crate) fn into_parts(self) -> Result<(Arc<str>, TurnInput), Error> {
         let input = self.0;
         let speaks = input.message.is_some() || input.text.is_some() || !input.media.is_empty();
         match &input.turn_id {
             Some(id) if input.resumes && !speaks => Ok((Arc::clone(id), input)),
             _ => {
-                let message = "a resumed turn has no new message: give the turn's id, or `TurnInput::resume(turn_id)` with what else it needs";
+                let message = "a resumed turn cannot have a new message: pass the turn id, or `TurnInput::resume(turn_id)`";
                 Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message))
             }
         }

@@ -1,4 +1,4 @@
-//! The turns of a runner that run now.
+//! The running turns of a runner.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::tool::context::{TurnContext, WeakTurnContext};
 
-/// The live turns of a runner, by conversation and turn. Holds none of them alive.
+/// The running turns of a runner, by conversation and turn. Does not keep them alive.
 #[derive(Default)]
 pub(crate) struct LiveTurns(Mutex<HashMap<Key, Vec<WeakTurnContext>>>);
 
@@ -15,7 +15,7 @@ pub(crate) struct LiveTurns(Mutex<HashMap<Key, Vec<WeakTurnContext>>>);
 type Key = (Arc<str>, Arc<str>);
 
 impl LiveTurns {
-    /// Adds a turn, unless its input named no conversation: such a turn cannot be asked for.
+    /// Adds a turn, unless it has no conversation. Such a turn cannot be looked up.
     pub(crate) fn add(&self, turn: &TurnContext) {
         if !turn.inner().parts.stored {
             return;
@@ -34,7 +34,7 @@ impl LiveTurns {
         }
     }
 
-    /// The turn of this id. If there are several, all but the holder of the lease are about to fail.
+    /// Returns the turn with this id. If there are several, all but the holder of the lease are about to fail.
     pub(crate) fn find(&self, conversation: &Arc<str>, turn_id: &str) -> Option<TurnContext> {
         let turns = self.0.lock();
         let same = turns.get(&(Arc::clone(conversation), turn_id.into()))?;

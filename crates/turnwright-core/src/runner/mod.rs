@@ -1,4 +1,4 @@
-//! Turns: from what a user says to an answer, with everything in between.
+//! Runs turns, from user input to answer.
 //!
 //! ```text
 //! TurnRunner ─ history ─ turn-input ─▶ dispatch ─ loop { forge → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
@@ -8,7 +8,7 @@
 //! use turnwright_core::DispatchContext;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-//! // An executor decides. A model is one; so is this closure.
+//! // An executor decides. A model is an executor, and so is this closure.
 //! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 //!     let said = ctx.records().messages().last().map(|message| message.text().to_uppercase());
 //!     ctx.answer(said.unwrap_or_default()).await?;

@@ -1,4 +1,4 @@
-//! How a turn is taken up again.
+//! Resumes turns.
 
 use std::sync::Arc;
 
@@ -22,28 +22,28 @@ use crate::store::{
 };
 use crate::tool::context::TurnContext;
 
-/// What a turn is taken up with.
+/// The state of a resumed turn.
 pub(crate) struct Resumed {
     /// The calls that it left open.
     pub(crate) left: OpenCalls,
-    /// It had its answer, and ended before that was noted.
+    /// Whether it had its answer, but ended before that was recorded.
     pub(crate) answered: bool,
     /// The step in which it waited, if it can continue there.
     pub(crate) step: Option<Step>,
-    /// Its last message was proposed as its answer, and not decided on.
+    /// Whether its last message was proposed as its answer and not decided on.
     pub(crate) proposed: bool,
 }
 
-/// A turn as the store has it.
+/// A turn in the store.
 struct Found {
     turn: Arc<TurnRecord>,
     place: Position,
-    /// Where the next turn of the conversation begins, if there was one.
+    /// The position of the next turn of the conversation, if there is one.
     next: Option<Position>,
 }
 
 impl Found {
-    /// What stands behind the turn, up to the next one.
+    /// Selects the records of the turn, up to the next one.
     fn own(&self) -> Query {
         let query = Query::all().after(self.place);
         match self.next {
@@ -54,21 +54,21 @@ impl Found {
 }
 
 impl TurnRunner {
-    /// Takes a turn up again where it was left: by a process that died, or by a failure, a limit or a cancellation. With the
-    /// same store, spool and tools this may be any process. What it gives is the turn, as [`TurnRunner::start`] does.
+    /// Resumes a turn where it was interrupted: because its process died, or because of a failure, a limit or a cancellation. Any
+    /// process with the same store, spool and tools can do this. Returns the turn, like [`TurnRunner::start`].
     ///
-    /// - What the turn stored is there, and nothing that it did is done again. The model is asked from there on.
-    /// - Of the calls that were on their way, those that only read run again, and those that had not begun run now: their
-    ///   arguments are checked again. One that may have changed the world is *unknown*: its tool can say what became of it
-    ///   ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then the policy of the runner
-    ///   ([`unknown_calls`](super::TurnRunnerBuilder::unknown_calls)); the model is told what is known.
-    /// - Approvals and gates of middleware that waited wait again, under the same ids; what was answered there counts, for as
-    ///   long as somebody would have had to answer.
-    /// - A turn that was answered gives its answer again, and nothing runs.
+    /// - The records of the turn are loaded, and nothing that it did is repeated. The model continues from there.
+    /// - Of the calls in progress, read-only ones run again, and those that had not started run now. Their arguments are checked
+    ///   again. A call that may have taken effect is *unknown*: its tool can reconcile it
+    ///   ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), then the policy of the runner
+    ///   ([`unknown_calls`](super::TurnRunnerBuilder::unknown_calls)). The model is informed about the result.
+    /// - Approvals and gates of middleware that waited wait again, with the same ids. Recorded answers are reused, within the
+    ///   timeout of their gate.
+    /// - A turn that was answered returns its answer again, and nothing runs.
     ///
-    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again, and so are its
-    /// instructions, model settings and budget, of which it has what is left. Tools that it alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
-    /// `runner.resume(TurnInput::resume("turn-1").tool(tool))`.
+    /// Turn input middleware runs again. The stash as of the start of the turn is restored, and so are its instructions, model
+    /// settings and the rest of its budget. Tools that were only given to this turn are not stored. Pass them, and whatever else
+    /// is not stored, with [`TurnInput::resume`]: `runner.resume(TurnInput::resume("turn-1").tool(tool))`.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,18 +94,20 @@ impl TurnRunner {
     /// ```
     ///
     /// # Errors
-    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours with
-    /// `TurnInput::resume(id).conversation(…)`; `E_INVALID_TURN_CONTEXT` if an input is given that is not from
-    /// [`TurnInput::resume`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
-    /// runs it, `E_TURN_NOT_RESUMABLE` once the conversation went on without it.
+    /// - `E_UNKNOWN_TURN` if the store has no turn with this id (a turn without a conversation is not stored), or if several
+    ///   conversations have one: select yours with `TurnInput::resume(id).conversation(…)`.
+    /// - `E_INVALID_TURN_CONTEXT` if the input was not created with [`TurnInput::resume`].
+    ///
+    /// Other errors are in the outcome: `E_TURN_HELD` while another process runs the turn, `E_TURN_NOT_RESUMABLE` if the
+    /// conversation has continued without it.
     pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
         Ok(self.start(self.to_resume(turn.into()).await?))
     }
 
-    /// Resumes a turn whose answer must be of a type: see [`TurnRunner::resume`] and [`TurnRunner::run_typed`].
+    /// Resumes a turn with a typed answer: see [`TurnRunner::resume`] and [`TurnRunner::run_typed`].
     ///
     /// # Errors
-    /// As [`TurnRunner::resume`].
+    /// See [`TurnRunner::resume`].
     pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         turn: impl Into<ResumeInput>,
@@ -135,7 +137,7 @@ impl TurnRunner {
             several => {
                 let (count, turn_id) = (several.len(), escape(turn_id, 80));
                 let message = format!(
-                    "{count} conversations have a turn `{turn_id}`: say which with `TurnInput::resume(turn_id).conversation(…)`"
+                    "{count} conversations have a turn `{turn_id}`: select one with `TurnInput::resume(turn_id).conversation(…)`"
                 );
                 Err(Error::new(ErrorCode::UNKNOWN_TURN, message))
             }
@@ -180,24 +182,24 @@ impl TurnRunner {
 }
 
 impl TurnContext {
-    /// Takes the turn up again. `None` if it has its answer, and nothing is left to do.
+    /// Resumes the turn. `None` if it has its answer and nothing is left to do.
     pub(crate) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
         let Some(store) = self.record_store() else {
             return Err(unnamed(self.turn_id()));
         };
         let mut tries = 0;
         let found = loop {
-            // A turn that was answered is nobody's to wait for.
+            // There is no need to wait for a turn that was answered.
             let found = self.found(&**store).await?;
             if found.turn.state == TurnState::Answered {
                 self.load_own(&**store, &found).await?;
                 return Ok(None);
             }
-            // Nor need anybody wait for what cannot be taken up.
+            // Nor for one that cannot be resumed.
             resumable(self, &found)?;
             self.inherit_again(&found.turn)?;
             let free = self.wait_until_free(&**store).await?;
-            // As it is by now: whoever ran it may have come to its end meanwhile.
+            // Its current state: it may have ended meanwhile.
             let Some((place, turn)) = free.known.clone() else {
                 return Err(unknown(self.turn_id(), self.conversation_id()));
             };
@@ -217,7 +219,7 @@ impl TurnContext {
                 Change::Put(Arc::new(hold.lease()).into()),
             ];
             tries += 1;
-            // It is taken only if all that was found is true still.
+            // It is resumed only if everything that was found is still true.
             if self.take(&**store, &free, hold, changes, tries).await? {
                 break found;
             }
@@ -248,9 +250,8 @@ impl TurnContext {
         let (answered, proposed) = (is_last(&found.turn.answer), is_last(&found.turn.proposed));
         let suspended = found.turn.state == TurnState::Suspended;
         if last.is_some() && !answered && !proposed && !suspended {
-            // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
-            let text =
-                "The process ended before all of your last message was taken in. Go on from here.";
+            // Of a response only its text was stored. Many servers reject a prompt that ends with it.
+            let text = "The process ended before your last message was processed completely. Continue from here.";
             let message = Message::framework(text).build()?;
             self.records().store(message).await?;
         }
@@ -262,7 +263,7 @@ impl TurnContext {
         }))
     }
 
-    /// What the model said, if nothing came after it.
+    /// Returns the last message of the model, if nothing follows it.
     fn last_said(&self) -> Option<Arc<Message>> {
         let mut records = self.records().timeline().into_iter().rev();
         let last = records.find(|record| !matches!(record, Record::Thought(_)));
@@ -270,7 +271,7 @@ impl TurnContext {
             .filter(|message| message.is_answer())
     }
 
-    /// The turn as it is stored.
+    /// Loads the turn from the store.
     async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
         let query = Query::all().kind(RecordKind::Turn).ids([self.turn_id()]);
         let mut loaded = self.read(store, &query).await?;
@@ -285,7 +286,7 @@ impl TurnContext {
         Ok(Found { turn, place, next })
     }
 
-    /// Where the turn after this one begins, if there is one.
+    /// Returns the position of the next turn, if there is one.
     async fn next_after(
         &self,
         store: &dyn Store,
@@ -296,7 +297,7 @@ impl TurnContext {
         Ok(later.bounds().map(|(next, _)| next))
     }
 
-    /// Refuses a turn of which a call, or its line in the ledger, cannot be read: nobody could say which calls have begun.
+    /// Rejects a turn with a call or ledger entry that cannot be read: it would be unknown which calls have started.
     async fn check_calls(&self, store: &dyn Store, found: &Found) -> Result<(), Error> {
         let query = found.own().kind(RecordKind::ToolCall);
         let loaded = self.read(store, &query.kind(RecordKind::Ledger)).await?;
@@ -305,7 +306,7 @@ impl TurnContext {
             Some(damaged) => {
                 let id = escape(self.turn_id(), 80);
                 let message = format!(
-                    "the turn `{id}` cannot be taken up again: {damaged}. Say something new in the conversation: it goes on"
+                    "the turn `{id}` cannot be resumed: {damaged}. Start a new turn in the conversation instead"
                 );
                 Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message))
             }
@@ -313,7 +314,7 @@ impl TurnContext {
     }
 
     /// Loads what the turn stored. Returns the calls that it left open, and the step in which it waited, if it stored nothing
-    /// after it came to a gate there.
+    /// after it reached a gate there.
     async fn load_own(
         &self,
         store: &dyn Store,
@@ -349,24 +350,24 @@ impl TurnContext {
     }
 }
 
-/// Whether there is anything to take up, and nobody went on without it.
+/// Checks that there is something to resume, and that the conversation has not continued without it.
 fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
     let id = escape(turn.turn_id(), 80);
     let why = match (found.turn.state, found.next) {
-        (TurnState::Nacked, _) => "its dispatch was nacked, and that was its end",
+        (TurnState::Nacked, _) => "its dispatch was nacked",
         (_, Some(_)) | (TurnState::Abandoned, _) => {
-            "the conversation went on without it: say something new there"
+            "the conversation has continued without it: start a new turn there"
         }
         _ => return Ok(()),
     };
-    let message = format!("the turn `{id}` cannot be taken up again: {why}");
+    let message = format!("the turn `{id}` cannot be resumed: {why}");
     Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message))
 }
 
 fn unstored(turn_id: &str) -> Error {
     let turn_id = escape(turn_id, 80);
     let message = format!(
-        "the store has no turn `{turn_id}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
+        "the store has no turn `{turn_id}`: it never ran, was deleted, or was started without `TurnInput::conversation` and so is not stored"
     );
     Error::new(ErrorCode::UNKNOWN_TURN, message)
 }
@@ -374,7 +375,7 @@ fn unstored(turn_id: &str) -> Error {
 fn unnamed(turn_id: &str) -> Error {
     let turn_id = escape(turn_id, 80);
     let message = format!(
-        "the turn `{turn_id}` is resumed in its conversation: name that with `TurnInput::conversation`, or call `runner.resume`, which finds it"
+        "to resume the turn `{turn_id}`, set its conversation with `TurnInput::conversation`, or call `runner.resume`, which finds it"
     );
     Error::new(ErrorCode::UNKNOWN_TURN, message)
 }

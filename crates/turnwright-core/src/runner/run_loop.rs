@@ -1,4 +1,4 @@
-//! The loop itself.
+//! The loop of a turn.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -40,11 +40,11 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         iterations: &mut iterations,
         before: 0,
     };
-    // Apart, so that it is held once.
+    // Boxed, so that it is held once.
     let steps = Box::pin(play.steps(begins));
     let played = async {
         let ended = play_out(&turn, steps).await;
-        // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
+        // Everything that was started is closed before the end event. Calls that run elsewhere are interrupted.
         turn.cancellation().cancel();
         turn.inner().open_calls.wait().await;
         turn.inner().tasks.wait().await;
@@ -87,16 +87,16 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     outcome
 }
 
-/// What a turn begins with.
+/// How a turn begins.
 pub(crate) enum Begins {
-    /// What somebody said, and what stands in the stash.
+    /// With an input and a stash.
     New {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
-        /// Whether a suspended turn of the conversation is given up.
+        /// Whether a suspended turn of the conversation is abandoned.
         abandons: bool,
     },
-    /// It was there before: with what the store has of it.
+    /// With what the store has of it.
     Resumed,
 }
 
@@ -112,14 +112,14 @@ impl Begins {
 /// What the first iteration does.
 #[derive(Default)]
 enum First {
-    /// It runs the executor, as all others do.
+    /// Runs the executor, as all others do.
     #[default]
     Execute,
-    /// It settles the calls that a resumed turn left open.
+    /// Settles the calls that a resumed turn left open.
     Settle(OpenCalls),
-    /// It decides on the answer that a resumed turn had proposed.
+    /// Decides on the answer that a resumed turn had proposed.
     Decide,
-    /// It runs its output layers alone: a resumed turn waited there, and its executor was done.
+    /// Runs only the output layers: a resumed turn waited there, after its executor had returned.
     Output,
 }
 
@@ -149,7 +149,7 @@ impl From<TurnStatus> for End {
     }
 }
 
-/// Plays a turn to its end. The end of its time calls it off, and so does a panic that nobody else caught.
+/// Runs a turn to its end. A timeout cancels it, and so does an uncaught panic.
 async fn play_out(
     turn: &TurnContext,
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
@@ -161,12 +161,12 @@ async fn play_out(
         Poll::Ready(ended) => Poll::Ready(ended),
         Poll::Pending => suspended.as_mut().poll(cx).map(|how| Ok(Ok(how))),
     });
-    // The end of its time calls the turn off, which then ends by itself. A resumed turn learns on its way how much is left.
+    // A timeout cancels the turn, which then ends by itself. A resumed turn learns during the run how much time is left.
     let mut ended = cut_at(|| turn.time_is_up_at(), None, &mut work).await;
     if let Err(cut) = ended {
         match cut {
             Cut::NoTimer => {
-                let message = "a time budget needs a tokio runtime with its timer enabled";
+                let message = "a time budget requires a tokio runtime with the time driver enabled";
                 turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
             Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
@@ -180,7 +180,7 @@ async fn play_out(
     }
     match ended {
         Ok(Ok(Ok(how))) => how.into(),
-        // Whatever failed because the turn was called off did not fail by itself.
+        // Errors caused by the cancellation are not reported.
         Ok(Ok(Err(end)))
             if matches!(end.how, TurnStatus::Failed(_)) && turn.cancellation().is_cancelled() =>
         {
@@ -195,15 +195,15 @@ async fn play_out(
     }
 }
 
-/// Does a part of a turn until it ends or the turn is called off; then what it awaits is dropped. Whatever it started is
-/// settled before anything comes after it.
+/// Runs a part of a turn until it ends or the turn is cancelled. On cancellation, what it awaits is dropped. Everything it
+/// started is settled before the next part.
 pub(super) async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
     turn.inner().tasks.wait().await;
     done.map_err(|_| cancelled())
 }
 
-/// The end of a turn that was called off from outside, where nobody said why.
+/// The end of a turn that was cancelled from outside without a reason.
 fn cancelled() -> End {
     let reason = "the turn was cancelled".to_owned();
     TurnStatus::Aborted { reason }.into()
@@ -213,12 +213,12 @@ pub(super) struct Play<'t> {
     pub(super) plan: &'t Plan,
     pub(super) turn: &'t TurnContext,
     iterations: &'t mut u32,
-    /// The iterations of earlier runs, of which none runs again.
+    /// The iterations of earlier runs, which do not run again.
     before: u32,
 }
 
-/// The number of iterations before the first of this run, which continues in the step where the turn waited. Without one it is
-/// a new iteration: no gate of it has the id of an earlier one.
+/// Returns the number of iterations before the first of this run, which continues in the step where the turn waited. Without such
+/// a step it is a new iteration, so that no gate gets the id of an earlier one.
 fn iterations_before(turn: &TurnContext, resumed: Option<&Resumed>) -> u32 {
     match resumed.and_then(|resumed| resumed.step) {
         Some(step) if step != Step::TURN_OUTPUT => step.iteration().saturating_sub(1),
@@ -244,7 +244,7 @@ impl Play<'_> {
             }
             Begins::Resumed => match Box::pin(turn.take_up()).await.map_err(TurnStatus::Failed)? {
                 Some(resumed) => Some(resumed),
-                // It was answered before, and that is its answer still.
+                // It was answered before, and that is still its answer.
                 None => return Ok(TurnStatus::Answered),
             },
         };
@@ -254,7 +254,7 @@ impl Play<'_> {
         self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
         let how = match answered && turn.answer_format().is_none() {
-            // Its answer is there already. One that must be of a type is checked again.
+            // It already has an answer. A typed one is checked again.
             true => TurnStatus::Answered,
             false => Box::pin(self.dispatch(resumed.into())).await?,
         };
@@ -263,15 +263,15 @@ impl Play<'_> {
         Ok(how)
     }
 
-    /// The dispatch of the turn.
+    /// Runs the dispatch of the turn.
     async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
         let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
-        // Keeps the artifact tools up to date. `None` if the runner makes none.
+        // Keeps the artifact tools up to date. `None` if the runner has none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
         ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
-        // However it ends.
+        // On every exit.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
             ctx.turn().tell(|| EventKind::DispatchEnd {
@@ -280,10 +280,10 @@ impl Play<'_> {
             });
         });
         loop {
-            // Iterations that wait for nobody are not to keep the turn from being called off.
+            // Iterations that never wait must not prevent cancellation.
             tokio::task::coop::consume_budget().await;
-            // Calls that were left open are settled in any case, as not run if the budget does not allow them; and an answer
-            // that was proposed is decided on.
+            // Open calls are always settled, as not run if the budget does not allow them. A proposed answer is always decided
+            // on.
             let begins = matches!(first, First::Execute);
             if let Some(limit) = self.turn.limit_reached().filter(|_| begins) {
                 return Err(TurnStatus::Limit(limit).into());
@@ -320,7 +320,7 @@ impl Play<'_> {
         }
     }
 
-    /// One iteration. A signal ends it where it is given.
+    /// Runs one iteration. A signal ends it immediately.
     async fn iterate(
         &self,
         ctx: &DispatchContext,
@@ -362,14 +362,14 @@ impl Play<'_> {
         }
     }
 
-    /// Tells the model that this is its last iteration, if the runner announces that.
+    /// Informs the model that this is its last iteration, if enabled.
     async fn announce_last(&self, iteration: u32) -> Result<(), End> {
         let setup = self.turn.setup();
         let is_last = iteration == setup.iteration_limit && iteration > 1;
         if !is_last || !setup.announces_last_iteration {
             return Ok(());
         }
-        let text = "This is your last step in this turn: call no more tools, and answer with what you have.";
+        let text = "This is the last step of this turn. Do not call tools. Answer with the information you have.";
         let message = Message::framework(text).build();
         let message = message.map_err(TurnStatus::Failed)?;
         let stored = Box::pin(self.turn.records().store(message)).await;
@@ -402,7 +402,7 @@ impl Play<'_> {
     }
 }
 
-/// The error of a turn whose executor failed. An error of ours says best what failed, so that its code is the turn's.
+/// The error of a turn whose executor failed. If the executor returned an [`Error`], its code is used for the turn.
 fn executor_failed(error: BoxError) -> Error {
     match error.downcast::<Error>() {
         Ok(ours) => *ours,
@@ -413,7 +413,7 @@ fn executor_failed(error: BoxError) -> Error {
     }
 }
 
-/// Goes through a pipeline. One that was left by a signal or an abort did what it was to do, and nothing comes after it.
+/// Runs a pipeline. A pipeline that was left because of a signal or an abort has succeeded, and nothing follows it.
 pub(super) async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,

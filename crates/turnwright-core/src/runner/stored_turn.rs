@@ -1,4 +1,4 @@
-//! A turn as the store has it, with its records.
+//! A stored turn with its records.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,16 +14,16 @@ use crate::store::{
     ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
 };
 
-/// A turn as the store has it.
+/// A stored turn.
 pub(super) struct StoredTurn {
     pub(super) conversation_id: ConversationId,
     pub(super) turn: Arc<TurnRecord>,
     pub(super) place: Position,
-    /// Its records, in order, without those that the runner keeps for itself.
+    /// Its records in order, without bookkeeping.
     pub(super) records: Vec<Record>,
-    /// The gates where it waits.
+    /// The gates at which it waits.
     pub(super) gates: Vec<Arc<GateRecord>>,
-    /// The revision that they are of.
+    /// The revision of the records.
     pub(super) revision: Revision,
 }
 
@@ -41,7 +41,7 @@ impl StoredTurn {
         };
         let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
         let next = store.load(conversation_id, &query).await?.bounds();
-        // The turn and its records in one read, so that they are of one revision.
+        // Read the turn and its records in one query, so that they have the same revision.
         let mut query = Query::all();
         (query.after, query.before) = (
             place.0.checked_sub(1).map(Position),
@@ -72,7 +72,7 @@ impl StoredTurn {
         }))
     }
 
-    /// Whether a process may be running the turn: its lease has not expired.
+    /// Returns whether a process may be running the turn: its lease has not expired.
     pub(super) async fn may_be_running(&self, store: &dyn Store) -> Result<bool, Error> {
         let lease = store
             .get(&self.conversation_id, RecordKind::Lease, Lease::ID)
@@ -83,7 +83,7 @@ impl StoredTurn {
         }))
     }
 
-    /// A stream of what the turn has done so far.
+    /// Creates an event stream with what the turn has done so far.
     pub(super) fn hub(&self) -> Arc<EventHub> {
         let hub = EventHub::new(usize::MAX, true);
         hub.replay(TurnEvent {
@@ -101,7 +101,7 @@ impl StoredTurn {
         hub
     }
 
-    /// The last event of a turn that has ended.
+    /// Returns the last event of a turn that has ended.
     pub(super) fn ended(&self) -> TurnEvent {
         let time = self.turn.ended_at.unwrap_or_else(SystemTime::now);
         let code = self.turn.error.as_ref().map(|error| error.code.clone());
@@ -116,7 +116,7 @@ impl StoredTurn {
         }
     }
 
-    /// The outcome of a turn that has ended.
+    /// Returns the outcome of a turn that has ended.
     pub(super) fn outcome(&self) -> TurnOutcome {
         self.outcome_as(status(&self.turn, &self.gates))
     }
@@ -138,7 +138,7 @@ impl StoredTurn {
     }
 }
 
-/// The event of a gate, as its record says.
+/// Creates the event of a gate from its record.
 pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
     let how = match gate.state {
         GateState::Open => {
@@ -160,7 +160,7 @@ pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
     }
 }
 
-/// How a turn ended, as far as its record says.
+/// Returns how a turn ended, from its record.
 fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
     let (code, message) = match &turn.error {
         Some(error) => (error.code.as_str(), error.message.as_str()),
@@ -168,7 +168,7 @@ fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
     };
     let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
     let error = || {
-        // A code of another crate is not known here: the message names it.
+        // The code of another crate is unknown here, so the message contains it.
         match known {
             Some(code) => Error::new(*code, message),
             None => Error::new(
@@ -184,7 +184,7 @@ fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
         TurnState::Aborted | TurnState::Abandoned => TurnStatus::Aborted {
             reason: after("the turn was aborted: "),
         },
-        TurnState::Limit => TurnStatus::Limit(Limit::Other(after("the turn came to "))),
+        TurnState::Limit => TurnStatus::Limit(Limit::Other(after("the turn reached "))),
         TurnState::Suspended => TurnStatus::Suspended {
             gates: gates.iter().map(|gate| OpenGate::from(&**gate)).collect(),
         },

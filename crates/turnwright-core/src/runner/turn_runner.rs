@@ -1,4 +1,4 @@
-//! What runs turns.
+//! The runner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use crate::telemetry::TurnSpan;
 use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
 
-/// Runs turns: an executor, with everything around it. Cheap to clone; any number of turns run at once.
+/// Runs turns with an executor. Cheap to clone. Any number of turns can run concurrently.
 #[derive(Clone)]
 pub struct TurnRunner(Arc<Plan>);
 
-/// How many events a reader of all turns may be behind.
+/// How many events a reader of all turns may lag behind.
 const RUNNER_EVENTS: usize = 4_096;
 
-/// How turns are run.
+/// The configuration of a runner.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) executor: Arc<dyn Executor>,
@@ -56,10 +56,9 @@ impl TurnRunner {
 
     /// Runs a turn to its end.
     ///
-    /// What the turn said, called and got is stored if the input names a conversation
-    /// ([`TurnInput::conversation`](super::TurnInput::conversation)). A turn without one, such as `runner.run("…")`, lives in
-    /// memory: its outcome has its records and results, nothing is left of them once that is dropped, and the turn cannot
-    /// be resumed.
+    /// Records and results are stored if the input has a conversation
+    /// ([`TurnInput::conversation`](super::TurnInput::conversation)). A turn without one, such as `runner.run("…")`, stays in
+    /// memory: its outcome has its records and results, and it cannot be resumed.
     ///
     /// ```
     /// use turnwright_core::store::{ConversationFilter, Store as _};
@@ -83,8 +82,8 @@ impl TurnRunner {
     /// ```
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the turn. It still ends cleanly, in the background. For a turn that outlives its caller,
-    /// use [`TurnRunner::start`].
+    /// Dropping the future cancels the turn. It still ends cleanly, in the background. For a turn that outlives its caller, use
+    /// [`TurnRunner::start`].
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let input = input.into();
         let hub = self.hub(&input);
@@ -92,7 +91,7 @@ impl TurnRunner {
         turn.cancel_on_drop().outcome().await
     }
 
-    /// Starts a turn in its own task. Returns a stream of the turn's events that becomes the outcome when it is awaited.
+    /// Starts a turn in its own task. Returns a stream of the turn's events, which yields the outcome when it is awaited.
     /// Dropping it does not cancel the turn: see [`Turn`].
     ///
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
@@ -100,7 +99,7 @@ impl TurnRunner {
         self.start_as(input.into(), Ok(None))
     }
 
-    /// Starts a turn whose answer may have a form. If the form could not be made, the turn fails before it begins.
+    /// Starts a turn whose answer may have a format. If there is an error in the format, the turn fails before it starts.
     pub(super) fn start_as(
         &self,
         input: TurnInput,
@@ -114,7 +113,7 @@ impl TurnRunner {
         }
     }
 
-    /// The stream of a turn. Events of a turn that has a name are kept for readers that attach later.
+    /// Creates the event stream of a turn. Events of a turn with a conversation are logged for readers that attach later.
     pub(crate) fn hub(&self, input: &TurnInput) -> Arc<EventHub> {
         EventHub::new(self.0.stream_capacity, input.conversation.is_some())
     }
@@ -123,7 +122,7 @@ impl TurnRunner {
         &self.0.live
     }
 
-    /// Where this runner stores conversations.
+    /// Returns the storage of conversations.
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.0.setup.storage
@@ -133,7 +132,7 @@ impl TurnRunner {
         &self.0.tools
     }
 
-    /// The outcome of a turn that cannot be begun.
+    /// Creates the outcome of a turn that cannot start.
     pub(crate) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
         let fresh_id = || Arc::<str>::from(new_id());
         TurnOutcome::unbegun(
@@ -153,8 +152,8 @@ impl TurnRunner {
 
     /// Returns a stream of the events of all turns of this runner, from now on.
     ///
-    /// It is bounded and never slows a turn down: a reader that is more than 4,096 events behind loses the oldest ones and
-    /// gets their number. It ends once the runner and its turns are gone.
+    /// The stream is bounded and never slows down a turn: a reader that lags more than 4,096 events behind loses the oldest ones
+    /// and gets their number. It ends once the runner and its turns are gone.
     ///
     /// ```
     /// use turnwright_core::DispatchContext;
@@ -206,7 +205,7 @@ impl TurnRunner {
             TurnHandle::ready(outcome)
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
+            let message = "a turn runs in its own task: call this inside a tokio runtime";
             return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
         let (message, answer) = match (input.message(), answer) {
@@ -238,11 +237,11 @@ impl TurnRunner {
             }
         }
         let turn_gates = turn.inner().gates.clone();
-        // Before the task: it may come to a gate at once.
+        // Before the task starts, because it may reach a gate immediately.
         let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
-        // Also where the task is dropped before its end, by a runtime that is shut down.
+        // Also if the task is dropped before its end, because the runtime is shut down.
         let live = Arc::clone(&self.0.live);
         live.add(&turn);
         let ends = OnDrop({
@@ -274,7 +273,7 @@ impl TurnRunner {
         }
     }
 
-    /// What the turn is made of.
+    /// Creates the parts of the turn.
     fn parts(
         &self,
         input: TurnInput,

@@ -1,4 +1,4 @@
-//! Answers of a Rust type.
+//! Typed answers.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,8 @@ use crate::panic::text_of;
 pub struct TypedOutcome<T> {
     /// The answer, or why there is none.
     pub answer: Result<T, Error>,
-    /// The turn. Its `text` is the answer as the model sent it: JSON, wrapped if [`AnswerFormat::is_wrapped`] says so.
+    /// The outcome of the turn. Its `text` is the answer as the model sent it: JSON, wrapped if [`AnswerFormat::is_wrapped`]
+    /// returns `true`.
     pub outcome: TurnOutcome,
 }
 
@@ -27,12 +28,12 @@ impl<T> TypedOutcome<T> {
     /// Returns the answer.
     ///
     /// # Errors
-    /// As [`TurnOutcome::into_answer`], and `E_INVALID_ANSWER` if no answer of the model matched the type.
+    /// See [`TurnOutcome::into_answer`]. Also returns `E_INVALID_ANSWER` if no answer of the model matched the type.
     pub fn into_answer(self) -> Result<T, Error> {
         self.answer
     }
 
-    /// A turn that could not be started.
+    /// Creates the outcome of a turn that could not be started.
     pub(super) fn refused(runner: &TurnRunner, input: TurnInput, error: Error) -> Self {
         TypedOutcome {
             outcome: runner.refuse(input, error.clone()),
@@ -48,7 +49,7 @@ impl<T: DeserializeOwned> TypedOutcome<T> {
             None => format.check(&outcome.text).await.and_then(|value| {
                 let message = "the answer matches its schema but cannot be deserialised";
                 let error = || Error::new(ErrorCode::INVALID_ANSWER, message);
-                // A type's own deserialiser is foreign code.
+                // The deserialiser of the type is user code.
                 let read = || serde_json::from_value(value);
                 match catch_unwind(AssertUnwindSafe(read)) {
                     Ok(read) => read.map_err(|why| error().with_source(why)),
@@ -61,12 +62,12 @@ impl<T: DeserializeOwned> TypedOutcome<T> {
 }
 
 impl TurnRunner {
-    /// Runs a turn whose answer must be of a type: a struct, a list, an enum, a scalar, an `Option`, a tuple or a map with text
-    /// keys. Name the type as in `run_typed::<Bill>(…)`, or let it be inferred.
+    /// Runs a turn whose answer must have a certain type: a struct, a list, an enum, a scalar, an `Option`, a tuple or a map with
+    /// string keys. Specify the type as in `run_typed::<Bill>(…)`, or let it be inferred.
     ///
-    /// The provider gets the type's schema if it supports that. The answer is checked like arguments. If it does not match, the
-    /// model reads why and tries again, twice at most ([`AnswerFormat::retries`]). A type that is not published as an object is
-    /// wrapped for the model: see [`answer`](crate::answer).
+    /// The schema of the type is sent to the provider if it supports that. The answer is validated like arguments. If it does not
+    /// match, the model reads why and retries, at most twice ([`AnswerFormat::retries`]). A type that is not an object is wrapped
+    /// for the model: see [`answer`](crate::answer).
     ///
     /// ```
     /// use turnwright_core::DispatchContext;
@@ -109,7 +110,7 @@ impl TurnRunner {
         }
     }
 
-    /// Like [`TurnRunner::run_typed`], with a format that you choose.
+    /// Like [`TurnRunner::run_typed`], with a custom format.
     pub async fn run_formatted<T: DeserializeOwned>(
         &self,
         input: impl Into<TurnInput>,
@@ -124,7 +125,7 @@ impl TurnRunner {
 }
 
 impl<T> fmt::Debug for TypedOutcome<T> {
-    /// The answer may be secret: it is not shown.
+    /// Omits the answer, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedOutcome")
             .field("answered", &self.answer.is_ok())

@@ -1,4 +1,4 @@
-//! A turn with a typed answer that was started: partial values as they stream, then the answer.
+//! A started turn with a typed answer: partial values as they stream, then the answer.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::answer::{AnswerFormat, PartialJson};
 use crate::error::Error;
 use crate::event::{TurnEvent, TurnEventKind};
 
-/// A turn with a typed answer that was started: a stream of [`TypedEvent`]s, and a [`TypedOutcome`] when awaited.
+/// A started turn with a typed answer: a stream of [`TypedEvent`]s, and a [`TypedOutcome`] when awaited.
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
@@ -33,7 +33,7 @@ use crate::event::{TurnEvent, TurnEventKind};
 ///     steps: Vec<String>,
 /// }
 ///
-/// /// What can be shown of it before it is whole.
+/// /// The incomplete recipe.
 /// #[derive(Default, serde::Deserialize)]
 /// #[serde(default)]
 /// struct Draft {
@@ -74,7 +74,7 @@ pub struct TypedTurn<T> {
     /// The format, or why there is none.
     format: Result<Arc<AnswerFormat>, Error>,
     progress: Option<Progress>,
-    /// Events that are not read yet: at most three.
+    /// Events that were not read yet: at most three.
     ready: VecDeque<TypedEvent>,
     answer: PhantomData<fn() -> T>,
 }
@@ -83,26 +83,26 @@ pub struct TypedTurn<T> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TypedEvent {
-    /// The answer as far as it has arrived. There is at most one per [`MessageDelta`](TurnEventKind::MessageDelta), after it. Answers
-    /// of more than 4 KiB give one each time that they have grown by 3 %, and one when they are whole.
+    /// The answer so far. There is at most one per [`MessageDelta`](TurnEventKind::MessageDelta), after it. Answers of more than
+    /// 4 KiB produce one each time they have grown by 3 %, and one when they are complete.
     Partial(PartialAnswer),
-    /// The partial answers so far are void: the request was made again, the answer was rejected, or the model started another
+    /// The partial answers so far are void: the request was repeated, the answer was rejected, or the model started another
     /// message.
     Reset,
     /// An event of the turn.
     Turn(TurnEvent),
 }
 
-/// An answer that has not arrived whole: the JSON so far, with open strings, lists and objects closed, and without incomplete
-/// keys, numbers and literals.
+/// An incomplete answer: the JSON so far, with open strings, lists and objects closed, and without incomplete keys, numbers and
+/// literals.
 ///
-/// A partial answer is **not validated** and not repaired. Properties may be missing, and the final answer may be another one.
-/// Show it; do not act on it.
+/// A partial answer is **not validated** and not repaired. Properties may be missing, and the final answer may differ. Display
+/// it; do not act on it.
 #[derive(Clone)]
 pub struct PartialAnswer(Value);
 
 impl PartialAnswer {
-    /// The value so far.
+    /// Returns the value so far.
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.0
@@ -114,18 +114,18 @@ impl PartialAnswer {
         self.0
     }
 
-    /// Deserialises the value so far into a type whose fields may be missing.
+    /// Deserialises the value so far into a type whose fields are optional.
     ///
     /// # Errors
-    /// The type does not accept it.
+    /// Returns an error if the type does not accept the value.
     pub fn parse<P: DeserializeOwned>(&self) -> Result<P, serde_json::Error> {
         P::deserialize(&self.0)
     }
 }
 
 impl TurnRunner {
-    /// Starts a turn whose answer must be of a type: see [`TurnRunner::run_typed`] for the types. The stream has the events of the
-    /// turn and the answer as far as it has arrived.
+    /// Starts a turn whose answer must have a certain type: see [`TurnRunner::run_typed`] for the supported types. The stream has
+    /// the events of the turn and the answer so far.
     pub fn start_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         input: impl Into<TurnInput>,
@@ -134,7 +134,7 @@ impl TurnRunner {
         self.start_formatted_or(input.into(), format)
     }
 
-    /// Like [`TurnRunner::start_typed`], with a format that you choose.
+    /// Like [`TurnRunner::start_typed`], with a custom format.
     pub fn start_formatted<T: DeserializeOwned>(
         &self,
         input: impl Into<TurnInput>,
@@ -160,7 +160,7 @@ impl TurnRunner {
 }
 
 impl<T> TypedTurn<T> {
-    /// The turn: its id, its gates, and how to cancel it.
+    /// Returns the turn, with its id, its gates and its cancellation.
     pub fn turn(&self) -> &Turn {
         &self.turn
     }
@@ -175,7 +175,7 @@ impl<T> TypedTurn<T> {
 }
 
 impl<T: DeserializeOwned> TypedTurn<T> {
-    /// Waits for the end of the turn. Events that were not read are dropped.
+    /// Waits for the end of the turn. Unread events are dropped.
     pub async fn outcome(self) -> TypedOutcome<T> {
         let TypedTurn { turn, format, .. } = self;
         let outcome = turn.outcome().await;
@@ -216,13 +216,13 @@ impl<T: DeserializeOwned + 'static> IntoFuture for TypedTurn<T> {
     }
 }
 
-/// The answer as far as it has arrived.
+/// The answer so far.
 struct Progress {
     format: Arc<AnswerFormat>,
     partial: PartialJson,
-    /// The message that it is of, and how many bytes of it came.
+    /// The message of the answer, and how many of its bytes have arrived.
     of: Option<(Arc<str>, usize)>,
-    /// A partial answer was shown.
+    /// Whether a partial answer was emitted.
     shown: bool,
 }
 
@@ -267,7 +267,7 @@ impl Progress {
         }
     }
 
-    /// Takes in a piece of a message. One that does not follow the last one cannot be completed.
+    /// Adds a piece of a message. A piece that does not follow the previous one cannot be completed.
     fn push(&mut self, id: &Arc<str>, offset: usize, piece: &str) -> Option<Value> {
         let (_, came) = self.of.get_or_insert_with(|| (Arc::clone(id), 0));
         if *came != offset {
@@ -281,7 +281,7 @@ impl Progress {
 }
 
 impl fmt::Debug for PartialAnswer {
-    /// The answer may be secret: it is not shown.
+    /// Omits the answer, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PartialAnswer").finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! Putting a storage together.
+//! Builds a storage.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::spool::Spool;
 use crate::store::Store;
 use crate::trust::ConversationSecret;
 
-/// Checks that a store, a spool and a secret fit together: see [`Storage::builder`].
+/// Builds a [`Storage`] and checks that the store, the spool and the secret fit together. See [`Storage::builder`].
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct StorageBuilder {
     store: Arc<dyn Store>,
@@ -30,11 +30,11 @@ impl StorageBuilder {
         }
     }
 
-    /// Makes the storage.
+    /// Builds the storage.
     ///
     /// # Errors
-    /// `E_INVALID_STORAGE` if the store reads results from another spool ([`Store::spool`]), or is persistent while the
-    /// spool is not.
+    /// Returns `E_INVALID_STORAGE` if the store reads results from another spool ([`Store::spool`]), or if it is persistent and
+    /// the spool is not.
     pub fn build(self) -> Result<Storage, Error> {
         let own = self.store.spool();
         if let Some(own) = &own
@@ -65,7 +65,7 @@ impl StorageBuilder {
     }
 }
 
-/// Whether both are one value. The vtable may differ between crates, so that only the address counts.
+/// Returns whether both are the same value. The vtable may differ between crates, so only the address is compared.
 fn is_same(own: &Arc<dyn Spool>, given: &Arc<dyn Spool>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(given))
 }
@@ -73,12 +73,12 @@ fn is_same(own: &Arc<dyn Spool>, given: &Arc<dyn Spool>) -> bool {
 fn invalid(why: &str) -> Error {
     Error::new(
         ErrorCode::INVALID_STORAGE,
-        format!("the storage cannot be used: {why}"),
+        format!("invalid storage: {why}"),
     )
 }
 
 impl fmt::Debug for StorageBuilder {
-    /// Without the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StorageBuilder").finish_non_exhaustive()
     }

@@ -54,7 +54,7 @@ use crate::trust::ConversationSecret;
 pub struct Storage {
     store: Arc<dyn Store>,
     spool: Arc<dyn Spool>,
-    /// `None` for the random one of this process.
+    /// `None` for the random secret of this process.
     secret: Option<ConversationSecret>,
 }
 
@@ -95,23 +95,22 @@ impl Storage {
         StorageBuilder::new(Arc::new(store), spool, secret)
     }
 
-    /// The store for records.
+    /// Returns the store for records.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// The spool for large results and media.
+    /// Returns the spool for large results and media.
     #[must_use]
     pub fn spool(&self) -> &Arc<dyn Spool> {
         &self.spool
     }
 
-    /// The secret. Each conversation derives its own from it:
-    /// [`ConversationSecret::for_conversation`].
+    /// Returns the secret. Each conversation derives its own from it: [`ConversationSecret::for_conversation`].
     ///
     /// # Errors
-    /// Of [`Storage::memory`] only, if the operating system provides no randomness.
+    /// Only for [`Storage::memory`]: returns an error if the operating system cannot provide random bytes.
     pub fn secret(&self) -> io::Result<ConversationSecret> {
         match &self.secret {
             Some(secret) => Ok(secret.clone()),
@@ -122,7 +121,7 @@ impl Storage {
     /// Records an answer at a gate of a stored turn, from any process: see [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
     ///
     /// # Errors
-    /// As [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
+    /// See [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
     pub async fn answer_gate(
         &self,
         conversation: &str,
@@ -139,7 +138,7 @@ impl Storage {
     /// Lists turns of all conversations that wait for somebody, in pages: see [`StoreExt::waiting`](crate::store::StoreExt::waiting).
     ///
     /// # Errors
-    /// As [`StoreExt::waiting`](crate::store::StoreExt::waiting).
+    /// See [`StoreExt::waiting`](crate::store::StoreExt::waiting).
     pub async fn waiting(
         &self,
         after: Option<TurnCursor>,
@@ -148,7 +147,7 @@ impl Storage {
         self.store.waiting(after, limit).await
     }
 
-    /// Whether conversations survive the end of the process.
+    /// Returns whether conversations survive the end of the process.
     #[must_use]
     pub fn is_persistent(&self) -> bool {
         self.store.is_persistent()
@@ -163,7 +162,7 @@ impl Default for Storage {
 }
 
 impl fmt::Debug for Storage {
-    /// Without the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Storage")
             .field("persistent", &self.is_persistent())

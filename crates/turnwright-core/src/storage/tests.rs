@@ -11,7 +11,7 @@ use crate::trust::ConversationSecret;
 use crate::{ErrorCode, MemoryStore, Storage, Store};
 
 impl Storage {
-    /// A storage around a volatile store, for tests.
+    /// A storage with a volatile store, for tests.
     pub(crate) fn of(store: impl Store + 'static) -> Self {
         let spool: Arc<dyn Spool> = match store.spool() {
             Some(own) => own,
@@ -29,7 +29,7 @@ impl Storage {
     }
 }
 
-/// A persistent store with this spool of its own, as far as it says.
+/// A store that claims to be persistent and to have this spool.
 struct Claims(Option<Arc<dyn Spool>>);
 
 #[async_trait]
@@ -67,7 +67,7 @@ impl Store for Claims {
 }
 
 #[test]
-fn pieces_that_do_not_fit_are_refused_with_advice() {
+fn inconsistent_parts_are_rejected_with_advice() {
     let secret = || ConversationSecret::from_bytes([7; 32]);
     let disk = || Arc::new(DiskSpool::at("never-made")) as Arc<dyn Spool>;
     let memory = || Arc::new(MemorySpool::default()) as Arc<dyn Spool>;
@@ -91,7 +91,7 @@ fn pieces_that_do_not_fit_are_refused_with_advice() {
 }
 
 #[test]
-fn the_secret_is_not_shown() {
+fn debug_does_not_show_the_secret() {
     let secret = ConversationSecret::from_bytes([0xab; 32]);
     let builder = Storage::builder(
         MemoryStore::default(),

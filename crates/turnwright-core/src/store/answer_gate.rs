@@ -8,13 +8,13 @@ use crate::gate::{admitted, check};
 use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::{Schema, escape};
 
-/// How often it is tried against others that write the same conversation.
+/// Maximum number of attempts when others write to the same conversation.
 const MOST_TRIES: usize = 100;
 
 /// Records an answer at a gate, in the store alone: a turn that waits there in any process learns of it, and a suspended turn
 /// finds it when it is resumed.
 ///
-/// `accepts` judges what the gate's record cannot: arguments that a person edited.
+/// `accepts` checks what the record of the gate cannot: edited arguments.
 pub(crate) async fn answer_gate(
     store: &dyn Store,
     conversation: &ConversationId,
@@ -44,11 +44,11 @@ pub(crate) async fn answer_gate(
             Err(error) => return Err(error.into()),
         }
     }
-    let message = "the answer was not recorded, because others write this conversation: try again";
+    let message = "the answer was not recorded because of too many concurrent writes to the conversation: try again";
     Err(Error::new(ErrorCode::STORE_ERROR, message))
 }
 
-/// Applies a batch; asks once more with the same batch if the store does not know whether it did.
+/// Applies a batch. If it is unknown whether it was applied, tries once more with the same batch.
 async fn apply(
     store: &dyn Store,
     conversation: &ConversationId,
@@ -62,7 +62,7 @@ async fn apply(
     }
 }
 
-/// The gate, if it can still be answered.
+/// Returns the gate, if it can still be answered.
 fn found(
     mut loaded: Loaded,
     conversation: &ConversationId,
@@ -84,14 +84,14 @@ fn found(
         GateState::Open => Ok(gate),
         GateState::Answered(_) => {
             let message =
-                format!("the gate `{shown}` was answered before: the first answer counts");
+                format!("the gate `{shown}` was already answered: the first answer counts");
             Err(Error::new(ErrorCode::TURN_GATE_ANSWERED, message))
         }
         GateState::Unanswered => Err(closed(&shown, "it was closed without an answer")),
     }
 }
 
-/// Refuses an answer for a turn that will not come to the gate again.
+/// Rejects an answer for a turn that will not reach the gate again.
 async fn check_turn(
     store: &dyn Store,
     conversation: &ConversationId,
@@ -117,7 +117,7 @@ async fn check_turn(
     }
 }
 
-/// Refuses an answer that comes after the gate's time: its turn asks again when it is resumed.
+/// Rejects an answer after the timeout of the gate: its turn asks again when it is resumed.
 fn check_time(gate: &GateRecord) -> Result<(), Error> {
     let waited = SystemTime::now().duration_since(gate.opened_at);
     let limit = match (gate.timeout, waited) {
@@ -126,12 +126,12 @@ fn check_time(gate: &GateRecord) -> Result<(), Error> {
     };
     let id = escape(gate.id(), 120);
     let message = format!(
-        "the gate `{id}` waited for {limit:?}, and that time is over: resume the turn, which asks again"
+        "the timeout of the gate `{id}` ({limit:?}) has expired: resume the turn, which asks again"
     );
     Err(Error::new(ErrorCode::TURN_GATE_TIMEOUT, message))
 }
 
 fn closed(gate_id: &str, why: &str) -> Error {
-    let message = format!("the gate `{gate_id}` takes no answer: {why}");
+    let message = format!("the gate `{gate_id}` accepts no answer: {why}");
     Error::new(ErrorCode::TURN_GATE_CLOSED, message)
 }

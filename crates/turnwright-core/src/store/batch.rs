@@ -1,13 +1,13 @@
-//! Changes that are applied together.
+//! Atomic changes.
 
 use super::Revision;
 use crate::ids::new_uuid;
 use crate::record::{Record, RecordKind};
 
-/// Changes to one conversation that are applied together, or not at all.
+/// Changes to one conversation that are applied together or not at all.
 ///
-/// A batch has an id. A store that has applied a batch returns the same revision when it gets the batch again, and changes
-/// nothing. So a batch whose answer was lost can be applied again:
+/// A batch has an id. If a store gets a batch that it has already applied, it changes nothing and returns the same revision. So a
+/// batch can be applied again if the response was lost:
 ///
 /// ```
 /// use turnwright_core::record::Memory;
@@ -24,10 +24,12 @@ use crate::record::{Record, RecordKind};
 #[non_exhaustive]
 #[must_use = "a batch changes nothing until a store applies it"]
 pub struct Batch {
-    /// Identifies the batch, see [`Store::apply`](super::Store::apply). Default: a new id.
+    /// Identifies the batch. See [`Store::apply`](super::Store::apply).
+    ///
+    /// Default: a new id.
     pub id: BatchId,
-    /// The fencing token of the writer. The store rejects the batch if the conversation has seen a higher one. `None` is
-    /// never rejected. Many databases hold no number above 2⁶³ − 1.
+    /// The fencing token of the writer. The store rejects the batch if the conversation has seen a higher one. `None` is never
+    /// rejected. Many databases cannot store numbers above 2⁶³ − 1.
     pub fencing_token: Option<u64>,
     /// The revision that the conversation must have. `None` accepts any. A conversation that was never written has revision 0.
     pub expect: Option<Revision>,
@@ -35,7 +37,7 @@ pub struct Batch {
     pub changes: Vec<Change>,
 }
 
-/// The id of a [`Batch`]: 128 bits, by default those of a UUID of version 7.
+/// The id of a [`Batch`]: 128 bits, by default a UUID version 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BatchId(pub u128);
 
@@ -43,14 +45,14 @@ pub struct BatchId(pub u128);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Change {
-    /// Adds a record, or replaces the one of its kind and id.
+    /// Adds a record, or replaces the one with the same kind and id.
     Put(Record),
-    /// Deletes a record. Deleting a record that does not exist is no error.
+    /// Deletes a record. Deleting a record that does not exist is not an error.
     Delete(RecordKind, String),
 }
 
 impl Change {
-    /// The kind and id of the record.
+    /// Returns the kind and id of the record.
     #[must_use]
     pub fn key(&self) -> (RecordKind, &str) {
         match self {
@@ -61,7 +63,7 @@ impl Change {
 }
 
 impl BatchId {
-    /// A new UUID of version 7.
+    /// Returns a new UUID version 7.
     #[must_use]
     pub fn random() -> Self {
         BatchId(new_uuid().as_u128())
@@ -86,7 +88,7 @@ impl From<Vec<Change>> for Batch {
 }
 
 impl Batch {
-    /// An empty batch with a new id.
+    /// Creates an empty batch with a new id.
     pub fn new() -> Self {
         Batch::default()
     }

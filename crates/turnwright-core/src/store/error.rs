@@ -22,7 +22,7 @@ enum Kind {
 type Source = Box<dyn StdError + Send + Sync + 'static>;
 
 impl StoreError {
-    /// The batch expected another revision than the one that was found.
+    /// The batch expected another revision.
     #[must_use]
     pub fn conflict(found: Revision) -> Self {
         StoreError(Kind::Conflict(found))
@@ -34,7 +34,7 @@ impl StoreError {
         StoreError(Kind::Fenced(by))
     }
 
-    /// A requested record exists and cannot be read.
+    /// A requested record exists but cannot be read.
     #[must_use]
     pub fn damaged(record: DamagedRecord) -> Self {
         StoreError(Kind::Damaged(Box::new(record)))
@@ -46,8 +46,8 @@ impl StoreError {
         StoreError(Kind::BatchIdReused(id))
     }
 
-    /// The store does not know whether the batch was applied, for example because the connection was lost during the commit. The
-    /// caller can apply the same batch again, see [`Store::apply`](super::Store::apply).
+    /// It is unknown whether the batch was applied, for example because the connection was lost during the commit. The caller can
+    /// apply the same batch again: see [`Store::apply`](super::Store::apply).
     pub fn outcome_unknown(source: impl Into<Source>) -> Self {
         StoreError(Kind::OutcomeUnknown(source.into()))
     }
@@ -57,7 +57,7 @@ impl StoreError {
         StoreError(Kind::Failed(source.into()))
     }
 
-    /// The revision that was found, if the batch expected another one.
+    /// Returns the current revision, if the batch expected another one.
     #[must_use]
     pub fn found_revision(&self) -> Option<Revision> {
         match self.0 {
@@ -66,7 +66,7 @@ impl StoreError {
         }
     }
 
-    /// The record that cannot be read, if that is the error.
+    /// Returns the record that cannot be read, if that is the error.
     #[must_use]
     pub fn damaged_record(&self) -> Option<&DamagedRecord> {
         match &self.0 {
@@ -75,7 +75,7 @@ impl StoreError {
         }
     }
 
-    /// The higher fencing token, if the batch was rejected because of one.
+    /// Returns the higher fencing token, if the batch was rejected because of one.
     #[must_use]
     pub fn fenced_by(&self) -> Option<u64> {
         match self.0 {
@@ -84,13 +84,13 @@ impl StoreError {
         }
     }
 
-    /// Whether the batch may have been applied, see [`StoreError::outcome_unknown`].
+    /// Returns whether the batch may have been applied. See [`StoreError::outcome_unknown`].
     #[must_use]
     pub fn is_outcome_unknown(&self) -> bool {
         matches!(self.0, Kind::OutcomeUnknown(_))
     }
 
-    /// Whether the batch was rejected because another one with its id was applied before.
+    /// Returns whether the batch was rejected because another one with its id was applied before.
     #[must_use]
     pub fn is_batch_id_reused(&self) -> bool {
         matches!(self.0, Kind::BatchIdReused(_))
@@ -102,7 +102,7 @@ impl fmt::Display for StoreError {
         match &self.0 {
             Kind::Conflict(found) => write!(
                 f,
-                "the conversation has revision {}, and another one was expected: load it again and retry",
+                "the conversation has revision {}, but another one was expected: load it again and retry",
                 found.0
             ),
             Kind::Fenced(by) => write!(
@@ -114,10 +114,9 @@ impl fmt::Display for StoreError {
                 f,
                 "another batch with the id {id:032x} was applied before: give each batch its own id"
             ),
-            Kind::OutcomeUnknown(source) => write!(
-                f,
-                "the store does not know whether the batch was applied: {source}"
-            ),
+            Kind::OutcomeUnknown(source) => {
+                write!(f, "unknown whether the batch was applied: {source}")
+            }
             Kind::Failed(source) => write!(f, "the store failed: {source}"),
         }
     }

@@ -13,7 +13,7 @@ use crate::record::{
     RecordType, ToolCall, TurnRecord,
 };
 
-/// How often an update is tried while other writers change the conversation.
+/// Maximum number of attempts while other writers change the conversation.
 const MOST_TRIES: usize = 100;
 
 /// Convenience methods for [`Store`].
@@ -51,7 +51,7 @@ pub trait StoreExt: Store {
     /// Puts one record.
     ///
     /// # Errors
-    /// As [`Store::apply`].
+    /// See [`Store::apply`].
     async fn put<R>(&self, conversation: &ConversationId, record: R) -> Result<Revision, StoreError>
     where
         R: Into<Record> + Send,
@@ -63,7 +63,7 @@ pub trait StoreExt: Store {
     /// Puts records, all or none.
     ///
     /// # Errors
-    /// As [`Store::apply`].
+    /// See [`Store::apply`].
     async fn put_all(
         &self,
         conversation: &ConversationId,
@@ -76,7 +76,7 @@ pub trait StoreExt: Store {
     /// Deletes a record, if it exists.
     ///
     /// # Errors
-    /// As [`Store::apply`].
+    /// See [`Store::apply`].
     async fn delete(
         &self,
         conversation: &ConversationId,
@@ -93,7 +93,7 @@ pub trait StoreExt: Store {
     /// stores by id: [`Record::artifacts`] names the ids, before the records are deleted.
     ///
     /// # Errors
-    /// As [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if the kind of a record is unknown.
+    /// See [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if the kind of a record is unknown.
     async fn delete_conversation(
         &self,
         conversation: &ConversationId,
@@ -123,10 +123,10 @@ pub trait StoreExt: Store {
         }
     }
 
-    /// The record of this kind and id, if it exists.
+    /// Returns the record with this kind and id, if it exists.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn get(
         &self,
         conversation: &ConversationId,
@@ -138,19 +138,19 @@ pub trait StoreExt: Store {
         Ok(found.into_records().next())
     }
 
-    /// All records of a conversation, in order.
+    /// Returns all records of a conversation, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn records(&self, conversation: &ConversationId) -> Result<Vec<Record>, StoreError> {
         let loaded = undamaged(self.load(conversation, &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
     }
 
-    /// The messages, in order.
+    /// Returns the messages, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn messages(
         &self,
         conversation: &ConversationId,
@@ -158,10 +158,10 @@ pub trait StoreExt: Store {
         all_of(self, conversation).await
     }
 
-    /// The tool calls, in order.
+    /// Returns the tool calls, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn tool_calls(
         &self,
         conversation: &ConversationId,
@@ -169,10 +169,10 @@ pub trait StoreExt: Store {
         all_of(self, conversation).await
     }
 
-    /// The memories, in order.
+    /// Returns the memories, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn memories(
         &self,
         conversation: &ConversationId,
@@ -180,10 +180,10 @@ pub trait StoreExt: Store {
         all_of(self, conversation).await
     }
 
-    /// The ledger, in order.
+    /// Returns the ledger, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn ledger(
         &self,
         conversation: &ConversationId,
@@ -191,10 +191,10 @@ pub trait StoreExt: Store {
         all_of(self, conversation).await
     }
 
-    /// The turns, in order.
+    /// Returns the turns, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn turns(
         &self,
         conversation: &ConversationId,
@@ -202,10 +202,10 @@ pub trait StoreExt: Store {
         all_of(self, conversation).await
     }
 
-    /// The gates, open and closed, in order.
+    /// Returns the gates, open and closed, in order.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn gates(
         &self,
         conversation: &ConversationId,
@@ -213,21 +213,21 @@ pub trait StoreExt: Store {
         all_of(self, conversation).await
     }
 
-    /// The lease of the conversation, if a turn ever ran there.
+    /// Returns the lease of the conversation, if a turn ever ran there.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn lease(&self, conversation: &ConversationId) -> Result<Option<Arc<Lease>>, StoreError> {
         let found = self.get(conversation, RecordKind::Lease, Lease::ID).await?;
         Ok(found.and_then(Record::downcast::<Lease>))
     }
 
-    /// The calls that began and did not end. Either they are running, or their process died before they ended, and they may or
+    /// Returns the calls that started and did not end. Either they are running, or their process died before they ended, and they may or
     /// may not have taken effect. [`TurnRunner::resume`](crate::TurnRunner::resume) resumes their turn; a new turn of the
     /// conversation closes them as unknown.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn unfinished(
         &self,
         conversation: &ConversationId,
@@ -245,7 +245,7 @@ pub trait StoreExt: Store {
     /// Whether a process has died is estimated by the wall clock: [`observe_lease`](super::observe_lease) decides.
     ///
     /// # Errors
-    /// As [`Store::find_turns`].
+    /// See [`Store::find_turns`].
     async fn waiting(
         &self,
         after: Option<TurnCursor>,
@@ -288,7 +288,7 @@ pub trait StoreExt: Store {
     /// again. A batch without changes and without fencing token is not applied.
     ///
     /// # Errors
-    /// As [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
+    /// See [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
     async fn update(
         &self,
         conversation: &ConversationId,
@@ -315,7 +315,7 @@ pub trait StoreExt: Store {
 
 impl<S: Store + ?Sized> StoreExt for S {}
 
-/// All records of a type, in order.
+/// Loads all records of a type, in order.
 async fn all_of<S: Store + ?Sized, T: RecordType>(
     store: &S,
     conversation: &ConversationId,

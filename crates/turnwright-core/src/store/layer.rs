@@ -49,7 +49,7 @@ pub trait StoreLayer: Send + Sync {
     /// See [`Store::apply`].
     ///
     /// # Errors
-    /// As [`Store::apply`].
+    /// See [`Store::apply`].
     async fn apply(
         &self,
         store: &dyn Store,
@@ -62,7 +62,7 @@ pub trait StoreLayer: Send + Sync {
     /// See [`Store::load`].
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// See [`Store::load`].
     async fn load(
         &self,
         store: &dyn Store,
@@ -75,7 +75,7 @@ pub trait StoreLayer: Send + Sync {
     /// See [`Store::conversations`].
     ///
     /// # Errors
-    /// As [`Store::conversations`].
+    /// See [`Store::conversations`].
     async fn conversations(
         &self,
         store: &dyn Store,
@@ -87,7 +87,7 @@ pub trait StoreLayer: Send + Sync {
     /// See [`Store::find_turns`].
     ///
     /// # Errors
-    /// As [`Store::find_turns`].
+    /// See [`Store::find_turns`].
     async fn find_turns(
         &self,
         store: &dyn Store,
@@ -99,7 +99,7 @@ pub trait StoreLayer: Send + Sync {
     /// See [`Store::changed`].
     ///
     /// # Errors
-    /// As [`Store::changed`].
+    /// See [`Store::changed`].
     async fn changed(
         &self,
         store: &dyn Store,

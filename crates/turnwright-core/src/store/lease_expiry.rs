@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::{ConversationId, DamagedRecord};
 use crate::record::{Lease, is_gone};
 
-/// The maximum number of observations. Forgetting one costs only a wait.
+/// Maximum number of observations. Forgetting one costs only a wait.
 const MOST: usize = 4_096;
 
-/// The states of leases that this process has seen, each with the time when it was first seen.
+/// The lease states that this process has seen, each with the time when it was first seen.
 static OBSERVED: LazyLock<Mutex<HashMap<Observed, Instant>>> = LazyLock::new(Mutex::default);
 
 /// A conversation, and the state of its lease as text.
@@ -27,7 +27,7 @@ type Observed = (ConversationId, String);
 /// first look at a lease that was not released returns its whole term, however old it is. Observations are shared
 /// by the whole process: a caller that looks again later need not wait from the beginning.
 ///
-/// A lease that was released, and one whose holder was a turn of this process that is gone, return `None` at once.
+/// Returns `None` immediately for a lease that was released, and for one whose holder was a turn of this process that is gone.
 #[must_use]
 pub fn observe_lease(conversation_id: &ConversationId, lease: &Lease) -> Option<Duration> {
     if lease.is_released() || is_gone(lease) {
@@ -38,8 +38,8 @@ pub fn observe_lease(conversation_id: &ConversationId, lease: &Lease) -> Option<
     left(state, lease.term.min(Lease::LONGEST))
 }
 
-/// The same for a lease that cannot be read. A live holder soon writes another one. Its term is unknown: `term` is the caller's
-/// own.
+/// Like [`observe_lease`], for a lease that cannot be read. A live holder soon writes another one. Its duration is unknown, so
+/// `term` is the caller's own.
 pub(crate) fn observe_damaged(
     conversation_id: &ConversationId,
     lease: &DamagedRecord,
@@ -48,7 +48,7 @@ pub(crate) fn observe_damaged(
     left((conversation_id.clone(), lease.reason.clone()), term)
 }
 
-/// How much of the term is left since a state was first seen.
+/// Returns how much of the lease duration is left since a state was first seen.
 fn left(state: Observed, term: Duration) -> Option<Duration> {
     let now = Instant::now();
     let mut observed = OBSERVED.lock();

@@ -1,4 +1,4 @@
-//! Records in memory.
+//! A store in memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -55,11 +55,11 @@ struct Conversation {
     deleted: VecDeque<(u64, RecordKind, String)>,
     /// The oldest revision since which all changes are known.
     changes_from: u64,
-    /// Tells those that wait for a change, once there is one.
+    /// Notifies tasks that wait for a change.
     changed: Option<Arc<Notify>>,
 }
 
-/// The records of one kind. Apart, so that a query for some kinds does not visit others.
+/// The records of one kind. Separate, so that a query for some kinds does not visit others.
 #[derive(Default)]
 struct OfKind {
     by_position: BTreeMap<u64, Versioned>,
@@ -67,13 +67,13 @@ struct OfKind {
     positions: HashMap<Box<str>, u64, RandomState>,
 }
 
-/// A record, and the revision with which it was last put.
+/// A record, and the revision in which it was last put.
 struct Versioned {
     record: Record,
     revision: u64,
 }
 
-/// The ids of batches that were applied.
+/// The ids of applied batches.
 #[derive(Default)]
 struct BatchLog {
     applied: HashMap<BatchId, Applied, RandomState>,
@@ -187,13 +187,13 @@ impl Store for MemoryStore {
 }
 
 impl MemoryStore {
-    /// The next change of a conversation, unless it has a later revision already.
+    /// Returns a future of the next change of a conversation, unless it already has a later revision.
     fn next_change(&self, conversation: &ConversationId, since: Revision) -> Option<OwnedNotified> {
         let conversation = conversation.clone();
         let mut conversations = self.0.conversations.write();
         let found = conversations.entry(conversation).or_default().get_mut();
         let changed = || Arc::clone(found.changed.get_or_insert_default()).notified_owned();
-        // Under the lock under which changes are made, so that none is missed.
+        // Under the same lock as changes, so that none is missed.
         (found.revision <= since.0).then(changed)
     }
 }
@@ -253,7 +253,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the records that an earlier batch put, and no later one replaced, are those of this batch.
+    /// Returns whether the records that an earlier batch put, and no later one replaced, equal those of this batch.
     fn may_have_applied(&self, batch: &Batch, earlier: Applied) -> bool {
         let mut changed = HashSet::new();
         let mut last_changes = batch.changes.iter().rev();
@@ -272,7 +272,7 @@ impl Conversation {
         self.kinds.values().all(|kind| kind.positions.is_empty())
     }
 
-    /// The position of a record, and the record.
+    /// Returns a record and its position.
     fn get(&self, kind: RecordKind, id: &str) -> Option<(u64, &Versioned)> {
         let kind = self.kinds.get(&kind)?;
         let position = kind.positions.get(id)?;
@@ -339,7 +339,7 @@ impl Conversation {
             Some(ids) => self.find(&query.kinds, ids, &within),
             None => self.range(query, &within),
         };
-        // Most of it is in order already: one run for each kind.
+        // Mostly sorted already: one run per kind.
         found.sort_by_key(|(position, _)| *position);
         found.dedup_by_key(|(position, _)| *position);
         let most = query.limit.unwrap_or(usize::MAX);
@@ -356,7 +356,7 @@ impl Conversation {
         )
     }
 
-    /// The records of the query's kinds at these positions, of each kind no more than are asked for.
+    /// Returns the records of the query's kinds at these positions, at most the requested number of each kind.
     fn range(&self, query: &Query, within: &Range<u64>) -> Vec<(u64, &Versioned)> {
         let most = query.limit.unwrap_or(usize::MAX);
         let mut found = Vec::new();
@@ -372,7 +372,7 @@ impl Conversation {
         found
     }
 
-    /// The records of these ids at these positions.
+    /// Returns the records with these ids at these positions.
     fn find(
         &self,
         kinds: &[RecordKind],
@@ -394,7 +394,7 @@ impl Conversation {
 }
 
 impl BatchLog {
-    /// Notes that a batch is applied, unless a batch with its id was.
+    /// Notes that a batch is applied, unless a batch with its id already was.
     fn insert(&mut self, id: BatchId, applied: Applied) -> Option<Applied> {
         if let Some(earlier) = self.applied.get(&id) {
             return Some(*earlier);

@@ -1,4 +1,4 @@
-//! Where a conversation's records are stored.
+//! Stores for the records of conversations.
 //!
 //! [`Store`] has few methods, so that you can implement it for your own database. [`StoreExt`] has convenience methods.
 //! [`MemoryStore`] holds records in memory:
@@ -27,9 +27,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
-//! A store of your own encodes each record with [`Record::to_value`](crate::record::Record::to_value) and decodes it with
-//! [`Record::from_value`](crate::record::Record::from_value). The testkit's `store::conformance` checks everything that is
-//! promised here. A store that wraps another one is a [`StoreLayer`].
+//! A custom store encodes each record with [`Record::to_value`](crate::record::Record::to_value) and decodes it with
+//! [`Record::from_value`](crate::record::Record::from_value). The testkit's `store::conformance` checks everything that
+//! this module specifies. A store that wraps another one is a [`StoreLayer`].
 //!
 //! A runner takes a store as part of a [`Storage`](crate::Storage), together with the spool and the secret.
 
@@ -81,15 +81,15 @@ pub(crate) use lease_expiry::observe_damaged;
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Applies all changes of a batch, in order, or none. Returns the new revision of the conversation. Each batch increments it
-    /// by one, also a batch without changes, which can set a fencing token.
+    /// by one, even a batch without changes, which can set a fencing token.
     ///
-    /// A record that is put again replaces the one of its kind and id, and keeps its position. A new record comes after all
+    /// A record that is put again replaces the one with the same kind and id and keeps its position. A new record comes after all
     /// records that ever existed: a [`Position`] is never used twice in a conversation. The revision, the fencing token and the
     /// last position stay when the last record is deleted.
     ///
-    /// The store keeps the id of an applied batch for at least one hour. If it gets the batch again meanwhile, it returns the
-    /// same revision as the first time and changes nothing, whatever happened since. So a caller whose answer was lost
-    /// ([`StoreError::is_outcome_unknown`]) applies the same batch again. Of a batch that was rejected no id is kept.
+    /// The store keeps the id of an applied batch for at least one hour. If it gets the batch again within that time, it
+    /// changes nothing and returns the same revision as the first time, whatever happened since. So a caller that did not get
+    /// the response ([`StoreError::is_outcome_unknown`]) can apply the same batch again. The id of a rejected batch is not kept.
     ///
     /// # Errors
     /// [`StoreError::batch_id_reused`] if a different batch with this id was applied: for another conversation, with other
@@ -127,7 +127,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<ConversationId>, StoreError>;
 
     /// Finds turns of all conversations, in the order of [`TurnCursor`]: by the time when they began, then by conversation id,
-    /// then by turn id. The order is stable: a turn keeps its place when its state changes, and a turn that begins while a
+    /// then by turn id. The order is stable: a turn keeps its position when its state changes, and a turn that starts while a
     /// caller reads pages appears on a later page, as far as clocks agree.
     ///
     /// Damaged turns are included. A store that knows the state of a damaged turn applies the state filter to it; otherwise the
@@ -154,10 +154,12 @@ pub trait Store: Send + Sync {
         since: Revision,
     ) -> Result<Changes, StoreError>;
 
-    /// Returns once the conversation may have a later revision than `since`. May return early: the caller looks for itself.
+    /// Returns once the conversation may have a later revision than `since`. May return early: the caller checks for itself.
     ///
-    /// A turn calls this while it waits at a gate, so that an answer that another process records reaches it. Implement it
-    /// if the backend can notify. Default: returns after 500 ms, so that the caller polls.
+    /// A turn calls this while it waits at a gate, so that it notices an answer that another process records.
+    /// Implement it if the backend can notify.
+    ///
+    /// Default: returns after 500 ms, so that the caller polls.
     ///
     /// # Errors
     /// Those of the backend. The caller polls then.
@@ -170,19 +172,19 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// Whether records survive the end of the process. A [`Storage`](crate::Storage) with a persistent store needs a persistent spool.
+    /// Returns whether records survive the end of the process. A [`Storage`](crate::Storage) with a persistent store needs a persistent spool.
     fn is_persistent(&self) -> bool;
 
-    /// The spool from which loaded records read their results and media, if the store has one: the spool of its
+    /// Returns the spool from which loaded records read their results and media, if the store has one: the spool of its
     /// [`ByteResolver`](crate::record::ByteResolver). A [`Storage`](crate::Storage) with this store must have the same spool. `None` if records
     /// are never encoded.
     fn spool(&self) -> Option<Arc<dyn Spool>>;
 }
 
-/// How long a process that waits for a change lets pass before it looks again.
+/// The polling interval of a process that waits for a change.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Waits until it is time to look again; for ever in a runtime without a timer.
+/// Waits for the polling interval; forever in a runtime without a timer.
 pub(crate) async fn poll_interval() {
     let never = std::future::pending::<()>;
     let limit = TimeLimit::from_now(Some(POLL));
@@ -250,12 +252,12 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 pub struct ConversationId(Arc<str>);
 
 impl ConversationId {
-    /// The conversation with this id.
+    /// Creates a conversation id.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         ConversationId(name.into())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -272,6 +274,6 @@ impl fmt::Display for ConversationId {
     }
 }
 
-/// How often a conversation was changed.
+/// The revision of a conversation: the number of batches applied to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(pub u64);

@@ -8,10 +8,10 @@ use super::{ConversationId, Loaded, Query, Store, StoreError, Stored};
 /// The default page size.
 const DEFAULT_SIZE: usize = 256;
 
-/// The records of a conversation, one after the other, loaded in pages, see [`StoreExt::pages`](super::StoreExt::pages).
+/// The records of a conversation, loaded in pages. See [`StoreExt::pages`](super::StoreExt::pages).
 ///
-/// Records that are put meanwhile come at the end. Records that are replaced or deleted before their page is loaded are seen as
-/// they are then.
+/// Records that are put meanwhile come at the end. Records that are replaced or deleted before their page is loaded are seen in
+/// that state.
 #[must_use = "nothing is read until `next` is called"]
 pub struct Pages<'s, S: ?Sized> {
     store: &'s S,
@@ -34,17 +34,19 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
         }
     }
 
-    /// Sets the page size, at least 1. Default: 256.
+    /// Sets the page size, at least 1.
+    ///
+    /// Default: 256.
     pub fn size(mut self, records: usize) -> Self {
         self.size = records.max(1);
         self
     }
 
-    /// The next record, or `None` after the last.
+    /// Returns the next record, or `None` after the last.
     ///
     /// # Errors
-    /// [`StoreError::damaged_record`] for a record that cannot be read: the next call returns the next record. Otherwise as
-    /// [`Store::load`]: the next call loads the page again.
+    /// Returns [`StoreError::damaged_record`] for a record that cannot be read; the next call returns the next record. For other
+    /// errors see [`Store::load`]; the next call loads the page again.
     pub async fn next(&mut self) -> Option<Result<Stored, StoreError>> {
         if let Some(stored) = self.page.next() {
             return Some(stored);
@@ -76,7 +78,7 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
     }
 }
 
-/// Readable and damaged records together, by position.
+/// Returns readable and damaged records together, by position.
 fn in_order(loaded: Loaded) -> Vec<Result<Stored, StoreError>> {
     let Loaded {
         records, damaged, ..

@@ -1,4 +1,4 @@
-//! Which records are read, and what was found.
+//! Queries and their results.
 
 use std::fmt;
 
@@ -7,7 +7,9 @@ use crate::error::Error;
 use crate::record::{Record, RecordKind};
 use crate::schema::escape;
 
-/// Selects records of a conversation. All conditions must hold. Default: all records.
+/// Selects records of a conversation. All conditions must hold.
+///
+/// Default: all records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Query {
@@ -21,39 +23,39 @@ pub struct Query {
     pub before: Option<Position>,
     /// The maximum number of records. A page with fewer is the last one.
     pub limit: Option<usize>,
-    /// Whether the limit keeps the newest records instead of the oldest. The result is in order either way.
+    /// Whether the limit selects the newest records instead of the oldest. The result is in order either way.
     pub newest: bool,
 }
 
 impl Query {
-    /// All records.
+    /// Selects all records.
     #[must_use]
     pub fn all() -> Self {
         Query::default()
     }
 
-    /// Only records of this kind. Can be repeated for more kinds.
+    /// Selects only records of this kind. Can be repeated for more kinds.
     #[must_use]
     pub fn kind(mut self, kind: RecordKind) -> Self {
         self.kinds.push(kind);
         self
     }
 
-    /// Only records with these ids.
+    /// Selects only records with these ids.
     #[must_use]
     pub fn ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
         self.ids = Some(ids.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Only records after a position.
+    /// Selects only records after a position.
     #[must_use]
     pub fn after(mut self, position: Position) -> Self {
         self.after = Some(position);
         self
     }
 
-    /// Only records before a position.
+    /// Selects only records before a position.
     #[must_use]
     pub fn before(mut self, position: Position) -> Self {
         self.before = Some(position);
@@ -90,7 +92,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// A record at its position.
+    /// Creates a record at a position.
     #[must_use]
     pub fn new(position: Position, record: Record) -> Self {
         Stored { position, record }
@@ -103,7 +105,7 @@ impl Stored {
 pub struct Loaded {
     /// The records, in order.
     pub records: Vec<Stored>,
-    /// The records that the query selects and that cannot be read, in order. They count towards its limit.
+    /// The selected records that cannot be read, in order. They count towards the limit.
     pub damaged: Vec<DamagedRecord>,
     /// The revision of the conversation.
     pub revision: Revision,
@@ -115,18 +117,18 @@ pub struct Loaded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DamagedRecord {
-    /// Its position.
+    /// The position.
     pub position: Position,
-    /// Its kind, if the store still knows it.
+    /// The kind, if the store still knows it.
     pub kind: Option<RecordKind>,
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// Why it cannot be read. Names fields and nothing of their content.
+    /// Why it cannot be read. Contains names of fields, but not their content.
     pub reason: String,
 }
 
 impl Loaded {
-    /// These records of a conversation with this revision and highest fencing token.
+    /// Creates the result of a query on a conversation with this revision and highest fencing token.
     #[must_use]
     pub fn new(records: Vec<Stored>, revision: Revision, fencing_token: u64) -> Self {
         Loaded {
@@ -156,18 +158,18 @@ impl Loaded {
         }
     }
 
-    /// The records without their positions and without those that are damaged.
+    /// Returns the records without their positions, except damaged ones.
     pub fn into_records(self) -> impl Iterator<Item = Record> + Send {
         self.records.into_iter().map(|stored| stored.record)
     }
 
-    /// The number of selected records, including damaged ones.
+    /// Returns the number of selected records, including damaged ones.
     #[must_use]
     pub fn count(&self) -> usize {
         self.records.len() + self.damaged.len()
     }
 
-    /// The positions of the first and the last selected record, including damaged ones.
+    /// Returns the positions of the first and the last selected record, including damaged ones.
     #[must_use]
     pub fn bounds(&self) -> Option<(Position, Position)> {
         let places = self.records.iter().map(|stored| stored.position);
@@ -177,7 +179,7 @@ impl Loaded {
 }
 
 impl DamagedRecord {
-    /// A record that cannot be read, and why.
+    /// Creates the description of a record that cannot be read.
     #[must_use]
     pub fn new(
         position: Position,
@@ -200,7 +202,7 @@ impl fmt::Display for DamagedRecord {
         let (id, place) = (escape(&self.id, 80), self.position.0);
         write!(
             f,
-            "the {kind} `{id}` at place {place} is damaged: {}",
+            "the {kind} `{id}` at position {place} is damaged: {}",
             self.reason
         )
     }

@@ -25,7 +25,7 @@ fn text_of(record: &Record) -> String {
     }
 }
 
-/// A conversation, as plainly as it can be said.
+/// A simple model of a conversation.
 #[derive(Clone, Default)]
 struct Model {
     revision: u64,
@@ -35,7 +35,7 @@ struct Model {
 }
 
 impl Model {
-    /// The revision, or who was in the way.
+    /// Returns the revision, or the error.
     fn apply(&mut self, batch: &Batch) -> Result<u64, (Option<u64>, Option<u64>)> {
         if batch
             .fencing_token
@@ -143,7 +143,7 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 
 proptest! {
     #[test]
-    fn the_store_in_memory_does_what_a_plain_list_does(
+    fn the_memory_store_behaves_like_a_list(
         batches in vec((0..2_usize, batch()), 1..40),
         queries in vec(query(), 1..8),
     ) {
@@ -181,7 +181,7 @@ fn note(id: &str) -> Record {
 }
 
 #[tokio::test]
-async fn what_was_deleted_or_replaced_is_let_go() {
+async fn deleted_and_replaced_records_are_dropped() {
     let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
     let old = Memory::new("old").id("a").build().unwrap();
     store.put(&conversation_id, Arc::clone(&old)).await.unwrap();
@@ -201,7 +201,7 @@ async fn what_was_deleted_or_replaced_is_let_go() {
 }
 
 #[tokio::test]
-async fn an_update_is_made_again_until_nobody_was_faster() {
+async fn an_update_is_retried_on_conflict() {
     let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
     store.put(&conversation_id, note("a")).await.unwrap();
     let (other, place) = (store.clone(), conversation_id.clone());
@@ -210,7 +210,7 @@ async fn an_update_is_made_again_until_nobody_was_faster() {
         .update(&conversation_id, &Query::all(), |loaded| {
             seen.push(loaded.records.len());
             if seen.len() < 3 {
-                // Somebody else writes between the look and the change.
+                // Another writer changes the conversation between load and apply.
                 let id = format!("other-{}", seen.len());
                 futures_util::FutureExt::now_or_never(other.put(&place, note(&id)))
                     .unwrap()
@@ -224,7 +224,7 @@ async fn an_update_is_made_again_until_nobody_was_faster() {
 }
 
 #[tokio::test]
-async fn an_update_gives_up_after_a_hundred_tries_and_at_once_when_fenced() {
+async fn an_update_fails_after_100_attempts_and_immediately_when_fenced() {
     let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
     let (other, place) = (store.clone(), conversation_id.clone());
     let (all, mut tries) = (Query::all(), 0);
@@ -263,7 +263,7 @@ async fn an_update_without_changes_writes_nothing() {
 }
 
 #[tokio::test]
-async fn pages_hold_the_conditions_of_their_query_and_never_more_than_their_size() {
+async fn pages_respect_their_query_and_size() {
     let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
     let all = (0..20).map(|n| match n % 2 {
         0 => note(&n.to_string()),
@@ -286,7 +286,7 @@ async fn pages_hold_the_conditions_of_their_query_and_never_more_than_their_size
 }
 
 #[tokio::test]
-async fn records_are_found_by_their_kind_behind_a_pointer_too() {
+async fn records_are_found_through_a_pointer() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
     store.put(&conversation_id, note("a")).await.unwrap();
@@ -314,11 +314,11 @@ async fn records_are_found_by_their_kind_behind_a_pointer_too() {
 }
 
 #[test]
-fn errors_say_what_to_do_and_become_errors_of_the_crate() {
+fn errors_have_advice_and_convert_to_crate_errors() {
     let conflict = StoreError::conflict(Revision(7));
     assert_eq!(
         conflict.to_string(),
-        "the conversation has revision 7, and another one was expected: load it again and retry"
+        "the conversation has revision 7, but another one was expected: load it again and retry"
     );
     assert_eq!(conflict.fenced_by(), None);
     let failed = StoreError::failed("disk full");

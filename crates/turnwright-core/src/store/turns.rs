@@ -1,4 +1,4 @@
-//! Turns over all conversations.
+//! Queries for turns of all conversations.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -54,7 +54,7 @@ pub struct TurnFilter {
 }
 
 impl TurnFilter {
-    /// All turns.
+    /// Selects all turns.
     #[must_use]
     pub fn all() -> Self {
         TurnFilter::default()
@@ -109,7 +109,7 @@ impl TurnFilter {
         self
     }
 
-    /// Whether a turn matches, apart from [`TurnFilter::limit`]. A damaged turn matches every state.
+    /// Returns whether a turn matches, apart from [`TurnFilter::limit`]. A damaged turn matches every state.
     #[must_use]
     pub fn matches(&self, found: &FoundTurn) -> bool {
         let state = found.turn.as_ref().map(|turn| turn.state);
@@ -128,7 +128,7 @@ impl TurnFilter {
                 .is_none_or(|after| found.cursor() > *after)
     }
 
-    /// The first turns that match, in the order of [`Store::find_turns`].
+    /// Returns the first turns that match, in the order of [`Store::find_turns`].
     #[must_use]
     pub fn select(&self, turns: impl IntoIterator<Item = FoundTurn>) -> Vec<FoundTurn> {
         let matching = turns.into_iter().filter(|turn| self.matches(turn));
@@ -143,18 +143,18 @@ impl TurnFilter {
         conversation.as_str().starts_with(prefix)
     }
 
-    /// The records of a conversation from which [`FoundTurn::of_conversation`] makes what this filter selects from.
+    /// Selects the records of a conversation that [`FoundTurn::of_conversation`] needs.
     pub(super) fn query(&self) -> Query {
         let kinds = [RecordKind::Turn, RecordKind::Gate, RecordKind::Lease];
         kinds.into_iter().fold(Query::all(), Query::kind)
     }
 }
 
-/// A turn's place in the order of [`Store::find_turns`].
+/// The position of a turn in the order of [`Store::find_turns`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct TurnCursor {
-    /// When the turn began, by the wall clock of its process. The Unix epoch if the store does not know.
+    /// When the turn started, by the wall clock of its process. The Unix epoch if the store does not know.
     pub began_at: SystemTime,
     /// The conversation.
     pub conversation: ConversationId,
@@ -163,7 +163,7 @@ pub struct TurnCursor {
 }
 
 impl TurnCursor {
-    /// The place of this turn.
+    /// Creates the position of a turn.
     #[must_use]
     pub fn new(
         began_at: SystemTime,
@@ -186,9 +186,9 @@ pub struct FoundTurn {
     pub conversation: ConversationId,
     /// The turn.
     pub turn_id: String,
-    /// When it began. The Unix epoch if the store does not know.
+    /// When it started. The Unix epoch if the store does not know.
     pub began_at: SystemTime,
-    /// Its record. `None` if that is damaged.
+    /// The record of the turn. `None` if it is damaged.
     pub turn: Option<Arc<TurnRecord>>,
     /// The conversation's lease, if it names this turn and was not released.
     pub lease: Option<Arc<Lease>>,
@@ -200,7 +200,7 @@ pub struct FoundTurn {
 }
 
 impl FoundTurn {
-    /// A turn of which nothing else is known yet.
+    /// Creates a turn without further information.
     #[must_use]
     pub fn new(cursor: TurnCursor) -> Self {
         FoundTurn {
@@ -214,7 +214,7 @@ impl FoundTurn {
         }
     }
 
-    /// Adds what one record says: the turn's own, the lease of its conversation, or a gate. Ignores other records, a lease that
+    /// Adds the information of a record: the turn's own, the lease of its conversation, or a gate. Ignores other records, a lease that
     /// does not name this turn, and gates that are closed or of another turn.
     pub fn add(&mut self, record: Record) {
         match record {
@@ -235,7 +235,7 @@ impl FoundTurn {
         }
     }
 
-    /// Its place in the order of [`Store::find_turns`].
+    /// Returns its position in the order of [`Store::find_turns`].
     #[must_use]
     pub fn cursor(&self) -> TurnCursor {
         TurnCursor::new(self.began_at, self.conversation.clone(), &*self.turn_id)
@@ -287,7 +287,7 @@ impl FoundTurn {
 /// small stores; the time grows with the number of turns.
 ///
 /// # Errors
-/// As [`Store::conversations`] and [`Store::load`].
+/// See [`Store::conversations`] and [`Store::load`].
 pub async fn find_turns_by_scan<S: Store + ?Sized>(
     store: &S,
     filter: &TurnFilter,
@@ -310,5 +310,5 @@ pub async fn find_turns_by_scan<S: Store + ?Sized>(
     }
 }
 
-/// Conversations that are loaded before more are listed.
+/// Number of conversations loaded per page.
 const CONVERSATIONS_AT_ONCE: usize = 256;

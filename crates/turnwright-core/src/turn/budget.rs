@@ -1,4 +1,4 @@
-//! The budgets of a turn and of those around it.
+//! The budgets of a turn and its outer turns.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl TurnContext {
         &self.turn_settings().budget
     }
 
-    /// The limit that ends this turn before its next step: of its own budget, or of a turn around it.
+    /// Returns the limit that ends this turn before its next step: of its own budget or that of an outer turn.
     pub(crate) fn limit_reached(&self) -> Option<Limit> {
         let mut turns = self.and_outer();
         turns.find_map(|turn| {
@@ -27,13 +27,13 @@ impl TurnContext {
         })
     }
 
-    /// The token limit of this turn's own budget, if it is used up.
+    /// Returns the token limit of this turn's own budget, if it is used up.
     fn tokens_used_up(&self) -> Option<Limit> {
         let tokens = self.budget().tokens?;
         (self.usage().total_tokens() >= tokens).then_some(Limit::Tokens(tokens))
     }
 
-    /// The limit for which a call that is proposed now could not run, if there is one. It takes nothing.
+    /// Returns the limit because of which a call proposed now could not run, if there is one. Takes nothing from the budget.
     pub(crate) fn no_call_left(&self) -> Option<Limit> {
         let own = |turn: &TurnContext| {
             let most = turn.budget().tool_calls?;
@@ -44,10 +44,11 @@ impl TurnContext {
             .or_else(|| self.and_outer().find_map(own))
     }
 
-    /// Takes a call out of the budgets of this turn and of those around it.
+    /// Takes a call from the budgets of this turn and its outer turns.
     ///
     /// # Errors
-    /// `E_TURN_LIMIT`: one of them is used up. This turn, and those up to the one with that budget, end after what runs.
+    /// Returns `E_TURN_LIMIT` if one of them is used up. This turn, and the outer turns up to the one with that budget, end after
+    /// the running work.
     pub(crate) fn take_call(&self, tool: &str) -> Result<CallPermit, Error> {
         let mut permit = CallPermit::new(self.clone());
         for turn in self.and_outer() {
@@ -71,18 +72,18 @@ impl TurnContext {
         Ok(permit)
     }
 
-    /// Takes no call, because none is left: ends the turns as [`take_call`](Self::take_call) does.
+    /// Handles a call for which none is left: ends the turns like [`take_call`](Self::take_call).
     pub(crate) fn refuse_call(&self, tool: &str, limit: &Limit) -> Error {
         match self.take_call(tool) {
             Err(error) => error,
-            // Another call has ended without having run meanwhile.
+            // Meanwhile another call has ended without having run.
             Ok(_unused) => not_run(tool, limit),
         }
     }
 
-    /// When the time of this turn is up, and after how long.
+    /// Returns the deadline of this turn, and the time limit.
     pub(crate) fn time_is_up_at(&self) -> Option<(Instant, std::time::Duration)> {
-        // A turn that waits for its lease has no settings of its record yet: those of its input apply.
+        // A turn that waits for its lease does not have the settings of its record yet, so those of its input apply.
         let settings = self.inner().settings.get();
         let time = match settings {
             Some(settings) => settings.budget.time,
@@ -94,7 +95,7 @@ impl TurnContext {
         Some((self.inner().meter.ends_at(time)?, time))
     }
 
-    /// Writes what was used into the record of the turn.
+    /// Writes the usage into the record of the turn.
     pub(crate) fn note_use(&self, record: &mut TurnRecord) {
         let meter = &self.inner().meter;
         record.usage = self.usage();
@@ -102,8 +103,8 @@ impl TurnContext {
         record.elapsed = meter.elapsed();
     }
 
-    /// The record of a turn with a budget, if something was used since it was last written: what a resumed turn counts on
-    /// from. `along` says that something else is written anyway.
+    /// Returns the record of a turn with a budget, if something was used since it was last written. A resumed turn continues from
+    /// there. `along`: whether something else is written anyway.
     pub(crate) fn unnoted_use(&self, hold: &HeldLease, along: bool) -> Option<Record> {
         if self.budget().is_unlimited() {
             return None;
@@ -120,20 +121,20 @@ impl TurnContext {
         Some(Record::from(Arc::clone(&shared)))
     }
 
-    /// Has the turns around this one note what it used of their budgets.
+    /// Lets the outer turns record what this turn used of their budgets.
     pub(crate) async fn note_use_outside(&self) {
         for outer in self.and_outer().skip(1) {
             if !outer.budget().is_unlimited() && outer.hold().is_some() {
-                // One that cannot be written ends that turn, and this one with it.
+                // A failed write ends that turn, and this one with it.
                 drop(Box::pin(outer.write(Vec::new())).await);
             }
         }
     }
 }
 
-/// A call that is beyond the budget.
+/// The error of a call that exceeds the budget.
 fn not_run(tool: &str, limit: &Limit) -> Error {
     let message = format!("`{tool}` was not run: the turn has used up {limit}");
-    let text = format!("The tool was not run: this turn has used up {limit}. Nothing was changed.");
+    let text = format!("The tool was not run because this turn has used up {limit}.");
     Error::new(ErrorCode::TURN_LIMIT, message).with_model_text(text)
 }

@@ -1,4 +1,4 @@
-//! Answers that other processes record while a turn waits at its gates.
+//! Reads answers that other processes record while a turn waits at its gates.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,8 +12,8 @@ use crate::store::{Query, Revision, Store};
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// Does the work, and meanwhile looks for answers at the gates where the turn waits. A turn that does not wait asks
-    /// nothing of the store.
+    /// Runs the work and meanwhile checks for answers at the gates where the turn waits. A turn that does not wait does not query
+    /// the store.
     pub(crate) async fn hear_answers_while<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let Some(store) = self.record_store() else {
@@ -35,13 +35,13 @@ impl TurnContext {
             let changed = async { store.wait_for_change(self.conversation_id(), since).await };
             match select(pin!(changed), pin!(activity.until_waiting(false))).await {
                 Either::Left((Ok(()), _)) => {}
-                // A store that cannot be watched can still be asked, now and then.
+                // If the store cannot be watched, poll it.
                 Either::Left((Err(_), _)) => crate::store::poll_interval().await,
                 Either::Right(_) => continue,
             }
             let query = Query::all().kind(RecordKind::Gate);
             let query = query.ids(activity.gates().iter().map(|id| &**id));
-            // A store that fails is no reason to end the turn: it is not the turn that writes.
+            // A failure of the store does not end the turn, because the turn did not write.
             let Ok(loaded) = store.load(self.conversation_id(), &query).await else {
                 crate::store::poll_interval().await;
                 continue;
@@ -56,17 +56,18 @@ impl TurnContext {
         }
     }
 
-    /// Takes a recorded answer to the gate. One that the gate does not take is withdrawn, so that another can be given.
+    /// Applies a recorded answer to its gate. An answer that the gate does not accept is withdrawn, so that another one can be
+    /// given.
     async fn hear(&self, gate: Arc<GateRecord>) {
         if gate.answer().is_none() {
             return;
         }
         if let Err(error) = self.gates().answer_recorded(&gate) {
             let why = error.message();
-            self.warn(format!("a recorded answer is withdrawn: {why}"));
+            self.warn(format!("an invalid recorded answer was withdrawn: {why}"));
             let known = gate.closed_at;
             let open = Arc::new(gate.reopened());
-            // A write that fails ends the turn.
+            // A failed write ends the turn.
             drop(self.write_gate(open, known).await);
         }
     }

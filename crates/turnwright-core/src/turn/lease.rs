@@ -1,4 +1,4 @@
-//! The lease of a turn: no other process runs a turn of its conversation meanwhile.
+//! The lease of a turn: no other process can run a turn of its conversation.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::store::Query;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// The turn's record with a message as its answer, for the batch that stores the message. If answers are decided on, the
-    /// message is only proposed.
+    /// Returns the turn's record with a message as its answer, for the batch that stores the message. If answers are decided on,
+    /// the message is only proposed.
     pub(crate) fn answered_by(&self, message: &str) -> Option<Record> {
         let message = Some(Arc::from(message));
         self.change_record(|record| match self.decides_answers() {
@@ -23,7 +23,7 @@ impl TurnContext {
         })
     }
 
-    /// The turn's record with the proposed answer accepted.
+    /// Returns the turn's record with the proposed answer accepted.
     pub(crate) fn accept_answer(&self) -> Option<Record> {
         self.change_record(|record| {
             if let Some(proposed) = record.proposed.take() {
@@ -32,8 +32,8 @@ impl TurnContext {
         })
     }
 
-    /// The turn's record with a message rejected as its answer, for the batch that stores why. Nothing is noted yet: a turn whose
-    /// store fails here has the answer proposed still.
+    /// Returns the turn's record with a message rejected as its answer, for the batch that stores the reason. Changes nothing
+    /// yet: if the store fails, the answer is still proposed.
     pub(crate) fn with_rejected(&self, message: Option<&Arc<str>>) -> Option<Record> {
         let mut record = TurnRecord::clone(&self.hold()?.record.lock());
         record.reject(message);
@@ -55,29 +55,29 @@ impl TurnContext {
         Some(Record::from(Arc::clone(&shared)))
     }
 
-    /// Whether an answer of an executor is decided on before it counts: by its type, or by dispatch output middleware.
+    /// Returns whether an answer of an executor is decided on before it counts: by its type, or by dispatch output middleware.
     pub(crate) fn decides_answers(&self) -> bool {
         !self.setup().auto_ack || self.answer_format().is_some()
     }
 
-    /// The last message of the model in this turn that was not rejected as its answer.
+    /// Returns the last message of the model in this turn that was not rejected as its answer.
     pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
         let rejected = self.inner().rejected.lock();
         let records = self.inner().records.read();
         records.last_answer(|id| rejected.iter().all(|other| **other != *id))
     }
 
-    /// Does the work, and renews the lease meanwhile.
+    /// Runs the work and renews the lease meanwhile.
     pub(crate) async fn renew_while<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let pause = self.record_store().map(|_| self.setup().lease / 3);
         loop {
             match within(TimeLimit::from_now(pause), None, work.as_mut()).await {
                 Ok(done) => return done,
-                // In a task of its own: the store may wait for the turn.
+                // In its own task: the store may wait for the turn.
                 Err(Cut::Timeout(_)) => {
                     let renewed = self.clone();
-                    // A renewal that fails ends the turn.
+                    // A failed renewal ends the turn.
                     let renew = async move { drop(renewed.renew().await) };
                     match self.runtime() {
                         Some(runtime) => drop(self.inner().tasks.spawn_on(renew, &runtime)),
@@ -89,21 +89,22 @@ impl TurnContext {
         }
     }
 
-    /// Renews the lease if that is due.
+    /// Renews the lease if it is due.
     pub(crate) async fn renew(&self) -> Result<(), Error> {
         if self.hold().is_some_and(HeldLease::is_due) && !self.inner().ended.is_set() {
-            // The lease itself is added where it is written. One that fails ends the turn, as every write does.
+            // The lease itself is added by the write. A failure ends the turn, like every write.
             self.write(Vec::new()).await?;
         }
         Ok(())
     }
 
-    /// Makes sure that the turn is still this process's to run: for a handler that took long before it acts, since a process may
-    /// have been stopped meanwhile, and another may have taken the turn over, or deleted the conversation. Asks the store each
-    /// time, and renews the lease if that is due.
+    /// Checks that this process still holds the lease of the turn. Call it in a handler that ran for long before it acts: the
+    /// process may have been suspended meanwhile, and another one may have taken over the turn or deleted the conversation.
+    /// Queries the store each time, and renews the lease if it is due.
     ///
     /// # Errors
-    /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
+    /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
+    /// fails.
     pub async fn ensure_held(&self) -> Result<(), Error> {
         let (Some(hold), Some(store)) = (self.hold(), self.record_store()) else {
             return Ok(());
@@ -129,14 +130,14 @@ impl TurnContext {
         Err(error)
     }
 
-    /// Notes that another process has the turn now: this one may write nothing more.
+    /// Notes that another process has taken over the turn. This one must not write any more.
     pub(super) fn taken_over(&self) -> Error {
         self.inner().taken_over.set();
-        let message = "another process has taken this conversation over, or deleted it: this turn stops, and stores nothing any more";
+        let message = "another process has taken over or deleted this conversation: this turn stops and stores nothing more";
         Error::new(ErrorCode::TURN_TAKEN_OVER, message)
     }
 
-    /// Notes how the turn ended, and lets go of its conversation.
+    /// Stores how the turn ended, and releases the lease.
     pub(crate) async fn release(&self, how: &TurnStatus, iterations: u32) {
         let Some(hold) = self.hold() else {
             return;
@@ -154,7 +155,7 @@ impl TurnContext {
         };
         record.iterations = iterations;
         self.note_use(&mut record);
-        // The next holder looks at a turn that is suspended, and at what was left open if something could not be written.
+        // The next holder checks a suspended turn, and open calls if something could not be written.
         let left =
             (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);

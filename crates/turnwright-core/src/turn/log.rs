@@ -1,4 +1,4 @@
-//! What a turn says to operators.
+//! Log messages and warnings of a turn.
 
 use crate::event::{EventKind, Level, LogEntry};
 use crate::telemetry;
@@ -24,7 +24,7 @@ impl TurnContext {
         });
     }
 
-    /// Emits a [`Warning`](crate::event::EventKind::Warning) event: an operator should look at something that stopped nothing.
+    /// Emits a [`Warning`](crate::event::EventKind::Warning) event: an operator should look at something, but the turn continues.
     pub fn warn(&self, message: impl Into<String>) {
         if !self.is_logged(Level::Warn) {
             return;
@@ -34,7 +34,7 @@ impl TurnContext {
         self.tell(|| EventKind::Warning { message });
     }
 
-    /// Whether a message of this level has a receiver. Without one it is not formatted.
+    /// Returns whether messages of this level have a receiver. Otherwise they are not formatted.
     fn is_logged(&self, level: Level) -> bool {
         telemetry::is_traced(level) || self.events().is_observed()
     }

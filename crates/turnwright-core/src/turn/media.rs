@@ -1,4 +1,4 @@
-//! Media whose bytes must outlive the process.
+//! Stores the bytes of media, so that they outlive the process.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -14,7 +14,7 @@ use crate::store::Change;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// Puts the bytes of media into the spool, if records are stored for later and the bytes can be read by range. A store in memory
+    /// Writes the bytes of media to the spool, if the store is persistent and the bytes can be read by range. An in-memory store
     /// keeps the readers themselves.
     pub(crate) async fn keep_media(&self, mut media: Vec<Media>) -> io::Result<Vec<Media>> {
         if !self.keeps_media() {
@@ -29,16 +29,16 @@ impl TurnContext {
         Ok(media)
     }
 
-    /// The record with its media in the spool.
+    /// Returns the record with its media in the spool.
     ///
     /// # Errors
-    /// `E_SPOOL_ERROR`.
+    /// Returns `E_SPOOL_ERROR` if the bytes cannot be stored.
     pub(crate) async fn keep_media_of(&self, record: Record) -> Result<Record, Error> {
         if !has_unkept(&record) || !self.keeps_media() {
             return Ok(record);
         }
         let media = record.media().to_vec();
-        // The spool and the readers are foreign code.
+        // The spool and the readers are user code.
         let spooled = AssertUnwindSafe(self.keep_media(media)).catch_unwind();
         let message = "the media of a record could not be stored in the spool";
         match spooled.await {
@@ -51,10 +51,10 @@ impl TurnContext {
         }
     }
 
-    /// Puts the media of the records that are put into the spool.
+    /// Writes the media of new records to the spool.
     ///
     /// # Errors
-    /// `E_SPOOL_ERROR`.
+    /// Returns `E_SPOOL_ERROR` if the bytes cannot be stored.
     pub(crate) async fn keep_media_in(&self, changes: &mut [Change]) -> Result<(), Error> {
         for change in changes {
             if let Change::Put(record) = change

@@ -1,4 +1,4 @@
-//! What a turn does with its state: stores records, keeps its lease, waits at gates, stops.
+//! Operations of a turn: storing records, holding the lease, waiting at gates, stopping.
 
 mod budget;
 mod hear;

@@ -22,7 +22,7 @@ impl TurnContext {
         self.usable(&before, gate, tool_call)
     }
 
-    /// The answer of a recorded gate, if it counts for this one.
+    /// Returns the answer of a recorded gate, if it is valid for this one.
     pub(super) fn usable(
         &self,
         before: &GateRecord,

@@ -6,7 +6,7 @@ use crate::settings::{ModelSettings, ToolChoice, TurnSettings};
 use crate::tool::context::{DispatchContext, TurnContext};
 
 impl TurnContext {
-    /// The instructions, the model settings and the budget of this turn over those of its runner.
+    /// Returns the instructions, model settings and budget of this turn, combined with those of its runner.
     pub(crate) fn turn_settings(&self) -> &TurnSettings {
         let own = || self.inner().parts.settings.clone();
         let runner = &self.setup().settings;
@@ -14,13 +14,13 @@ impl TurnContext {
         settings.get_or_init(|| own().under_runner(runner))
     }
 
-    /// The settings of a resumed turn: what its input sets over what its record says.
+    /// Returns the settings of a resumed turn: those of its input take precedence over those in its record.
     pub(crate) fn settings_with(&self, record: &TurnRecord) -> TurnSettings {
         let own = self.inner().parts.settings.clone();
         own.over(&record.settings)
     }
 
-    /// Takes over what the record of a resumed turn says of its settings.
+    /// Restores the settings of a resumed turn from its record.
     pub(crate) fn resume_settings(&self, record: &TurnRecord) {
         let own = self.settings_with(record);
         let applies = own.under_runner(&self.setup().settings);
@@ -30,24 +30,24 @@ impl TurnContext {
 }
 
 impl DispatchContext {
-    /// Returns the system prompt: the instructions of the runner, then those of the turn. Executors send it before
-    /// everything else. Standing instructions are records, and come separately.
+    /// Returns the system prompt: the instructions of the runner, then those of the turn. Executors send it first. Standing
+    /// instructions are records and are separate.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
         self.turn().turn_settings().instructions.as_deref()
     }
 
-    /// Returns the model settings of this iteration: those of middleware ([`override_settings`](Self::override_settings)),
-    /// over those of the turn, over those of the runner. An executor with settings of its own uses
+    /// Returns the model settings of this iteration. Those of middleware ([`override_settings`](Self::override_settings)) take
+    /// precedence over those of the turn, and those over the runner's. An executor with its own settings uses
     /// [`settings_over`](Self::settings_over).
     pub fn settings(&self) -> ModelSettings {
         self.settings_over(&ModelSettings::new())
     }
 
-    /// Returns the model settings of this iteration over the defaults of an executor.
+    /// Returns the model settings of this iteration, combined with the defaults of an executor.
     ///
-    /// A [`ToolChoice`] that forces a call applies until the turn's first tool call, wherever it was set; only one of
-    /// middleware applies as it is.
+    /// A [`ToolChoice`] that forces a call applies until the first tool call of the turn. Only a choice set by middleware applies
+    /// unconditionally.
     pub fn settings_over(&self, defaults: &ModelSettings) -> ModelSettings {
         let turn = self.turn();
         let mut settings = turn.turn_settings().model.clone().over(defaults);
@@ -61,8 +61,8 @@ impl DispatchContext {
         self.settings_override().over(&settings)
     }
 
-    /// Sets model settings for this iteration alone, over those of the turn and the runner: for middleware of the
-    /// dispatch's input.
+    /// Sets model settings for this iteration only. They take precedence over those of the turn and the runner. For dispatch
+    /// input middleware.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, ModelSettings, Next};
@@ -83,7 +83,7 @@ impl DispatchContext {
     /// ```
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` if a value is not possible.
+    /// Returns `E_INVALID_MODEL_CONFIG` if a value is invalid.
     pub fn override_settings(&self, settings: ModelSettings) -> Result<(), Error> {
         settings.validate()?;
         self.set_settings_override(settings);

@@ -1,4 +1,4 @@
-//! What is yours, for handlers and middleware to reach: a database, a client.
+//! State that handlers and middleware access by type.
 
 use std::any::type_name;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use crate::error::{Error, ErrorCode};
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// What an executor or middleware keeps for this turn alone, by its type: made when it is first asked for, gone with the
-    /// turn. Unlike the stash it is nobody else's to see.
+    /// Returns a value that an executor or middleware stores for this turn only, by type. It is created on first access and
+    /// dropped with the turn. Unlike the stash, it is private to code that knows the type.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,7 +26,7 @@ impl TurnContext {
         if let Some(value) = self.inner().per_turn.lock().get() {
             return value;
         }
-        // Made outside of the lock: that is foreign code.
+        // Created outside of the lock, because it is user code.
         let made = T::default();
         let mut values = self.inner().per_turn.lock();
         if let Some(value) = values.get() {
@@ -38,7 +38,7 @@ impl TurnContext {
         made
     }
 
-    /// What the runner was given of this type by [`state`](crate::runner::TurnRunnerBuilder::state).
+    /// Returns the value of this type that was given to the runner with [`state`](crate::runner::TurnRunnerBuilder::state).
     ///
     /// ```
     /// use turnwright_core::DispatchContext;
@@ -57,13 +57,12 @@ impl TurnContext {
     /// ```
     ///
     /// # Errors
-    /// `E_MISSING_STATE` if it was given none. The model is told that the tool is misconfigured.
+    /// Returns `E_MISSING_STATE` if there is none. The model reads that the tool is misconfigured.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
         self.setup().state.get().ok_or_else(|| {
             let name = type_name::<T>();
-            let message = format!(
-                "there is no state of type `{name}`: call `.state(value)` with one where the runner is built"
-            );
+            let message =
+                format!("no state of type `{name}`: call `.state(value)` on the runner builder");
             Error::new(ErrorCode::MISSING_STATE, message)
         })
     }

@@ -1,4 +1,4 @@
-//! What ends a turn before its time.
+//! Ends a turn early.
 
 use crate::error::Error;
 #[cfg(feature = "tracing")]
@@ -7,23 +7,23 @@ use crate::outcome::{Limit, Stop};
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// Ends the turn: nothing more is begun, what runs is cut off, and the outcome says `aborted` with this reason. The first
-    /// reason counts.
+    /// Aborts the turn: nothing more is started, running work is interrupted, and the outcome is `aborted` with this reason. The
+    /// first reason counts.
     pub fn abort(&self, reason: impl Into<String>) {
         self.stop(Stop::Aborted(reason.into()));
     }
 
-    /// Ends the turn because it came to a limit.
+    /// Ends the turn because it reached a limit.
     pub fn reach(&self, limit: Limit) {
         self.stop(Stop::Limit(limit));
     }
 
-    /// Ends the turn because it cannot go on.
+    /// Ends the turn with an error.
     pub(crate) fn fail(&self, error: Error) {
         self.stop(Stop::Failed(error));
     }
 
-    /// Why what ran is cut off.
+    /// Returns the code for work that is interrupted.
     #[cfg(feature = "tracing")]
     pub(crate) fn stop_code(&self) -> ErrorCode {
         match &*self.inner().stop.lock() {

@@ -1,4 +1,4 @@
-//! Waiting at a gate.
+//! Waits at gates.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -16,7 +16,7 @@ use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
 use crate::tool::context::TurnContext;
 
-/// A gate that is open, seen from inside of the turn. Dropping it closes the gate.
+/// An open gate, on the side of the turn. Dropping it closes the gate.
 pub(crate) struct Asked {
     turn: TurnContext,
     id: Arc<str>,
@@ -27,17 +27,19 @@ pub(crate) struct Asked {
     settled: Option<oneshot::Receiver<Settled>>,
     waiter: Waiter,
     how: &'static str,
-    /// It is on the stream: then its end is too.
+    /// Whether it was emitted on the event stream. Then its end is emitted too.
     emitted: bool,
 }
 
 impl TurnContext {
-    /// Opens a gate and waits for an external answer. Returns the value of the answer, checked against the gate's schema. A
-    /// handler that waits here uses up its call's time limit: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
+    /// Opens a gate and waits for an external answer. Returns the value of the answer, validated with the schema of the gate.
+    /// Waiting here counts towards the timeout of a call: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
     ///
     /// # Errors
-    /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and
-    /// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED` if nobody could answer.
+    /// - `E_TURN_GATE_REJECTED` if the gate was rejected.
+    /// - `E_TURN_GATE_TIMEOUT` if no answer was received in time.
+    /// - `E_TURN_GATE_ABORTED` if the turn ends before.
+    /// - `E_LLM_EXECUTION_GATE_NOT_SUPPORTED` if no one can answer.
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         self.wait_for_call(gate, None, Waiter::Layer).await
     }
@@ -49,7 +51,7 @@ impl TurnContext {
         waiter: Waiter,
     ) -> Result<Value, Error> {
         if gate.kind == GateKind::Approval {
-            let message = "`approval` is the kind of the framework's own gates: take another name";
+            let message = "the gate kind `approval` is reserved: use another name";
             return Err(Error::new(
                 ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
                 message,
@@ -63,7 +65,7 @@ impl TurnContext {
         let kind = gate.kind.clone();
         let answer = match self.answered_before(&id, &gate, tool_call.as_deref()) {
             Some(answer) => answer,
-            None if !self.can_be_answered() => return Err(nobody(&kind)),
+            None if !self.can_be_answered() => return Err(unanswerable(&kind)),
             None => {
                 let asked = self.ask(id, gate, tool_call, step, waiter)?;
                 asked.answer().await?
@@ -72,17 +74,17 @@ impl TurnContext {
         match answer {
             GateAnswer::Value { value } => Ok(value),
             GateAnswer::Reject { reason } => Err(rejected(&kind, &reason)),
-            // The gate took none of these.
+            // The gate accepts none of these.
             other => Err(rejected(&kind, other.decision())),
         }
     }
 
-    /// Whether an answer may come at a gate of this turn.
+    /// Returns whether an answer is possible at a gate of this turn.
     pub(crate) fn can_be_answered(&self) -> bool {
         self.gates().can_be_answered(self.hold().is_some())
     }
 
-    /// Opens a gate under an id.
+    /// Opens a gate with an id.
     pub(crate) fn ask(
         &self,
         id: Arc<str>,
@@ -128,16 +130,16 @@ impl TurnContext {
 }
 
 impl Asked {
-    /// Waits for an answer. A rejection is one.
+    /// Waits for an answer. A rejection is an answer too.
     pub(crate) async fn answer(mut self) -> Result<GateAnswer, Error> {
         let Some(settled) = self.settled.take() else {
-            return Err(nobody(&self.gate.kind));
+            return Err(unanswerable(&self.gate.kind));
         };
         if self.turn.and_outer().any(TurnContext::is_heard) {
             self.emit_opened();
             self.emitted = true;
         }
-        // Boxed: a future that waits does not carry the state of a write.
+        // Boxed, so that a waiting future does not hold the state of a write.
         let noted = match Box::pin(self.note_open()).await {
             Noted::Open(record) => Some(record),
             Noted::NotStored => None,
@@ -154,7 +156,7 @@ impl Asked {
             goes_on &= wait.leave();
         }
         if !goes_on {
-            // The turn is suspended: this is dropped soon, or at the latest when the turn has ended.
+            // The turn is suspended. This is dropped soon, at the latest when the turn has ended.
             self.turn.cancellation().cancelled().await;
             return Err(aborted(&self.gate.kind));
         }
@@ -168,13 +170,14 @@ impl Asked {
                 };
                 (how(&answer), None, Ok(answer))
             }
-            // The last holder of the turn's gates has gone.
+            // The last handle to the turn's gates was dropped.
             Ok(Err(_)) => {
-                let error = nobody(kind);
+                let error = unanswerable(kind);
                 ("aborted", Some(GateState::Unanswered), Err(error))
             }
             Err(Cut::Timeout(limit)) => {
-                let message = format!("no answer came at the gate `{kind}` within {limit:?}");
+                let message =
+                    format!("no answer was received at the gate `{kind}` within {limit:?}");
                 let error = Error::new(ErrorCode::TURN_GATE_TIMEOUT, message);
                 ("timedOut", Some(GateState::Unanswered), Err(error))
             }
@@ -182,13 +185,13 @@ impl Asked {
             Err(Cut::Cancelled) => ("aborted", None, Err(aborted(kind))),
             Err(Cut::NoTimer) => {
                 let message = format!(
-                    "`{kind}` has a timeout, which needs a tokio runtime with its timer enabled"
+                    "the timeout of the gate `{kind}` requires a tokio runtime with the time driver enabled"
                 );
                 let error = Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message);
                 ("aborted", Some(GateState::Unanswered), Err(error))
             }
         };
-        // Stored before anything comes of it.
+        // Stored before it has any effect.
         if let (Some(record), Some(state)) = (noted, state) {
             Box::pin(self.note(record.closed(state))).await;
         }
@@ -196,7 +199,7 @@ impl Asked {
         answer
     }
 
-    /// Counts as waiting until the guards leave: in its own turn, and as what keeps the turns around it in memory.
+    /// Marks the turn as waiting until the guards are dropped, and its outer turns as held in memory.
     fn wait_state(&self, record: Option<Arc<GateRecord>>) -> Vec<Counted> {
         let own = Wait {
             id: Arc::clone(&self.id),
@@ -227,7 +230,7 @@ impl Asked {
         waits
     }
 
-    /// Stores that the turn waits here, so that it waits here again when it is resumed; unless an answer was recorded meanwhile.
+    /// Stores that the turn waits here, so that it waits here again when it is resumed, unless an answer was recorded meanwhile.
     async fn note_open(&self) -> Noted {
         if self.turn.hold().is_none() {
             return Noted::NotStored;
@@ -239,7 +242,7 @@ impl Asked {
             return Noted::Open(record);
         };
         recorded.waits_again(&self.id);
-        // The answer that it has, if any, did not count. Another process may record one at any time.
+        // Its answer, if any, was not accepted. Another process may record one at any time.
         let mut known = before.closed_at;
         loop {
             match self.turn.write_gate(Arc::clone(&record), known).await {
@@ -252,13 +255,13 @@ impl Asked {
                         None => known = answered.closed_at,
                     }
                 }
-                // A store that fails ends the turn, and then nothing waits here any more.
+                // A failed write ends the turn, so nothing waits here any more.
                 Ok(None) | Err(_) => return Noted::Open(record),
             }
         }
     }
 
-    /// Stores an answer that came in this process. If another process has recorded one before, that one counts.
+    /// Stores an answer from this process. If another process has recorded one before, that one counts.
     async fn note_answer(&self, open: &GateRecord, answer: GateAnswer) -> GateAnswer {
         let closed = open.closed(GateState::Answered(answer.clone()));
         let Ok(Some(earlier)) = self.turn.write_gate(closed, None).await else {
@@ -266,7 +269,7 @@ impl Asked {
         };
         let kind = &self.gate.kind;
         self.turn.warn(format!(
-            "two answers came at the gate `{kind}`: the one that was recorded first counts"
+            "two answers were given at the gate `{kind}`: the first one counts"
         ));
         let earlier = earlier
             .answer()
@@ -296,11 +299,11 @@ impl Asked {
     }
 
     async fn note(&self, record: Arc<GateRecord>) {
-        // A store that fails ends the turn, and then nobody waits here any more.
+        // A store that fails ends the turn, and so nothing waits here any more.
         let _ = self.turn.write(vec![Record::Gate(record)]).await;
     }
 
-    /// Emits the gate on the stream of its turn and of those around it, whose gates are the same.
+    /// Emits the gate on the event streams of its turn and its outer turns, which share their gates.
     fn emit_opened(&self) {
         let gate = Arc::new(OpenGate {
             id: Arc::clone(&self.id),
@@ -336,7 +339,7 @@ impl Drop for Asked {
     }
 }
 
-/// What became of a gate's record when it was opened.
+/// What happened to the record of a gate when it was opened.
 enum Noted {
     Open(Arc<GateRecord>),
     /// The turn is not stored.
@@ -345,7 +348,7 @@ enum Noted {
     Answered(GateAnswer),
 }
 
-/// How a gate with this answer was closed, for observers.
+/// Returns how a gate with this answer was closed, for observers.
 fn how(answer: &GateAnswer) -> &'static str {
     match answer {
         GateAnswer::Reject { .. } => "rejected",
@@ -364,9 +367,9 @@ fn rejected(kind: &GateKind, reason: &str) -> Error {
     Error::new(ErrorCode::TURN_GATE_REJECTED, message).with_model_text(for_model)
 }
 
-fn nobody(kind: &GateKind) -> Error {
+fn unanswerable(kind: &GateKind) -> Error {
     let message = format!(
-        "nobody can answer at the gate `{kind}`: start the turn with `start` and answer by its `gates()`, give the runner an approver, or name a conversation and call `suspend_at_gates()`"
+        "no one can answer at the gate `{kind}`: start the turn with `start` and answer through `gates()`, set an approver, or set a conversation and call `suspend_at_gates()`"
     );
     Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message)
 }

@@ -1,4 +1,4 @@
-//! Writing the records of a turn to its store.
+//! Writes the records of a turn to its store.
 
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
@@ -24,10 +24,10 @@ impl TurnRecords<'_> {
     /// Stores a record in the turn's conversation and adds it to this turn, or replaces the one with the same id.
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: the turn does not have the record either. A store that fails ends the turn.
+    /// Returns `E_STORE_ERROR` if the record cannot be stored. The turn does not have it then, and ends.
     ///
     /// # Cancel safety
-    /// Once begun, the write is completed also if the future is dropped.
+    /// Once started, the write is completed even if the future is dropped.
     pub async fn store<T: TimelineRecord>(self, record: Arc<T>) -> Result<(), Error> {
         self.turn().write(vec![record.into_record()]).await
     }
@@ -35,10 +35,10 @@ impl TurnRecords<'_> {
     /// Deletes a record from this turn and from the store. Returns whether the turn had it.
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: the record is still there. A store that fails ends the turn.
+    /// Returns `E_STORE_ERROR` if the record cannot be deleted. It is still there then, and the turn ends.
     ///
     /// # Cancel safety
-    /// Once begun, the write is completed also if the future is dropped.
+    /// Once started, the write is completed even if the future is dropped.
     pub async fn delete<T: TimelineRecord>(self, id: &str) -> Result<bool, Error> {
         let known = self.turn().inner().records.read().has(T::KIND, id);
         let change = Change::Delete(T::KIND, id.to_owned());
@@ -48,14 +48,14 @@ impl TurnRecords<'_> {
 }
 
 impl TurnContext {
-    /// Stores records, all or none, adds them to this turn, and then emits the events that they have on its stream.
+    /// Stores records atomically, adds them to this turn, and then emits their events.
     pub(crate) async fn write(&self, records: Vec<Record>) -> Result<(), Error> {
         self.apply(records.into_iter().map(Change::Put).collect())
             .await
     }
 
-    /// Stores a gate, unless the store has an answer at it that `known` does not date: then returns the record with that
-    /// answer, and stores nothing. Answers come from other processes, too, and the first one counts.
+    /// Stores a gate, unless the store has an answer to it that differs from the one given at `known`. In that case stores
+    /// nothing and returns the record with that answer. Other processes may record answers, and the first one counts.
     pub(crate) async fn write_gate(
         &self,
         gate: Arc<GateRecord>,
@@ -73,9 +73,8 @@ impl TurnContext {
         Ok(found)
     }
 
-    /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
-    /// more: what the store holds is what the turn has. A turn that cannot keep its records cannot go on, whoever wanted to
-    /// write: a store that fails ends it.
+    /// Applies changes to the store and this turn. Once started, the write is completed even if the future is dropped, so that
+    /// the turn always matches the store. If the store fails, the turn ends, because it cannot continue without its records.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
         self.apply_unless(changes, None).await
     }
@@ -86,10 +85,10 @@ impl TurnContext {
         unless: Option<Unless>,
     ) -> Result<(), Error> {
         let is_over = self.inner().ended.is_set()
-            // Only its end is stored now: what it left behind stays as it is for the next run.
+            // Only its end is stored now. Open calls stay as they are for the next run.
             || (self.inner().gates.activity().is_suspended() && !changes.iter().any(lets_go));
         if is_over {
-            let message = "the turn has ended: what comes after it is another turn's";
+            let message = "the turn has ended: it cannot write any more";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
         let Some(store) = self.record_store() else {
@@ -98,13 +97,13 @@ impl TurnContext {
             return Ok(());
         };
         if self.inner().store_hangs.is_set() {
-            let message = "the store did not answer before, and is not asked again";
+            let message = "the store did not respond before and is not used again";
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
             turn.keep_media_in(&mut changes).await?;
-            // One after the other, in the order in which they were begun.
+            // Sequentially, in the order in which they were started.
             let writing = turn.inner().writes.lock().await;
             let mut renewed = None;
             let applied = loop {
@@ -117,7 +116,7 @@ impl TurnContext {
                     }
                 }
                 if let Some(hold) = turn.hold() {
-                    // Not over a lease that is in it: that one lets go.
+                    // Do not overwrite a lease in the batch: it releases the lease.
                     if !batch.changes.iter().any(lets_go)
                         && let Some((since, renewal)) = hold.renewal_if_due()
                     {
@@ -125,7 +124,7 @@ impl TurnContext {
                         renewed = Some((hold, since));
                     }
                     let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
-                    // Not along with a batch that may have to be made again: it is noted once.
+                    // Not together with a batch that may be repeated: usage is recorded once.
                     if unless.is_none() && !batch.changes.iter().any(has_turn) {
                         let along = !batch.changes.is_empty();
                         let used = turn.unnoted_use(hold, along);
@@ -159,7 +158,7 @@ impl TurnContext {
             turn.say(&changes);
             Ok(())
         });
-        // Most stores answer at once, and then no task is needed.
+        // Most stores respond immediately, so no task is needed.
         match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
             Poll::Ready(written) => written,
             Poll::Pending => match self.runtime() {
@@ -179,8 +178,7 @@ impl TurnContext {
         }
     }
 
-    /// Emits the events of what was stored. Every write comes through here, so a record is on the stream however it was
-    /// stored.
+    /// Emits the events of what was stored. Every write passes here, so each record is on the event stream however it was stored.
     fn say(&self, changes: &[Change]) {
         for change in changes {
             if let Change::Put(record) = change
@@ -201,27 +199,27 @@ impl TurnContext {
             });
         }
         drop(records);
-        // Ends after the lock: that may be foreign code.
+        // Dropped after the lock: destructors may be user code.
         drop(gone);
     }
 }
 
-/// Whether a change releases or renews the lease.
+/// Returns whether a change releases or renews the lease.
 fn lets_go(change: &Change) -> bool {
     matches!(change, Change::Put(Record::Lease(_)))
 }
 
-/// What must not be the case in the store for a gate to be written.
+/// A condition on the store under which a gate is not written.
 struct Unless {
     gate_id: Arc<str>,
-    /// When the answer was given that the turn has judged already.
+    /// When the answer was given that the turn has already processed.
     known: Option<SystemTime>,
     /// The record of the gate, if it has another answer.
     found: Arc<Mutex<Option<Arc<GateRecord>>>>,
 }
 
 impl Unless {
-    /// The revision at which the gate has no such answer, or `None`.
+    /// Returns the revision at which the gate has no such answer, or `None`.
     async fn look(&self, turn: &TurnContext, store: &dyn Store) -> Result<Option<Revision>, Error> {
         let query = Query::all().kind(RecordKind::Gate).ids([&*self.gate_id]);
         let loaded = turn.read(store, &query).await?;
@@ -240,8 +238,8 @@ impl Unless {
     }
 }
 
-/// Applies a batch within the runner's time limit for the store. If the store does not know whether the batch was applied, asks
-/// once more with the same batch: it is applied at most once.
+/// Applies a batch within the runner's time limit for the store. If it is unknown whether the batch was applied, tries once more
+/// with the same batch, which is applied at most once.
 pub(crate) async fn apply_once(
     turn: &TurnContext,
     store: &dyn Store,
@@ -258,7 +256,7 @@ pub(crate) async fn apply_once(
     in_time(turn, applied).await
 }
 
-/// Waits for the store, no longer than the runner allows; a panic in it is its failure.
+/// Waits for the store within the time limit of the runner. A panic counts as a failure.
 pub(crate) async fn in_time<T>(
     turn: &TurnContext,
     work: impl Future<Output = T>,
@@ -268,12 +266,12 @@ pub(crate) async fn in_time<T>(
     let time = TimeLimit::from_now(Some(limit));
     let done = match within(time, None, work.as_mut()).await {
         Err(Cut::Timeout(_)) => {
-            // What comes after would wait as long, and in vain.
+            // Later writes would wait as long, and in vain.
             turn.inner().store_hangs.set();
-            let message = format!("the store did not answer within {limit:?}");
+            let message = format!("the store did not respond within {limit:?}");
             return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
-        // Nothing to measure by: it takes as long as it takes.
+        // No timer is available, so there is no time limit.
         Err(Cut::NoTimer | Cut::Cancelled) => work.await,
         Ok(done) => done,
     };

@@ -111,7 +111,7 @@ const DAMAGES: [(&str, &str); 7] = [
     ("UPDATE records SET body = '{'", "no JSON text"),
     (
         "UPDATE records SET body = replace(body, '\"v\":1', '\"v\":9')",
-        "a later one wrote it",
+        "written by a later release",
     ),
     (
         "UPDATE records SET body = replace(body, '\"text\"', '\"test\"')",

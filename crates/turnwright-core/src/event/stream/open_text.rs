@@ -8,7 +8,7 @@ use crate::event::{Delta, TurnEventKind};
 pub(crate) enum TextKind {
     Message,
     Thought,
-    /// The arguments of a call of this tool, as far as its name is known.
+    /// The arguments of a call, with the name of the tool as far as it is known.
     ToolCall {
         tool: Arc<str>,
     },
@@ -18,13 +18,13 @@ pub(crate) enum TextKind {
 pub(super) struct OpenText {
     kind: TextKind,
     id: Arc<str>,
-    /// Empty where the text is not kept.
+    /// Empty if the text is not logged.
     text: String,
     keeps: bool,
     length: usize,
 }
 
-/// The longest name of a tool.
+/// Maximum length of a tool name.
 const MAX_NAME: usize = 64;
 
 impl OpenText {
@@ -71,7 +71,7 @@ impl OpenText {
         }
     }
 
-    /// Begins from the beginning. Returns the id if there is something to void.
+    /// Discards the text so far. Returns the id if there was any.
     pub(super) fn discard(&mut self) -> Option<Arc<str>> {
         let named = match &mut self.kind {
             TextKind::ToolCall { tool } => !std::mem::take(tool).is_empty(),
@@ -94,7 +94,7 @@ impl OpenText {
         }
     }
 
-    /// All that was written so far as one delta, if there is anything.
+    /// Returns the text so far as one delta, if there is any.
     pub(super) fn so_far(&self) -> Option<TurnEventKind> {
         let named = matches!(&self.kind, TextKind::ToolCall { tool } if !tool.is_empty());
         (self.keeps && (named || self.length > 0)).then(|| self.delta(0, &self.text))

@@ -1,4 +1,4 @@
-//! The events that one reader has not read yet.
+//! The events that a reader has not read yet.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::task::{Context, Poll, Waker};
 
 use crate::event::{Delta, TurnEvent, TurnEventKind};
 
-/// How far back a lagging reader's queue is searched for a delta that a new one continues. Calls of one response can be
-/// written in turns.
+/// How far back the queue of a lagging reader is searched for a delta that a new one continues. Calls of one response can be
+/// interleaved.
 const LOOK_BACK: usize = 8;
 
 /// The queue of one reader.
 pub(super) struct Queue {
     pub(super) key: u64,
-    /// Whether the reader gets what happened before it came.
+    /// Whether the reader gets what happened before it attached.
     pub(super) replays: bool,
     events: VecDeque<TurnEvent>,
     waker: Option<Waker>,
-    /// The turn has yielded to this reader since it last read.
+    /// Whether the turn has yielded to this reader since it last read.
     yielded: bool,
 }
 
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    /// Adds an event. Returns whether the reader lags, and the turn has not yielded to it since it last read.
+    /// Adds an event. Returns whether the reader lags and the turn has not yielded to it since it last read.
     fn push(&mut self, event: TurnEvent, capacity: usize) -> bool {
         if self.events.len() < capacity {
             self.events.push_back(event);
@@ -71,7 +71,7 @@ impl Queue {
         !std::mem::replace(&mut self.yielded, true)
     }
 
-    /// Adds an event to one that waits in the queue, if that is possible. Returns the event if it is not.
+    /// Merges an event into one in the queue, if possible. Otherwise returns the event.
     fn merge(&mut self, event: TurnEvent) -> Option<TurnEvent> {
         let recent = self.events.iter_mut().rev().take(LOOK_BACK);
         for earlier in recent {
@@ -105,7 +105,7 @@ impl Queue {
                     earlier.time = event.time;
                     return None;
                 }
-                // Only pieces may change places with pieces.
+                // Only deltas may be reordered with deltas.
                 (
                     TurnEventKind::MessageDelta(_)
                     | TurnEventKind::ThoughtDelta(_)
@@ -124,7 +124,7 @@ fn continues(text: &Delta, more: &Delta) -> bool {
     Arc::ptr_eq(&text.id, &more.id) && text.offset + text.text.len() == more.offset
 }
 
-/// Hands an event to all readers. Returns whom to wake, and whether a reader lags.
+/// Sends an event to all readers. Returns the wakers, and whether a reader lags.
 pub(super) fn send(readers: &mut [Queue], event: TurnEvent, capacity: usize) -> (Wakers, bool) {
     let (mut wakers, mut lags) = (Wakers::default(), false);
     let Some((last, others)) = readers.split_last_mut() else {
@@ -139,7 +139,7 @@ pub(super) fn send(readers: &mut [Queue], event: TurnEvent, capacity: usize) -> 
     (wakers, lags)
 }
 
-/// Whom to wake after the lock: waking may run foreign code.
+/// Wakers to call after the lock is released: waking may run user code.
 #[derive(Default)]
 pub(super) struct Wakers {
     first: Option<Waker>,

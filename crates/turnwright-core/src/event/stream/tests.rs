@@ -122,10 +122,10 @@ fn a_reader_that_attaches_gets_what_was_written_so_far_and_then_the_rest() {
 #[test]
 fn without_a_reader_nothing_is_made() {
     let hub = EventHub::new(1, false);
-    hub.emit(|| panic!("made for nobody"));
+    hub.emit(|| panic!("created without a reader"));
     drop(hub.subscribe(false));
-    hub.emit(|| panic!("made for nobody"));
-    hub.end(|| panic!("made for nobody"));
+    hub.emit(|| panic!("created without a reader"));
+    hub.end(|| panic!("created without a reader"));
     assert!(!hub.is_heard());
 }
 

@@ -1,4 +1,4 @@
-//! Artifacts: where a spool stores their bytes, or the bytes themselves where none does.
+//! Artifacts: the spool entry with their bytes, or the bytes themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::record::byte_resolver::SpoolReader;
 use crate::record::{ByteResolver, RecordKind};
 use crate::spool::Spooled;
 
-/// The most bytes of an artifact that are stored in its record.
+/// Maximum size of an artifact that is stored in its record.
 const MAX_INLINE_BYTES: u64 = 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl<'a> StoredArtifact<'a> {
         Ok(stored)
     }
 
-    /// The kind and the length of an artifact, and where a spool stores its bytes, if one does.
+    /// Describes an artifact: its kind, its length and its spool entry, if any.
     pub(super) fn described(artifact: &'a SpooledArtifact) -> Self {
         let spooled = match artifact.place() {
             Place::Spool(spooled) => Some(spooled),
@@ -99,7 +99,7 @@ impl<'a> StoredArtifact<'a> {
                 if bytes.len() as u64 != self.bytes {
                     return Err(Invalid::new(
                         "bytes",
-                        "is not the number of the stored bytes",
+                        "does not match the number of stored bytes",
                     ));
                 }
                 SpooledArtifact::in_memory(bytes, kind)
@@ -113,7 +113,7 @@ impl<'a> StoredArtifact<'a> {
     }
 }
 
-/// Where a spool stores bytes, if one does.
+/// Returns the spool entry, if there is one.
 pub(super) fn spooled(id: Option<Text<'_>>, digest: Option<Digest>) -> Option<Spooled> {
     id.map(|id| Spooled {
         id: (*id).into(),
@@ -122,19 +122,19 @@ pub(super) fn spooled(id: Option<Text<'_>>, digest: Option<Digest>) -> Option<Sp
 }
 
 const ADVICE: &str =
-    "put it into one with `SpooledArtifact::keep`, or give the runner one with `spool`";
+    "write it to one with `SpooledArtifact::keep`, or configure a spool for the runner";
 
-/// The length of an artifact that is in no spool, if it is not too long.
+/// Returns the length of an artifact that is not in a spool, if it is not too long.
 fn check_length(artifact: &SpooledArtifact) -> Result<u64, String> {
     match artifact.byte_length() {
         length if length > MAX_INLINE_BYTES => Err(format!(
-            "an artifact of {length} bytes is in no spool, and a record holds {MAX_INLINE_BYTES} at most: {ADVICE}"
+            "an artifact of {length} bytes is not in a spool, and a record can hold at most {MAX_INLINE_BYTES}: {ADVICE}"
         )),
         length => Ok(length),
     }
 }
 
-/// The bytes of an artifact that is in no spool, if they are few and can be read at once.
+/// Reads the bytes of an artifact that is not in a spool, if they are few and can be read synchronously.
 fn read_now(artifact: &SpooledArtifact) -> Result<Vec<u8>, String> {
     let length = check_length(artifact)?;
     let mut all = vec![0; usize::try_from(length).unwrap_or_default()];
@@ -143,10 +143,12 @@ fn read_now(artifact: &SpooledArtifact) -> Result<Vec<u8>, String> {
         match artifact.reader().read_now(filled as u64, rest) {
             None => {
                 return Err(format!(
-                    "an artifact is in no spool, and its bytes cannot be read at once: {ADVICE}"
+                    "an artifact is not in a spool, and its bytes cannot be read synchronously: {ADVICE}"
                 ));
             }
-            Some(Ok(0)) => return Err("an artifact has fewer bytes than it says".to_owned()),
+            Some(Ok(0)) => {
+                return Err("an artifact has fewer bytes than its reported length".to_owned());
+            }
             Some(Ok(count)) => filled += count,
             Some(Err(error)) => return Err(format!("an artifact cannot be read: {error}")),
         }

@@ -1,4 +1,4 @@
-//! Bytes: as text where they are UTF-8, so that people can read them in their database.
+//! Bytes, stored as text if they are UTF-8, so that they are readable in the database.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::Invalid;
 use super::field::{Base64, Encoded, Text};
 use crate::record::ProviderState;
 
-/// The fields `text` and `base64` of bytes, one of which is set.
+/// Returns the fields `text` and `base64`, one of which is set.
 pub(super) fn write(bytes: &[u8]) -> (Option<Text<'_>>, Option<Base64>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (Some(text.into()), None),
@@ -15,7 +15,7 @@ pub(super) fn write(bytes: &[u8]) -> (Option<Text<'_>>, Option<Base64>) {
     }
 }
 
-/// The bytes of these fields.
+/// Returns the bytes of these fields.
 pub(super) fn read(text: Option<Text<'_>>, base64: Option<Base64>) -> Result<Bytes, Invalid> {
     match (base64, text) {
         (Some(Encoded(bytes)), _) => Ok(bytes.into()),
@@ -36,7 +36,7 @@ pub(super) struct StoredState<'a> {
 
 impl<'a> From<&'a ProviderState> for StoredState<'a> {
     fn from(state: &'a ProviderState) -> Self {
-        // A state is always its own protocol's.
+        // A state always matches its own protocol.
         let bytes = state.for_protocol(state.protocol());
         let (text, base64) = write(bytes.map_or(&[][..], |bytes| bytes));
         StoredState {

@@ -18,10 +18,10 @@ use crate::error::Error;
 use crate::record::RecordKind;
 use crate::schema::{MAX_DEPTH, decode, inspect};
 
-/// The version of the stored format that is written and read.
+/// The version of the stored format.
 pub(super) const VERSION: u64 = 1;
 
-/// A string, borrowed from the stored text where it has no escapes.
+/// A string, borrowed from the stored text if it has no escapes.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -31,10 +31,10 @@ impl Text<'_> {
         self.0.into_owned()
     }
 
-    /// The text, if it is not empty.
+    /// Returns the text, if it is not empty.
     pub(super) fn not_empty(self, field: &'static str) -> Result<Self, Invalid> {
         match self.0.is_empty() {
-            true => Err(Invalid::new(field, "is empty")),
+            true => Err(Invalid::new(field, "must not be empty")),
             false => Ok(self),
         }
     }
@@ -75,7 +75,7 @@ pub(super) struct Encoded<T>(pub(super) T);
 pub(super) type Time = Encoded<SystemTime>;
 pub(super) type Digest = Encoded<Hex>;
 pub(super) type Base64 = Encoded<Vec<u8>>;
-/// A value as JSON text: a database may change numbers and the order of keys in JSON, but not in a string.
+/// A value as JSON text. A database may change numbers and the order of keys in JSON, but not in a string.
 pub(super) type Json<'a> = Encoded<Cow<'a, Value>>;
 
 impl<T: TextField> Serialize for Encoded<T> {
@@ -90,7 +90,7 @@ impl<'de, T: TextField> Deserialize<'de> for Encoded<T> {
     }
 }
 
-/// Converts a string without a copy of it.
+/// Parses a string without copying it.
 struct Parse<T>(PhantomData<T>);
 
 impl<T: TextField> Visitor<'_> for Parse<T> {
@@ -144,8 +144,7 @@ impl TextField for Vec<u8> {
     }
 }
 
-/// The number of levels that a stored value may have: one more than arguments may, because the question of an approval holds
-/// the arguments of its call.
+/// Maximum depth of a stored value: one more than for arguments, because an approval request contains the arguments of its call.
 const STORED_DEPTH: usize = MAX_DEPTH + 1;
 
 impl TextField for Cow<'_, Value> {
@@ -163,7 +162,7 @@ impl TextField for Cow<'_, Value> {
 }
 
 impl<'a> Json<'a> {
-    /// Refuses a value that could not be read again. The check also bounds the recursion of writing.
+    /// Rejects a value that could not be read again. The check also limits the recursion of writing.
     pub(super) fn new(kind: RecordKind, field: &str, value: &'a Value) -> Result<Self, Error> {
         match inspect(value, STORED_DEPTH) {
             Ok(()) => Ok(Encoded(Cow::Borrowed(value))),
@@ -171,7 +170,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// As [`Json::new`], by value.
+    /// Like [`Json::new`], by value.
     pub(super) fn owned(kind: RecordKind, field: &str, value: Value) -> Result<Self, Error> {
         Json::new(kind, field, &value)?;
         Ok(Encoded(Cow::Owned(value)))

@@ -95,7 +95,7 @@ impl Stored for StoredGate<'_> {
             }
         };
         if self.closed_at.is_some() == (state == GateState::Open) {
-            return Err(Invalid::new("closedAt", "does not fit the state"));
+            return Err(Invalid::new("closedAt", "does not match the state"));
         }
         let opened_at = self.opened_at.0;
         let gate = GateRecord {

@@ -1,4 +1,4 @@
-//! Why stored JSON is no record.
+//! Why stored JSON is not a valid record.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ impl Invalid {
         Invalid::new(path, "is missing")
     }
 
-    /// The same error, of an object that is in the field `parent`.
+    /// Returns the error for an object in the field `parent`.
     pub(super) fn inside(mut self, parent: &str) -> Self {
         self.path = match self.path.is_empty() {
             true => parent.to_owned(),
@@ -38,7 +38,7 @@ impl Invalid {
         self
     }
 
-    /// The error of a record that cannot be read.
+    /// Converts to the error of a record that cannot be read.
     pub(super) fn unreadable(self, kind: RecordKind, id: Option<&str>) -> Error {
         let id = id.map_or(String::new(), |id| format!(" {}", quote(&id.into())));
         let dot = if self.path.is_empty() { "" } else { ": " };
@@ -52,19 +52,19 @@ impl Invalid {
         }
     }
 
-    /// What is wrong with the fields `v` and `kind`, if anything is.
+    /// Returns what is wrong with the fields `v` and `kind`, if anything.
     pub(super) fn of_header(kind: RecordKind, version: u64, found: &str) -> Option<Self> {
         if version != VERSION {
             let reason =
-                format!("is {version}: this release reads {VERSION}, a later one wrote it");
+                format!("is {version}, written by a later release: this release reads {VERSION}");
             return Some(Invalid::new("v", reason));
         }
-        let reason = || format!("is not `{kind}`, which was asked for");
+        let reason = || format!("is not the requested `{kind}`");
         (found != kind.as_str()).then(|| Invalid::new("kind", reason()))
     }
 }
 
-/// What the domain type refuses.
+/// Errors of the domain types.
 impl From<Error> for Invalid {
     fn from(error: Error) -> Self {
         let mut invalid = Invalid::new("", error.message().to_owned());
@@ -73,7 +73,7 @@ impl From<Error> for Invalid {
     }
 }
 
-/// What serde refuses. Its message quotes the content, so only the parts that come from our types are used.
+/// Errors of serde. Its message quotes the content, so only the parts that come from our types are used.
 impl From<serde_path_to_error::Error<serde_json::Error>> for Invalid {
     fn from(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
         let mut path = String::new();

@@ -1,4 +1,4 @@
-//! Media: what is known of them, and where a spool stores their bytes.
+//! Media: their metadata, and the spool entry with their bytes.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use crate::record::ByteResolver;
 use crate::record::byte_resolver::{MediaElsewhere, SpoolReader};
 use crate::trust::TrustTier;
 
-/// The fields of [`MediaDescriptor`], and those that say where the bytes are. Not flattened: that would hold a copy of
-/// everything that is unknown, however deep.
+/// The fields of [`MediaDescriptor`], and the location of the bytes. Not flattened: that would buffer all unknown fields, however
+/// deep.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredMedia<'a> {

@@ -30,7 +30,7 @@ pub(super) struct StoredMessage<'a> {
     provider_state: Option<StoredState<'a>>,
 }
 
-/// A word, or an object for an agent.
+/// A string, or an object for an agent.
 struct StoredAuthor<'a>(Cow<'a, Author>);
 
 #[derive(Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Serialize for StoredAuthor<'_> {
     }
 }
 
-/// By hand: an untagged enum would hold a copy of everything in the object, however deep, and name no field in its errors.
+/// By hand: an untagged enum would buffer the complete object, however deep, and would not name the field in errors.
 impl<'de> Deserialize<'de> for StoredAuthor<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let author = deserializer.deserialize_any(AuthorVisitor)?;

@@ -1,4 +1,4 @@
-//! The stored format of records: a serde type for each kind, converted from and to the domain types. `shape.md` describes it.
+//! The stored format of records: a serde type for each kind, converted to and from the domain types. `shape.md` describes it.
 
 mod artifact;
 mod bytes;
@@ -43,7 +43,7 @@ trait Stored {
     /// Version and kind.
     fn header(&self) -> (u64, RecordKind);
 
-    /// The record, checked as its builder checks it.
+    /// Returns the record, validated like its builder does.
     fn read(self, resolver: &ByteResolver) -> Result<Record, Invalid>;
 }
 
@@ -68,8 +68,8 @@ fn stamp(id: Text<'_>, created_at: Time, updated_at: Time) -> Stamp {
 }
 
 impl Record {
-    /// Returns the record as JSON, for a store of your own. The bytes of media are not included, and those of artifacts not
-    /// either where a spool stores them. Of an artifact that is in no spool, up to 1 MiB is included.
+    /// Returns the record as JSON, for a custom store. The bytes of media are not included, and those of artifacts only if they
+    /// are not in a spool, up to 1 MiB.
     ///
     /// Store it as text, or in a column that returns the JSON unchanged.
     ///
@@ -98,11 +98,11 @@ impl Record {
         self.encode(serde_json::value::Serializer)
     }
 
-    /// Returns what an event shows of the record: as [`Record::to_value`], but results behind a handle are described without
+    /// Returns the record for an event: like [`Record::to_value`], but results behind a handle are described without
     /// their bytes.
     ///
     /// # Errors
-    /// As [`Record::to_value`].
+    /// See [`Record::to_value`].
     pub(crate) fn to_event_value(&self) -> Result<Value, Error> {
         match self {
             Record::ToolCall(call) if !call.handles().is_empty() => {
@@ -129,7 +129,7 @@ impl Record {
     /// ```
     ///
     /// # Errors
-    /// As [`Record::to_value`].
+    /// See [`Record::to_value`].
     pub fn to_json(&self) -> Result<String, Error> {
         let mut bytes = Vec::with_capacity(512);
         self.encode(&mut serde_json::Serializer::new(&mut bytes))?;
@@ -170,8 +170,8 @@ impl Record {
     /// bytes are gone loads, and reports that when they are read.
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: it is no record of this kind, a later release wrote it, or `resolver` does not know the kind of an
-    /// artifact in it. The message names the field and does not contain its content.
+    /// Returns `E_STORE_ERROR` if it is not a record of this kind, a later release wrote it, or `resolver` does not know the kind
+    /// of an artifact in it. The message names the field and does not contain its content.
     pub fn from_value(
         kind: RecordKind,
         value: &Value,
@@ -190,16 +190,16 @@ impl Record {
         let header = Invalid::of_header(kind, version, text("kind").unwrap_or(kind.as_str()));
         let invalid = match value.is_object() {
             true => header.unwrap_or(invalid),
-            false => Invalid::new("", "it is no JSON object"),
+            false => Invalid::new("", "it is not a JSON object"),
         };
         Err(invalid.unreadable(kind, text("id")))
     }
 
-    /// Reads the record that [`Record::to_json`] wrote: as [`Record::from_value`] of the parsed text, and several times as
-    /// fast. Of fields with the same name, the last one counts.
+    /// Reads the record that [`Record::to_json`] wrote: like [`Record::from_value`] of the parsed text, but several times as
+    /// fast. If a field is repeated, the last one counts.
     ///
     /// # Errors
-    /// As [`Record::from_value`], and if the text is no JSON.
+    /// See [`Record::from_value`]. Also returns `E_STORE_ERROR` if the text is not JSON.
     pub fn from_json(kind: RecordKind, text: &str, resolver: &ByteResolver) -> Result<Self, Error> {
         let mut json = serde_json::Deserializer::from_str(text);
         if let Ok(Ok(record)) = decode(kind, &mut json, resolver)
@@ -210,7 +210,7 @@ impl Record {
         // As a value, the text has no repeated fields, and an error has the path of its field.
         match serde_json::from_str(text) {
             Ok(value) => Record::from_value(kind, &value, resolver),
-            Err(_) => Err(Invalid::new("", "it is no JSON text").unreadable(kind, None)),
+            Err(_) => Err(Invalid::new("", "it is not JSON text").unreadable(kind, None)),
         }
     }
 }
@@ -223,7 +223,7 @@ fn not_json(kind: RecordKind) -> Error {
     unstorable(kind, "it cannot be written as JSON")
 }
 
-/// The record, or why it is none; else what serde says of its JSON.
+/// Decodes a record. Fails with the reason why it is invalid, or with the error of serde.
 fn decode<'de, D: Deserializer<'de>>(
     kind: RecordKind,
     from: D,

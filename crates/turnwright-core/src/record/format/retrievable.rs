@@ -75,7 +75,10 @@ impl Stored for StoredRetrievable<'_> {
                     .read(resolver)
                     .map_err(|error| error.inside("media"))?;
                 if media.tier() != self.trust_tier {
-                    return Err(Invalid::new("trustTier", "is not that of the media"));
+                    return Err(Invalid::new(
+                        "trustTier",
+                        "does not match that of the media",
+                    ));
                 }
                 Retrieved::Media(media)
             }

@@ -19,7 +19,7 @@ pub(super) struct StoredText<'a> {
     created_at: Time,
     updated_at: Time,
     text: Text<'a>,
-    /// Only thoughts have one.
+    /// Only for thoughts.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider_state: Option<StoredState<'a>>,
 }

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// A time with nine digits of a second. Years outside of 0 to 9999 have a sign and six digits. A time outside of the range
-/// of [`Timestamp`] (the years -9999 to 9999) becomes its nearest end.
+/// Formats a time with nine fractional digits. Years outside of 0 to 9999 have a sign and six digits. A time outside of the range
+/// of [`Timestamp`] (years -9999 to 9999) is clamped.
 pub(crate) fn format(time: SystemTime) -> String {
     let clamped = match time < SystemTime::UNIX_EPOCH {
         true => Timestamp::MIN,
@@ -14,8 +14,8 @@ pub(crate) fn format(time: SystemTime) -> String {
     format!("{:.9}", Timestamp::try_from(time).unwrap_or(clamped))
 }
 
-/// Reads what [`format`] and earlier releases wrote, and other RFC 3339 text. Earlier releases wrote years of any length:
-/// what is out of range becomes the nearest end of the range.
+/// Parses the output of [`format`] and other RFC 3339 text. Earlier releases wrote years of any length; out-of-range years are
+/// clamped.
 pub(super) fn parse(text: &str) -> Option<SystemTime> {
     let time = text.parse().ok().or_else(|| clamp(text))?;
     Some(Timestamp::into(time))
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Option<SystemTime> {
 fn clamp(text: &str) -> Option<Timestamp> {
     let year_end = text.find('T')?.checked_sub("-01-31".len())?;
     let (year, rest) = text.split_at_checked(year_end)?;
-    // A leap year has all days that other years have.
+    // A leap year has all days of other years.
     format!("2000{rest}").parse::<Timestamp>().ok()?;
     match year.parse::<i64>().ok()? {
         ..=-9999 => Some(Timestamp::MIN),

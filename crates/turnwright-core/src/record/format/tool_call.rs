@@ -46,7 +46,7 @@ pub(super) struct StoredCall<'a> {
     cut_off: Option<bool>,
 }
 
-/// Arguments as they came: text, a value, or bytes that are no UTF-8.
+/// The raw arguments: text, a value, or bytes that are not UTF-8.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct StoredArgs<'a> {
@@ -60,7 +60,7 @@ struct StoredArgs<'a> {
     valid_up_to: Option<u64>,
 }
 
-/// One of these. No enum: a later release may add fields.
+/// Exactly one of these. Not an enum, because a later release may add fields.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct StoredResults<'a> {
@@ -130,7 +130,7 @@ impl<'a> From<&'a RawArgs> for StoredArgs<'a> {
                 stored.lossy_text = Some((**lossy).into());
                 stored.valid_up_to = Some(*valid_up_to as u64);
             }
-            // Of a value that is too deep to run, this is a description.
+            // For a value that is too deep to run, this is a description.
             Raw::Value(_) => stored.json = Some(Encoded(Cow::Owned(args.to_value()))),
         }
         stored
@@ -190,7 +190,7 @@ impl<'a> StoredResults<'a> {
             let artifacts = read_all(all, "results.artifacts", |artifact| artifact.read(resolver));
             artifacts.map(ToolResults::Artifacts)
         } else {
-            let reason = "is none of `text`, `artifacts`, `media`, `failure`, `refusal`";
+            let reason = "must have one of `text`, `artifacts`, `media`, `failure`, `refusal`";
             Err(Invalid::new("results", reason))
         }
     }

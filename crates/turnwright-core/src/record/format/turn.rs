@@ -165,7 +165,7 @@ fn settings(model: &ModelSettings) -> Result<Json<'static>, Error> {
 
 fn read_settings(stored: Json<'_>) -> Result<ModelSettings, Invalid> {
     let read = serde_json::from_value(stored.into_value());
-    read.map_err(|_| Invalid::new("settings", "are no model settings"))
+    read.map_err(|_| Invalid::new("settings", "are not valid model settings"))
 }
 
 impl Stored for StoredTurn<'_> {
@@ -176,7 +176,7 @@ impl Stored for StoredTurn<'_> {
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
         let goes_on = matches!(self.state, TurnState::Running | TurnState::Suspended);
         if self.ended_at.is_some() == goes_on {
-            return Err(Invalid::new("endedAt", "does not fit the state"));
+            return Err(Invalid::new("endedAt", "does not match the state"));
         }
         let stash = self.stash.unwrap_or_default().into_iter();
         let began_at = self.began_at.0;

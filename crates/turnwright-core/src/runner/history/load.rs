@@ -1,4 +1,4 @@
-//! Reading the history of a conversation from its store.
+//! Loads the history of a conversation from its store.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use crate::record::{Author, Record, RecordKind};
 use crate::store::{ConversationId, Position, Store, Stored};
 use crate::tool::context::TurnContext;
 
-/// What always applies: all of it is loaded.
+/// Kinds that are loaded completely.
 const STANDING: [RecordKind; 2] = [RecordKind::Instruction, RecordKind::Memory];
-/// What happened, in order: the newest part of it is loaded.
+/// Kinds of which the newest part is loaded.
 const TIMELINE: [RecordKind; 4] = [
     RecordKind::Retrievable,
     RecordKind::Message,
@@ -30,7 +30,7 @@ impl History {
 
     async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
         let pages = Pages::new(store, self.page_size);
-        // The conversation of a turn that names none is new: the store has nothing of it.
+        // The conversation of a turn without one is new, so the store has nothing of it.
         let mut found = match ctx.record_store() {
             Some(_) => self.conversation(ctx, &pages).await?,
             None => Vec::new(),
@@ -42,7 +42,7 @@ impl History {
         Ok(found.into_iter().map(|one| one.record).collect())
     }
 
-    /// What the turn's own conversation has.
+    /// Loads the history of the turn's own conversation.
     async fn conversation(
         &self,
         ctx: &TurnContext,
@@ -59,13 +59,13 @@ impl History {
         Ok(found)
     }
 
-    /// The newest part of the timeline.
+    /// Loads the newest part of the timeline.
     async fn timeline(&self, ctx: &TurnContext, pages: &Pages<'_>) -> Result<Vec<Stored>, Error> {
         let wanted = |kind: &RecordKind| self.wants(*kind);
         if self.last == 0 || self.max_records == 0 || !TIMELINE.iter().any(wanted) {
             return Ok(Vec::new());
         }
-        // Messages are read in any case: they say where a cut may be.
+        // Messages are always read, because they determine where to cut.
         let kinds: Vec<RecordKind> = TIMELINE
             .into_iter()
             .filter(|kind| *kind == RecordKind::Message || self.wants(*kind))
@@ -92,18 +92,18 @@ impl History {
 
 /// The part of the timeline that is loaded, while it is read backwards.
 struct Window {
-    /// The newest first.
+    /// Newest first.
     records: Vec<Stored>,
     cut: Option<Cut>,
     /// What the turn already has.
     here: HashSet<(RecordKind, String)>,
     exchanges_left: usize,
     most: usize,
-    /// How many records there were at the last message that starts an exchange.
+    /// The number of records at the last message that starts an exchange.
     complete: usize,
 }
 
-/// Where older records were left out.
+/// Where older records were omitted.
 enum Cut {
     /// After this many records.
     At(usize),
@@ -150,7 +150,7 @@ impl Window {
     }
 }
 
-/// Whether an exchange starts with this record.
+/// Returns whether an exchange starts with this record.
 pub(super) fn opens(record: &Record) -> bool {
     let Record::Message(message) = record else {
         return false;
@@ -158,7 +158,7 @@ pub(super) fn opens(record: &Record) -> bool {
     matches!(message.author(), Author::User | Author::Agent { .. })
 }
 
-/// The last message before a position that starts an exchange.
+/// Finds the last message before a position that starts an exchange.
 async fn opening(
     conversation_id: &ConversationId,
     pages: &Pages<'_>,

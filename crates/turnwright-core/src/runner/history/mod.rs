@@ -13,28 +13,27 @@ use crate::record::RecordKind;
 use crate::store::ConversationId;
 use crate::tool::context::TurnContext;
 
-/// How many records of the timeline are loaded at most by default.
+/// Default maximum number of timeline records.
 const MAX_RECORDS: usize = 2_000;
-/// How many records one query asks for by default.
+/// Default number of records per query.
 const PAGE_SIZE: usize = 256;
 
-/// Finds the conversation whose memories a turn gets too.
+/// Finds another conversation whose memories a turn gets too.
 type MemoriesFrom = Arc<dyn Fn(&TurnContext) -> Option<ConversationId> + Send + Sync>;
 
-/// How much of the earlier conversation a turn starts with. Given to
+/// How much of the earlier conversation a turn starts with. Set it with
 /// [`TurnRunnerBuilder::history`](super::TurnRunnerBuilder::history).
 ///
-/// Standing instructions and memories are loaded completely. Messages, thoughts, tool calls and retrievables form the
-/// timeline; the newest part of it is loaded. Tool calls of earlier turns are part of the turn then, and their artifacts can
-/// be read.
+/// Standing instructions and memories are loaded completely. Messages, thoughts, tool calls and retrievables form the timeline,
+/// of which the newest part is loaded. Artifacts of earlier tool calls can be read.
 ///
 /// The loaded part of the timeline starts with a message of a user or another agent, so that no tool call appears without the
-/// message that led to it. If everything that followed one message is longer than [`max_records`](Self::max_records), that
-/// message is loaded too, followed by the newest records. The store is read in pages from the newest record backwards, and
-/// no further than necessary.
+/// message that led to it. If everything after one message is longer than [`max_records`](Self::max_records), that message is
+/// loaded, followed by the newest records. The store is read in pages from the newest record backwards, no further than
+/// necessary.
 ///
-/// History is loaded after the turn's own input was stored and before the turn's input middleware runs. If the store
-/// cannot be read, the turn fails with `E_STORE_ERROR`. A turn that names no conversation has no history.
+/// History is loaded after the input of the turn was stored and before the turn input middleware runs. If the store cannot be
+/// read, the turn fails with `E_STORE_ERROR`. A turn without a conversation has no history.
 ///
 /// ```
 /// use turnwright_core::runner::History;
@@ -85,7 +84,7 @@ impl History {
         }
     }
 
-    /// Loads nothing of the conversation. Its turns are still stored if they name one.
+    /// Loads nothing. Turns with a conversation are still stored.
     pub fn none() -> Self {
         History::all().kinds([])
     }
@@ -106,7 +105,7 @@ impl History {
         self
     }
 
-    /// Sets how many records one query asks the store for. Zero counts as one.
+    /// Sets how many records one query requests. Zero counts as one.
     ///
     /// Default: 256.
     pub fn page_size(mut self, records: usize) -> Self {
@@ -114,11 +113,11 @@ impl History {
         self
     }
 
-    /// Also loads all memories of another conversation, for example of one that holds what is known about the user. Return
-    /// `None` if there is none for this turn. Of two memories with one id, the conversation's own is used. May be called more
-    /// than once.
+    /// Also loads all memories of another conversation, for example one with facts about the user. Return `None` if there is none
+    /// for this turn. If two memories have the same id, that of the turn's own conversation is used. Can be called more than
+    /// once.
     ///
-    /// This applies to turns that name no conversation too, and to [`History::none`].
+    /// This also applies to turns without a conversation and to [`History::none`].
     ///
     /// ```
     /// use turnwright_core::TurnContext;

@@ -10,11 +10,11 @@ use crate::store::{ConversationId, DamagedRecord, Loaded, Position, Query, Store
 pub(super) struct Pages<'s> {
     store: &'s dyn Store,
     pub(super) size: usize,
-    /// The damaged records that were met.
+    /// The damaged records that were found.
     pub(super) damaged: Mutex<Vec<DamagedRecord>>,
 }
 
-/// Memories and standing instructions that are loaded at most.
+/// Maximum number of memories and standing instructions.
 const MOST_STANDING: usize = 10_000;
 
 impl<'s> Pages<'s> {
@@ -28,7 +28,7 @@ impl<'s> Pages<'s> {
 
     async fn load(&self, conversation_id: &ConversationId, query: &Query) -> Result<Loaded, Error> {
         let loaded = self.store.load(conversation_id, query).await?;
-        // A store that never waits must not keep the turn from being cancelled.
+        // A store that never waits must not prevent cancellation.
         tokio::task::yield_now().await;
         let bounds = loaded.bounds();
         let before = |place: Position| query.before.is_none_or(|limit| place < limit);
@@ -42,7 +42,7 @@ impl<'s> Pages<'s> {
         Ok(loaded)
     }
 
-    /// All records of these kinds, in order.
+    /// Loads all records of these kinds, in order.
     pub(super) async fn all(
         &self,
         conversation_id: &ConversationId,
@@ -60,7 +60,7 @@ impl<'s> Pages<'s> {
             all.extend(page.records);
             if all.len() > MOST_STANDING {
                 let message = format!(
-                    "the conversation has more than {MOST_STANDING} memories and standing instructions: no prompt holds them. Set `.history(History::all().kinds([…]))` without them, and load what is needed in turn input middleware"
+                    "the conversation has more than {MOST_STANDING} memories and standing instructions: they do not fit into a prompt. Set `.history(History::all().kinds([…]))` without them, and load what is needed in turn input middleware"
                 );
                 return Err(Error::new(ErrorCode::STORE_ERROR, message));
             }
@@ -70,8 +70,8 @@ impl<'s> Pages<'s> {
         }
     }
 
-    /// Reads records of these kinds page by page, from the newest of those before a place on. `take` gets the records of a
-    /// page, in order, and the first place of the page. It returns whether to read on.
+    /// Reads records of these kinds in pages, backwards from a position. `take` receives the records of a page in order, and the
+    /// first position of the page. It returns whether to continue.
     pub(super) async fn read_back(
         &self,
         conversation_id: &ConversationId,
@@ -101,7 +101,7 @@ fn honoured(part: &str, is_honoured: bool) -> Result<(), Error> {
     match is_honoured {
         true => Ok(()),
         false => {
-            let message = format!("the store gave records that `Query::{part}` leaves out");
+            let message = format!("the store returned records that `Query::{part}` excludes");
             Err(Error::new(ErrorCode::STORE_ERROR, message))
         }
     }

@@ -11,15 +11,15 @@ use crate::record::{Author, Memory, StandingInstruction, Thought};
 use crate::store::{ConversationId, Layered, Loaded, Position, Query, StoreError, StoreLayer};
 use crate::*;
 
-/// A store that notes the queries, and fails on request.
+/// A store that logs the queries and fails on request.
 type AskedStore = Layered<Asked, MemoryStore>;
 
 #[derive(Clone, Default)]
 struct Asked {
     queries: Arc<Mutex<Vec<Query>>>,
-    /// The load that fails, counted from 1.
+    /// The load that fails, starting at 1.
     fails_at: Arc<AtomicUsize>,
-    /// It ignores the positions of a query.
+    /// Whether it ignores the positions of a query.
     sloppy: bool,
 }
 
@@ -82,7 +82,7 @@ async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record
     asked
 }
 
-/// The ids that a turn of `chat` sees with this middleware, and what came of it.
+/// The ids that a turn of `chat` sees with this middleware, and its outcome.
 async fn seen(store: &AskedStore, history: History) -> (Vec<String>, TurnOutcome) {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
@@ -126,7 +126,7 @@ fn three_exchanges() -> Vec<Record> {
 }
 
 #[tokio::test]
-async fn everything_is_loaded_in_order_page_by_page_and_nothing_is_asked_for_at_once() {
+async fn everything_is_loaded_in_order_and_in_pages() {
     let store = holding("chat", three_exchanges()).await;
     let (ids, outcome) = seen(&store, History::all().page_size(3)).await;
     let all = [
@@ -153,7 +153,7 @@ async fn everything_is_loaded_in_order_page_by_page_and_nothing_is_asked_for_at_
 }
 
 #[tokio::test]
-async fn the_last_exchanges_are_cut_where_somebody_spoke_and_memories_stay() {
+async fn the_last_exchanges_start_with_a_message_and_memories_stay() {
     let store = holding("chat", three_exchanges()).await;
     for (last, wanted) in [
         (1, vec!["rule", "m1", "u3", "a3", "now"]),
@@ -169,13 +169,13 @@ async fn the_last_exchanges_are_cut_where_somebody_spoke_and_memories_stay() {
 }
 
 #[tokio::test]
-async fn a_cut_by_records_never_leaves_a_call_without_the_message_that_it_was_made_for() {
+async fn a_limit_on_records_never_separates_a_call_from_its_message() {
     let store = holding("chat", three_exchanges()).await;
-    // Four back from the end is `c3`: the exchange that it belongs to is left out whole.
+    // Four back from the end is `c3`: its exchange is omitted completely.
     let (ids, _) = seen(&store, History::all().max_records(4)).await;
     assert_eq!(ids, ["rule", "m1", "u3", "a3", "now"]);
 
-    // One exchange longer than all that may be loaded: how it began is loaded all the same.
+    // One exchange longer than the limit: its first message is loaded anyway.
     let calls = (0..50).map(|n| call(&format!("c{n}")));
     let long = [user("u0"), model("a0"), user("u1")]
         .into_iter()
@@ -186,12 +186,12 @@ async fn a_cut_by_records_never_leaves_a_call_without_the_message_that_it_was_ma
 }
 
 #[tokio::test]
-async fn what_is_left_out_is_not_read_either() {
+async fn omitted_records_are_not_read() {
     let talk = (0..500).flat_map(|n| [user(&format!("u{n}")), model(&format!("a{n}"))]);
     let store = holding("chat", talk).await;
     let (ids, _) = seen(&store, History::last(5).page_size(10)).await;
     assert_eq!(ids.len(), 11);
-    // One for who runs the turn, one for what stands, two for eleven records: the message of this turn is the newest.
+    // One query for the lease, one for standing records, two for eleven records: the message of this turn is the newest.
     assert_eq!(store.layer.queries.lock().len(), 4);
     store.layer.queries.lock().clear();
     let (ids, _) = seen(&store, History::all()).await;
@@ -199,7 +199,7 @@ async fn what_is_left_out_is_not_read_either() {
 }
 
 #[tokio::test]
-async fn kinds_are_chosen_and_cuts_are_right_without_messages() {
+async fn kinds_are_selected_and_limits_work_without_messages() {
     let store = holding("chat", three_exchanges()).await;
     let calls = History::last(2).kinds([RecordKind::ToolCall]);
     let (ids, _) = seen(&store, calls).await;
@@ -213,7 +213,7 @@ async fn kinds_are_chosen_and_cuts_are_right_without_messages() {
 }
 
 #[tokio::test]
-async fn memories_come_from_another_scope_too_and_the_conversations_own_count_more() {
+async fn memories_from_another_conversation_yield_to_the_own_ones() {
     let store = holding("chat", [memory("m1", "own")]).await;
     let user_conversation = ConversationId::new("user-7");
     for (id, text) in [("m1", "theirs"), ("m2", "tea"), ("m3", "late")] {
@@ -249,13 +249,13 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
     assert_eq!(
         runner.run(say()).await.text,
         "own (3)",
-        "nobody is known, nothing is asked"
+        "no user is known, so nothing is loaded"
     );
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_read_fails_the_turn_before_its_middleware_runs() {
-    // The first question is whether another turn runs here.
+async fn an_unreadable_store_fails_the_turn_before_its_middleware_runs() {
+    // The first query checks whether another turn is running.
     for at in 2..=5 {
         let store = holding("chat", three_exchanges()).await;
         store.layer.fails_at.store(at, Ordering::Relaxed);
@@ -304,7 +304,7 @@ async fn no_history_reads_nothing_of_the_conversation() {
     let (ids, outcome) = seen(&store, History::none()).await;
     assert_eq!(ids, ["now"]);
     assert!(outcome.is_answered());
-    // Whether another turn runs here is the only question.
+    // The only query checks whether another turn is running.
     assert_eq!(store.layer.queries.lock().len(), 1);
 }
 
@@ -323,7 +323,7 @@ async fn a_turn_without_a_conversation_reads_nothing() {
 }
 
 #[tokio::test]
-async fn a_store_that_passes_over_the_query_is_told_of_and_not_read_for_ever() {
+async fn a_store_that_ignores_the_query_is_reported_and_not_read_forever() {
     let mut store = holding("chat", three_exchanges()).await;
     store.layer.sloppy = true;
     let (_, outcome) = seen(&store, History::all().page_size(2)).await;
@@ -332,14 +332,14 @@ async fn a_store_that_passes_over_the_query_is_told_of_and_not_read_for_ever() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_new_is_left_as_it_is() {
+async fn a_new_conversation_has_no_history() {
     let (ids, outcome) = seen(&AskedStore::default(), History::all()).await;
     assert_eq!(ids, ["now"]);
     assert!(outcome.is_answered());
 }
 
 #[tokio::test]
-async fn a_query_reads_the_newest_before_a_place_in_order() {
+async fn a_query_reads_the_newest_records_before_a_position_in_order() {
     let store = holding("chat", ["a", "b", "c", "d"].map(user)).await;
     let conversation_id = ConversationId::new("chat");
     let read = async |query: Query| {
@@ -360,7 +360,7 @@ async fn a_query_reads_the_newest_before_a_place_in_order() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_is_kept_is_the_end_of_the_timeline_and_begins_where_somebody_spoke(
+    fn the_loaded_part_is_the_end_of_the_timeline_and_starts_with_a_message(
         kinds in proptest::collection::vec(0..4_u8, 0..40),
         last in 1..6_usize,
         most in 1..40_usize,
@@ -388,14 +388,14 @@ proptest! {
             let any_before = (0..=*first).any(spoke);
             prop_assert!(spoke(*first) || !any_before, "{held:?} of {kinds:?}");
         }
-        // Without a gap, save between the message that is kept for the sake of the rest and that rest.
+        // Without a gap, except after a message that is loaded because its exchange is too long.
         let gaps = held.windows(2).filter(|pair| pair[0] + 1 != pair[1]).count();
         prop_assert!(gaps == 0 || (gaps == 1 && held[0] + 1 != held[1] && spoke(held[0])));
     }
 }
 
 #[test]
-fn the_framework_and_the_model_do_not_begin_an_exchange() {
+fn messages_of_framework_and_model_do_not_start_an_exchange() {
     let framework = Message::framework("again").build().unwrap();
     assert_eq!(framework.author(), &Author::Framework);
     assert!(!opens(&framework.into()));

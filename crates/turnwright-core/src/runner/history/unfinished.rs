@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::record::{CallState, Record, RecordKind};
 use crate::store::{ConversationId, Position, Stored};
 
-/// Closes loaded calls without a result: their process died, or they still run elsewhere. The ledger says which of them may
-/// have had an effect. The store is not changed.
+/// Closes loaded calls without a result: their process died, or they are still running elsewhere. The ledger tells which of them
+/// may have taken effect. Does not change the store.
 pub(super) async fn close_unfinished(
     found: &mut [Stored],
     pages: &Pages<'_>,
@@ -37,7 +37,8 @@ pub(super) async fn close_unfinished(
     Ok(())
 }
 
-/// The calls from a position on that began and did not end. A call's ledger entry is never written before its record.
+/// Returns the calls from a position on that started and did not end. The ledger entry of a call is never written before its
+/// record.
 async fn begun_since(
     first: Position,
     pages: &Pages<'_>,

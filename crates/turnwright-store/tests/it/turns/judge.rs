@@ -294,7 +294,7 @@ impl Judge {
                 assert!(!FOUND_OUT.contains(&tool), "{key} could be found out");
                 let reported = reported.map(String::as_str).unwrap_or_default();
                 assert!(
-                    reported.contains("may have taken effect or not"),
+                    reported.contains("may or may not have taken effect"),
                     "{reported}"
                 );
                 assert!(self.was_cut_off(key), "{key} was not under way at a kill");

@@ -1,4 +1,4 @@
-//! Text and value are two ways to the same record.
+//! Text and value decode to the same record.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{random, resolver};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::record::{Memory, Message, Record, RecordKind};
 
-/// What came of reading: the record as it is written again, or why there is none.
+/// The result of decoding: the record as it is written again, or the error.
 fn outcome(read: Result<Record, crate::error::Error>) -> Result<Value, String> {
     match read {
         Ok(record) => Ok(record.to_value().unwrap()),
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_changed_is_read_or_refused_alike(
+    fn changed_records_are_accepted_or_rejected_alike(
         record in random::record(),
         place in any::<prop::sample::Index>(),
         instead in random::value(),
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_that_was_cut_or_damaged_is_read_as_its_value_or_refused(
+    fn truncated_or_damaged_text_is_read_like_its_value_or_rejected(
         record in random::record(),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -79,14 +79,14 @@ proptest! {
         match serde_json::from_str(&text) {
             Ok(value) => prop_assert_eq!(read, by_value(record.kind(), &value)),
             Err(_) => {
-                let expected = format!("the stored {} cannot be read: it is no JSON text", record.kind());
+                let expected = format!("the stored {} cannot be read: it is not JSON text", record.kind());
                 prop_assert_eq!(read, Err(expected));
             }
         }
     }
 
     #[test]
-    fn any_text_is_refused(text in any::<String>()) {
+    fn arbitrary_text_is_rejected(text in any::<String>()) {
         for kind in RecordKind::ALL {
             prop_assert!(by_text(*kind, &text).is_err());
         }
@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn of_a_name_that_stands_twice_the_last_one_counts() {
+fn the_last_of_repeated_fields_counts() {
     let text = memory().to_json().unwrap();
     let twice = text.replacen('{', r#"{"text":7,"id":"other","v":9,"#, 1);
     assert_eq!(
@@ -116,7 +116,7 @@ fn of_a_name_that_stands_twice_the_last_one_counts() {
 }
 
 #[test]
-fn a_name_in_escapes_is_that_name() {
+fn escaped_field_names_are_decoded() {
     let text = memory().to_json().unwrap();
     let escaped = text.replace("\"text\"", r#""t\u0065xt""#);
     assert_ne!(escaped, text);
@@ -126,9 +126,9 @@ fn a_name_in_escapes_is_that_name() {
     );
 }
 
-/// However deep it is: neither way recurses into what it passes over.
+/// However deep it is: neither way is recursive on what it skips.
 #[test]
-fn what_a_later_release_adds_may_be_of_any_depth() {
+fn unknown_fields_may_be_of_any_depth() {
     let text = memory().to_json().unwrap();
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
         for levels in [15, 16, 17, 127, 128, 200_000] {
@@ -139,7 +139,7 @@ fn what_a_later_release_adds_may_be_of_any_depth() {
                 by_text(RecordKind::Memory, &text),
                 "{levels}"
             );
-            // Passed over, yet it must be JSON.
+            // Skipped, but it must be JSON.
             let broken = with.replacen(close, "", 1);
             assert!(by_text(RecordKind::Memory, &broken).is_err());
         }
@@ -148,7 +148,7 @@ fn what_a_later_release_adds_may_be_of_any_depth() {
     let before = by_value(RecordKind::Memory, &value);
     value["later"] = (0..200_000).fold(json!(1), |inner, _| Value::Array(vec![inner]));
     assert_eq!(by_value(RecordKind::Memory, &value), before);
-    // Dropping a value of such depth takes care too.
+    // Dropping a value of such depth needs care too.
     let mut left = vec![value["later"].take()];
     while let Some(next) = left.pop() {
         if let Value::Array(items) = next {
@@ -158,7 +158,7 @@ fn what_a_later_release_adds_may_be_of_any_depth() {
 }
 
 #[test]
-fn what_is_too_deep_where_something_is_expected_is_refused_alike() {
+fn known_fields_that_are_too_deep_are_rejected_alike() {
     let message = Message::agent("a", "words").id("m").build().unwrap();
     let mut value = Record::from(message).to_value().unwrap();
     let deep = (0..40).fold(json!("x"), |inner, _| json!([inner]));
@@ -185,7 +185,7 @@ fn what_is_too_deep_where_something_is_expected_is_refused_alike() {
 }
 
 #[test]
-fn a_text_behind_which_more_stands_is_none() {
+fn trailing_text_is_rejected() {
     let text = memory().to_json().unwrap();
     for more in ["x", "{}", "\u{feff}", "null"] {
         assert!(by_text(RecordKind::Memory, &format!("{text}{more}")).is_err());

@@ -77,7 +77,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             message(),
             "/v",
             json!(2),
-            "v: is 2: this release reads 1, a later one wrote it",
+            "v: is 2, written by a later release: this release reads 1",
         ),
         (
             Kind::Message,
@@ -92,7 +92,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             message(),
             "/kind",
             json!("thought"),
-            "kind: is not `message`, which was asked for",
+            "kind: is not the requested `message`",
         ),
         (
             Kind::Message,
@@ -106,14 +106,14 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             message(),
             "/id",
             json!(""),
-            "the message is not well defined: id: is empty",
+            "invalid message: id: must not be empty",
         ),
         (
             Kind::Message,
             message(),
             "/id",
             hostile_id,
-            "the message is not well defined: id: looks like a tag of the framework",
+            "invalid message: id: must not look like a tag of the framework",
         ),
         (
             Kind::Message,
@@ -141,7 +141,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             message(),
             "/author/agent",
             json!(" "),
-            "the message is not well defined: author: has no name",
+            "invalid message: author: must have a name",
         ),
         (
             Kind::Message,
@@ -183,7 +183,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             message(),
             "/media/0/mimeType",
             json!("<secret>"),
-            "media[0]: the media is not well defined: mimeType: is no MIME type",
+            "media[0]: invalid media: mimeType: is not a MIME type",
         ),
         (
             Kind::Message,
@@ -239,28 +239,28 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             call(),
             "/results",
             json!({ "secret": 1 }),
-            "results: is none of `text`, `artifacts`",
+            "results: must have one of `text`, `artifacts`",
         ),
         (
             Kind::ToolCall,
             call(),
             "/results",
             json!({ "artifacts": [] }),
-            "the tool call is not well defined: results: holds no artifact",
+            "invalid tool call: results: must contain an artifact",
         ),
         (
             Kind::ToolCall,
             call(),
             "/results",
             json!(null),
-            "completed_at: stands beside no results",
+            "completed_at: must not be set for a call without results",
         ),
         (
             Kind::ToolCall,
             call(),
             "/results/artifacts/0/bytes",
             json!(4),
-            "results.artifacts[0].bytes: is not the number of the stored bytes",
+            "results.artifacts[0].bytes: does not match the number of stored bytes",
         ),
         (
             Kind::ToolCall,
@@ -295,14 +295,14 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             retrievable(),
             "/trustTier",
             json!("first-party"),
-            "trustTier: is not that of the media",
+            "trustTier: does not match that of the media",
         ),
         (
             Kind::Retrievable,
             retrievable(),
             "/inline",
             json!(false),
-            "only an artifact can stand outside of the prompt",
+            "only an artifact can be left out of the prompt",
         ),
         (
             Kind::Retrievable,
@@ -311,7 +311,13 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             json!(null),
             "text: is missing",
         ),
-        (Kind::Ledger, ledger(), "/id", json!(""), "id: is empty"),
+        (
+            Kind::Ledger,
+            ledger(),
+            "/id",
+            json!(""),
+            "id: must not be empty",
+        ),
         (
             Kind::Ledger,
             ledger(),
@@ -352,7 +358,7 @@ fn what_is_no_object_is_no_record() {
         let message = why(RecordKind::Memory, &value);
         assert_eq!(
             message,
-            "the stored memory cannot be read: it is no JSON object"
+            "the stored memory cannot be read: it is not a JSON object"
         );
     }
 }

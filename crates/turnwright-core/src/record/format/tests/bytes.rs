@@ -1,4 +1,4 @@
-//! Bytes that stay, that go, and that were never kept.
+//! Bytes that persist, that are gone, and that were never stored.
 
 use std::io;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn artifact_of(record: &Record) -> SpooledArtifact {
 }
 
 #[tokio::test]
-async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
+async fn a_result_is_stored_by_its_spool_id_and_found_again() {
     let spool = MemorySpool::default();
     let tool = Tool::dynamic("log", json!({ "type": "object" }))
         .description("Gives a log.")
@@ -65,19 +65,19 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
     assert_eq!(read.byte_length(), 20_000);
     assert_eq!(read.as_bytes().await.unwrap(), "a\nb\n".repeat(5_000));
 
-    // A record loads without its bytes, and says so when they are asked for. If they come back, so do they.
+    // A record loads without its bytes, and reports that when they are read. If the bytes come back, they are readable again.
     spool.delete(spool_id).await.unwrap();
     let bereft = artifact_of(&again(&record, &resolver).unwrap());
     assert_eq!(bereft.byte_length(), 20_000);
     let error = bereft.as_bytes().await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
-    let gone = format!("the spool keeps nothing under \"{spool_id}\" any more");
+    let gone = format!("the spool has no entry \"{spool_id}\" any more");
     assert!(error.message().contains(&gone), "{error}");
     let back = Body::Text("a\nb\n".repeat(5_000));
     spool.put(spool_id, back).await.unwrap();
     assert_eq!(bereft.as_bytes().await.unwrap().len(), 20_000);
 
-    // Something else under the same id is not taken for it.
+    // Other content with the same id is not accepted.
     spool
         .put(spool_id, Body::Text("other".into()))
         .await
@@ -88,7 +88,7 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
 }
 
 #[tokio::test]
-async fn a_result_that_no_spool_keeps_goes_into_its_record() {
+async fn a_result_that_is_not_in_a_spool_is_stored_in_its_record() {
     let tool = Tool::dynamic("log", json!({ "type": "object" }))
         .description("Gives a log.")
         .handler(|_: serde_json::Value, _| async { vec![0xff_u8; 9_000] })
@@ -102,7 +102,7 @@ async fn a_result_that_no_spool_keeps_goes_into_its_record() {
 }
 
 #[test]
-fn what_is_too_large_for_a_record_and_in_no_spool_says_what_to_do() {
+fn a_large_result_that_is_not_in_a_spool_is_an_error_with_advice() {
     let most = 1024 * 1024;
     let fits = SpooledArtifact::in_memory(vec![b'x'; most], ArtifactKind::TEXT);
     assert!(call_with(fits).to_value().is_ok());
@@ -111,14 +111,14 @@ fn what_is_too_large_for_a_record_and_in_no_spool_says_what_to_do() {
     assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(
         error.message(),
-        "the tool_call cannot be stored: an artifact of 1048577 bytes is in no spool, and a record \
-         holds 1048576 at most: put it into one with `SpooledArtifact::keep`, or give the \
-         runner one with `spool`"
+        "the tool_call cannot be stored: an artifact of 1048577 bytes is not in a spool, and a record \
+         can hold at most 1048576: write it to one with `SpooledArtifact::keep`, or configure a spool \
+         for the runner"
     );
 }
 
 #[test]
-fn what_cannot_be_read_at_once_and_is_in_no_spool_says_what_to_do() {
+fn a_remote_result_that_is_not_in_a_spool_is_an_error_with_advice() {
     #[derive(Debug)]
     struct Far;
     #[async_trait]
@@ -137,13 +137,15 @@ fn what_cannot_be_read_at_once_and_is_in_no_spool_says_what_to_do() {
     let far = SpooledArtifact::new(Arc::new(Far), ArtifactKind::TEXT);
     let error = call_with(far).to_value().unwrap_err();
     assert!(
-        error.message().contains("cannot be read at once: put it"),
+        error
+            .message()
+            .contains("cannot be read synchronously: write it"),
         "{error}"
     );
 }
 
 #[test]
-fn a_kind_that_nobody_named_is_an_error_that_names_it_unless_it_was_given_up() {
+fn an_unknown_kind_is_an_error_unless_read_as_text() {
     let record = call_with(SpooledArtifact::in_memory("[a]", INI));
     let error = again(&record, &resolver()).unwrap_err();
     assert_eq!(
@@ -174,7 +176,7 @@ fn media_of(record: &Record) -> Media {
 }
 
 #[tokio::test]
-async fn media_load_without_their_bytes_and_say_so_when_these_are_read() {
+async fn media_load_without_their_bytes_and_fail_when_read() {
     let read = media_of(&again(&message_with_media(), &resolver()).unwrap());
     assert_eq!(read.byte_length(), Some(6));
     let error = read.bytes().await.unwrap_err();
@@ -186,9 +188,7 @@ async fn media_load_without_their_bytes_and_say_so_when_these_are_read() {
     let read = media_of(&again(&message_with_media(), &nowhere).unwrap());
     let error = read.bytes().await.unwrap_err();
     assert!(
-        error
-            .to_string()
-            .ends_with("they are no longer where they were"),
+        error.to_string().ends_with("and they no longer exist"),
         "{error}"
     );
     let broken = resolver().media(|_| async { Err(io::Error::other("disk on fire")) });
@@ -197,7 +197,7 @@ async fn media_load_without_their_bytes_and_say_so_when_these_are_read() {
 }
 
 #[tokio::test]
-async fn media_find_their_bytes_where_they_are_said_to_be() {
+async fn media_find_their_bytes_with_the_resolver() {
     let found = resolver().media(|media: MediaDescriptor| async move {
         let bytes = format!("bytes of {} ({})", media.id, media.mime_type);
         Ok(Some(
@@ -209,7 +209,7 @@ async fn media_find_their_bytes_where_they_are_said_to_be() {
     assert_eq!(read.bytes().await.unwrap(), "bytes of pic (image/png)");
 }
 
-/// A folder of its own, gone with it.
+/// A temporary directory, deleted on drop.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -236,7 +236,7 @@ impl Drop for Folder {
     }
 }
 
-/// The record of a call that returns this.
+/// The record of a call that returns this output.
 async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record {
     let output = parking_lot::Mutex::new(Some(output));
     let tool = Tool::dynamic("give", json!({ "type": "object" }))
@@ -303,7 +303,7 @@ async fn small_results_are_in_their_record_and_need_no_file() {
         assert_eq!(is_inline(&read), is, "case {case}");
     }
     assert_eq!(folder.files(), Vec::<std::path::PathBuf>::new());
-    // However it is shown: what is large goes to the spool.
+    // Whether inline or not: large content goes to the spool.
     let huge = Body::Text("x".repeat(70_000));
     let huge = settled(&spool, Inline::Always, huge).await;
     assert!(is_inline(&huge));
@@ -317,7 +317,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_a_tool_returns_is_read_back_from_its_record(
+    fn every_tool_output_can_be_read_from_its_record(
         length in prop_oneof![0..200_usize, 4_090..4_100_usize, 65_530..65_545_usize, 90_000..300_000_usize],
         fill in prop_oneof![Just(b'a'), Just(0xff_u8)],
         form in 0..3_u8,
@@ -374,7 +374,7 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
 
         let forged = "b".repeat(content.len());
         std::fs::write(&folder.files()[0], &forged).unwrap();
-        // Written into the same file: it is another process that notices.
+        // Written into the same file: another process notices.
         let later = ByteResolver::new(Arc::clone(&spool));
         let error = artifact_of(&again(&record, &later).unwrap());
         let error = error.as_bytes().await.unwrap_err();
@@ -383,14 +383,14 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
             error.message().contains("not those that were stored"),
             "{error}"
         );
-        // Another file in its place: this process notices too.
+        // Replaced by another file: this process notices too.
         let file = folder.files().remove(0);
         std::fs::write(folder.0.join("forged"), &forged).unwrap();
         std::fs::rename(folder.0.join("forged"), file).unwrap();
         let again_here = artifact_of(&again(&record, &resolver).unwrap());
         assert!(again_here.as_bytes().await.is_err());
 
-        // A record of an earlier release has no digest, and is read.
+        // A record of an earlier release has no digest and is read.
         let mut old = record.to_value().unwrap();
         let artifact = old["results"]["artifacts"][0].as_object_mut().unwrap();
         assert!(artifact.remove("sha256").is_some());

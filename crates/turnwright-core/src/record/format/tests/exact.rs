@@ -21,7 +21,7 @@ fn at(nanos: u64) -> SystemTime {
 }
 
 #[test]
-fn the_shape_of_version_one_is_this() {
+fn the_format_of_version_1_is_exact() {
     let chart = MemoryReader::new("…");
     let chart = Media::tool_generated(MediaKind::Image, "image/png", "c.png", chart).id("c");
     let message = Message::agent("helper", "Look!")
@@ -95,7 +95,7 @@ fn the_shape_of_version_one_is_this() {
 }
 
 #[test]
-fn times_are_dates_as_people_write_them() {
+fn times_are_rfc_3339_text() {
     let day = |days: i64| match days < 0 {
         true => SystemTime::UNIX_EPOCH - Duration::from_secs(days.unsigned_abs() * 86_400),
         false => SystemTime::UNIX_EPOCH + Duration::from_secs(days.unsigned_abs() * 86_400),
@@ -156,7 +156,7 @@ fn a_time_outside_of_the_range_becomes_the_end_of_the_range() {
 }
 
 #[test]
-fn what_is_no_time_is_none() {
+fn invalid_times_are_rejected() {
     for text in [
         "",
         "Z",
@@ -185,7 +185,7 @@ fn what_is_no_time_is_none() {
 }
 
 #[test]
-fn what_came_as_text_comes_back_as_text_json_or_not() {
+fn text_arguments_stay_text() {
     for text in ["", "{", "{\"a\" : 1.0 , \"a\":2}", "null", "\u{0}"] {
         let call = ToolCall::builder("t", text).build().unwrap();
         let Record::ToolCall(read) = again(&call.into(), &resolver()).unwrap() else {
@@ -197,7 +197,7 @@ fn what_came_as_text_comes_back_as_text_json_or_not() {
 }
 
 #[test]
-fn a_value_of_128_levels_comes_back_through_a_parser_that_stops_at_127() {
+fn a_value_of_128_levels_survives_a_parser_with_a_limit_of_127() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let call = ToolCall::builder("t", nested(128));
     let call = call.edited_args(nested(128)).build().unwrap();
@@ -209,7 +209,7 @@ fn a_value_of_128_levels_comes_back_through_a_parser_that_stops_at_127() {
 }
 
 #[test]
-fn a_value_that_is_too_deep_to_run_is_kept_as_what_can_be_said_of_it() {
+fn a_value_that_is_too_deep_to_run_is_stored_as_a_description() {
     let deep = (0..100_000).fold(json!(1), |inner, _| Value::Array(vec![inner]));
     let call = ToolCall::builder("t", deep).build().unwrap();
     let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else {
@@ -220,7 +220,7 @@ fn a_value_that_is_too_deep_to_run_is_kept_as_what_can_be_said_of_it() {
 }
 
 #[tokio::test]
-async fn whatever_the_call_path_records_can_be_read_again() {
+async fn every_record_of_the_call_path_can_be_loaded() {
     let tool = Tool::dynamic("echo", json!({ "type": "object" }))
         .description("Says it again.")
         .handler(|args: Value, _| async move { args.to_string() })
@@ -246,16 +246,16 @@ async fn whatever_the_call_path_records_can_be_read_again() {
         assert_eq!(read.text().await, call.text().await);
         assert_eq!(read.completed_at(), call.completed_at());
     }
-    // A model may propose a tool without a name; the record of it is a record.
+    // A model may propose a tool without a name. Its record is valid.
     let nameless = ToolCall::builder("x", "{}").id("n").build().unwrap();
     let mut value = Record::from(nameless).to_value().unwrap();
     value["tool"] = json!("");
     Record::from_value(RecordKind::ToolCall, &value, &resolver()).unwrap();
 }
 
-/// Records as the release before the serde types wrote them, with fields that it left out and fields of a later one.
+/// Records written by the release before the serde types, with omitted fields and fields of a later release.
 #[test]
-fn texts_of_the_previous_release_are_read_and_written_in_the_words_of_this_one() {
+fn records_of_the_previous_release_are_read_and_written_in_the_current_format() {
     let at = "2026-01-31T23:59:59.000000001Z";
     let stamp = format!(r#""createdAt":"{at}","updatedAt":"{at}""#);
     let digest = "0".repeat(64);

@@ -5,7 +5,7 @@ use super::{random, resolver};
 use crate::error::ErrorCode;
 use crate::record::{Record, RecordKind};
 
-/// Everything that stands in a value, by its pointer.
+/// Everything in a value, by its pointer.
 pub(super) fn places(value: &Value) -> Vec<String> {
     let mut all = Vec::new();
     let mut left = vec![(String::new(), value)];
@@ -31,7 +31,7 @@ pub(super) fn places(value: &Value) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn a_record_in_which_anything_was_changed_is_read_or_refused(
+    fn a_record_with_any_change_is_accepted_or_rejected(
         record in random::record(),
         place in any::<prop::sample::Index>(),
         instead in random::value(),
@@ -40,7 +40,7 @@ proptest! {
         let all = places(&value);
         let place: &String = place.get(&all);
         *value.pointer_mut(place).unwrap() = instead;
-        // Whatever is read can be written again.
+        // What is accepted can be written again.
         match Record::from_value(record.kind(), &value, &resolver()) {
             Ok(read) => drop(read.to_value().unwrap()),
             Err(error) => prop_assert_eq!(error.code(), ErrorCode::STORE_ERROR),
@@ -48,7 +48,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_is_read_or_refused(value in random::value()) {
+    fn any_value_is_accepted_or_rejected(value in random::value()) {
         for kind in RecordKind::ALL {
             prop_assert!(Record::from_value(*kind, &value, &resolver()).is_err());
         }

@@ -1,4 +1,4 @@
-//! Records of every kind with anything in them.
+//! Random records of every kind.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -33,7 +33,7 @@ pub(super) fn time() -> impl Strategy<Value = SystemTime> {
     prop_oneof![4 => near, 1 => far]
 }
 
-/// The earlier first.
+/// The earlier one first.
 fn times() -> impl Strategy<Value = (SystemTime, SystemTime)> {
     (time(), time()).prop_map(|(a, b)| (a.min(b), a.max(b)))
 }

@@ -145,16 +145,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn a_record_of_any_kind_comes_back_from_text_as_it_was(record in random::record()) {
+    fn records_of_every_kind_round_trip_through_text(record in random::record()) {
         let read = again(&record, &resolver()).unwrap();
         assert_same(&record, &read);
-        // And is written the same way again.
+        // It is written the same way again.
         prop_assert_eq!(record.to_value().unwrap(), read.to_value().unwrap());
     }
 
     /// Clocks are set back while a record is in use.
     #[test]
-    fn times_in_any_order_are_read_in_order(record in random::record(), began in random::time(), ended in random::time()) {
+    fn times_are_put_in_order(record in random::record(), began in random::time(), ended in random::time()) {
         let mut value = record.to_value().unwrap();
         for (name, field) in value.as_object_mut().unwrap() {
             match name.as_str() {
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn arguments_of_any_value_keep_every_bit(value in random::value()) {
+    fn arguments_round_trip_exactly(value in random::value()) {
         let call = ToolCall::builder("t", value.clone()).edited_args(value.clone()).build().unwrap();
         let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else { panic!() };
         prop_assert_eq!(read.args().to_value().to_string(), value.to_string());
