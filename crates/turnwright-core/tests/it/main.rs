@@ -1,4 +1,4 @@
-//! What crosses the modules of the core, in one binary.
+//! Integration tests of the core, in one binary.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,6 +12,7 @@ mod bad_questions;
 mod envelopes;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
+mod model_texts;
 #[cfg(feature = "tracing")]
 mod telemetry;
 mod text_differential;
@@ -19,8 +20,7 @@ mod turn;
 mod turn_property;
 mod values;
 
-/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
-/// macros is shown of failures only.
+/// Prints a message even if the test passes: writes to the stream directly, because output of the macros is captured.
 fn say(text: impl std::fmt::Display) {
     use std::io::Write as _;
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
