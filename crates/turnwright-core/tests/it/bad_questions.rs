@@ -1,5 +1,4 @@
-//! What a model reads when a question to an artifact cannot be answered: text that it can act on, on the path that every
-//! call goes.
+//! What a model reads when an artifact query fails: text that it can act on, produced by the complete call path.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use turnwright_core::spool::{ByteReader, MemoryReader};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_testkit::reader::TestReader;
 
-/// A dispatch with one handle, `call-1`, and the tools that read it.
+/// A dispatch with one artifact, `call-1`, and the tools that read it.
 fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchContext {
     let ctx = DispatchContext::standalone();
     let artifact = SpooledArtifact::new(Arc::new(reader), kind);
@@ -27,7 +26,7 @@ fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchCo
     ctx
 }
 
-/// What the model reads of the answer, which must be a refusal or a failure.
+/// The text that the model reads, which must be a refusal or a failure.
 async fn message(ctx: &DispatchContext, tool: &str, args: Value) -> String {
     let record = ctx.call(tool, args).await;
     assert!(record.is_error(), "{tool}: {:?}", record.text().await);
@@ -52,7 +51,7 @@ fn json_of(text: impl Into<bytes::Bytes>) -> DispatchContext {
 }
 
 #[tokio::test]
-async fn an_artifact_that_is_no_json_is_answered_with_the_place_and_the_text_tools() {
+async fn invalid_json_is_reported_with_its_position_and_the_text_tools() {
     let ctx = json_of("{\"a\": 1,\n \"b\": oops!\n}");
     for tool in [
         "artifact_json_get",
@@ -65,7 +64,7 @@ async fn an_artifact_that_is_no_json_is_answered_with_the_place_and_the_text_too
 }
 
 #[tokio::test]
-async fn a_document_of_a_hundred_thousand_levels_is_answered_and_can_still_be_read_as_text() {
+async fn a_document_of_100_000_levels_is_rejected_and_can_be_read_as_text() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[/* */", "]")] {
         let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
         let ctx = json_of(text);
@@ -85,7 +84,7 @@ async fn a_document_of_a_hundred_thousand_levels_is_answered_and_can_still_be_re
 }
 
 #[tokio::test]
-async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
+async fn an_invalid_path_or_pattern_is_reported_with_a_hint() {
     let ctx = json_of("{\"a\": [1, 2]}");
     for path in ["a.b", ".a", "$.a[", "$[?@.x", "$..", "", "$.a[1", "$['a'"] {
         let text = message(
@@ -131,7 +130,7 @@ async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_not_of_this_turn_is_answered_with_those_that_are() {
+async fn an_unknown_call_id_is_reported_with_the_readable_ones() {
     let ctx = json_of("{}");
     let tools = ctx.tools().all();
     assert!(tools.len() >= 14, "those of text and of JSON");
@@ -151,7 +150,7 @@ async fn a_call_that_is_not_of_this_turn_is_answered_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn a_reader_that_fails_half_way_is_answered_with_the_place_and_nothing_half() {
+async fn a_read_error_midway_is_reported_with_its_position_and_without_partial_content() {
     let lines: String = (0..200_000).map(|n| format!("{{\"n\": {n}}}\n")).collect();
     let half = lines.len() as u64 / 2;
     let reader = TestReader::new(lines).fail_from(half);
@@ -195,7 +194,7 @@ async fn a_reader_that_fails_half_way_is_answered_with_the_place_and_nothing_hal
 }
 
 #[tokio::test]
-async fn a_reader_that_gives_little_at_once_is_read_to_its_end() {
+async fn short_reads_are_repeated_to_the_end() {
     let text: String = (0..500).map(|n| format!("line {n}\n")).collect();
     let reader = TestReader::new(text.clone()).at_most(7);
     let artifact = SpooledArtifact::new(Arc::new(reader), ArtifactKind::TEXT);
@@ -204,7 +203,7 @@ async fn a_reader_that_gives_little_at_once_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_failure_is_bounded() {
+async fn the_text_of_a_failure_is_limited() {
     let ctx = json_of("{}");
     let asked = json!({ "callId": "call-1", "encoding": "x".repeat(100_000) });
     let record = ctx.call("artifact_estimate_tokens", asked).await;
@@ -219,7 +218,7 @@ async fn what_is_told_of_a_failure_is_bounded() {
         .unwrap();
     let text = loud.call_and_record(&ctx, "{}").await.text().await.unwrap();
     assert!(
-        text.len() < 9_000 && text.ends_with("(991808 more bytes were left out)"),
+        text.len() < 9_000 && text.ends_with("(991808 more bytes omitted)"),
         "{}",
         text.len()
     );

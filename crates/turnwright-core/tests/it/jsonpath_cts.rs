@@ -1,7 +1,7 @@
 //! The compliance test suite of JSONPath (RFC 9535).
 //!
-//! It is read from `$TURNWRIGHT_VECTORS`, else from `../shared/vectors` beside the project, and not copied; without it
-//! the test says so and skips. All of it holds: nodes, normalised paths, and what is no path.
+//! It is read from `$TURNWRIGHT_VECTORS`, or else from `../shared/vectors` next to the project. If it is missing, the test prints
+//! a message and is skipped. All cases must pass: nodes, normalised paths and invalid paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use turnwright_core::ErrorCode;
 use turnwright_core::artifact::json::JsonPath;
 
 #[test]
-fn every_case_of_the_jsonpath_compliance_suite_holds() {
+fn every_case_of_the_jsonpath_compliance_suite_passes() {
     let file = vectors().join("jsonpath_cts.json");
     let Ok(text) = fs::read_to_string(&file) else {
         let place = file.display();
@@ -64,7 +64,7 @@ fn judge(case: &Value) -> Result<(), String> {
         let same = values == case["result"] && paths == case["result_paths"];
         return if same { Ok(()) } else { Err(seen) };
     }
-    // Members have no order: each of these is right, with the paths that stand at the same place.
+    // Members have no order: each of these results is correct, with the paths at the same position.
     let (results, located) = (&case["results"], &case["results_paths"]);
     let pairs = results
         .as_array()

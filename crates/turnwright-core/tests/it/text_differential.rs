@@ -1,6 +1,6 @@
-//! `head`, `tail`, `cat` and `grep` against the programs of these names (and `sed -n`), on generated files.
+//! Compares `head`, `tail`, `cat` and `grep` with the programs of the same names (and `sed -n`), on generated files.
 //!
-//! The programs read a copy in which every `\r\n` is `\n`: that is what our lines promise.
+//! The programs read a copy in which every `\r\n` is `\n`, because our lines have no line breaks.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ mod files;
 
 use files::{Dice, Folder, Shape};
 
-/// Written in the same way for both sides.
+/// Patterns with the same meaning on both sides.
 const PATTERNS: &[&str] = &[
     "ERROR",
     "^ERROR",
@@ -39,7 +39,7 @@ const PATTERNS: &[&str] = &[
 ];
 
 #[test]
-fn lines_are_those_of_the_programs() {
+fn lines_match_those_of_the_programs() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .build()
@@ -179,7 +179,7 @@ impl Pair {
         compared
     }
 
-    /// All of them, or of a large file one after the other.
+    /// Checks all of them, or one after the other for a large file.
     fn readers(
         &self,
         large: bool,
@@ -220,7 +220,7 @@ fn ours_as_lines(excerpt: &Excerpt) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// As `grep -n` writes it, whose lines are counted from 1.
+/// Formats like `grep -n`, whose line numbers start at 1.
 fn ours_as_grep(matches: &Matches, context: bool) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     let mut last = None;
@@ -263,7 +263,7 @@ fn split(output: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Bytes that are far away: they must be awaited, and come a piece at a time.
+/// A remote reader: it must be awaited and returns one piece at a time.
 #[derive(Debug)]
 struct Far {
     bytes: Bytes,

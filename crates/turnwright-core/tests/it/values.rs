@@ -1,5 +1,5 @@
-//! Values that enter from the caller's code: what cannot be handled or stored is refused where it enters, and whatever is
-//! accepted can be stored and read back.
+//! Values from user code: those that cannot be handled or stored are rejected on entry, and those that are accepted can be stored
+//! and loaded.
 
 use std::sync::Arc;
 use std::thread;
@@ -25,10 +25,10 @@ const RESERVED: [&str; 3] = [
     "$serde_json::private::",
 ];
 
-/// Depths at which copying, comparing, writing or dropping a value overflows the stack of an ordinary thread.
+/// Depths at which cloning, comparing, writing or dropping a value overflows the stack of an ordinary thread.
 const DEPTHS: [usize; 3] = [2_000, 10_000, 100_000];
 
-/// A value of so many levels: arrays and objects in turn.
+/// A value with this many levels of alternating arrays and objects.
 fn deep(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |value, level| match level % 2 {
         0 => Value::Array(vec![value]),
@@ -40,7 +40,7 @@ fn with_key(key: &str) -> Value {
     json!({ "a": [{ key: "1" }] })
 }
 
-/// Runs a check on a thread with the stack that threads usually have, for each value that no entry may accept.
+/// Runs a check on a thread with the usual stack size, for each value that must be rejected.
 fn for_each_bad(check: fn(Value)) {
     let keyed = RESERVED.into_iter().map(with_key);
     for value in DEPTHS.into_iter().map(deep).chain(keyed) {
@@ -54,14 +54,14 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.enable_time().build().unwrap().block_on(work)
 }
 
-/// A tool that takes any object.
+/// A tool that accepts any object.
 fn take(name: &str) -> ToolBuilder<Value> {
     Tool::dynamic(name, json!({ "type": "object" }))
         .description("Takes anything.")
         .handler(|_: Value, _: ToolContext| async { "taken" })
 }
 
-/// Everything that the store has, written as text and read again.
+/// Everything in the store, serialised and parsed again.
 async fn assert_readable(store: &MemoryStore, conversation: &str) {
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let conversation_id = ConversationId::new(conversation);
@@ -72,7 +72,7 @@ async fn assert_readable(store: &MemoryStore, conversation: &str) {
         let text = record.to_json().unwrap();
         let again = Record::from_json(record.kind(), &text, &reopen).unwrap();
         assert_eq!(again.to_json().unwrap(), text);
-        // As stores do that keep a value instead of text.
+        // Like stores that hold a value instead of text.
         let value = serde_json::from_str(&text).unwrap();
         let again = Record::from_value(record.kind(), &value, &reopen).unwrap();
         assert_eq!(again.to_json().unwrap(), text);
@@ -81,7 +81,7 @@ async fn assert_readable(store: &MemoryStore, conversation: &str) {
 }
 
 #[test]
-fn arguments_given_as_a_value_are_refused_and_their_record_can_be_read() {
+fn arguments_given_as_a_value_are_rejected_and_their_record_can_be_loaded() {
     for_each_bad(|value| {
         let args = RawArgs::from(value);
         let store = MemoryStore::default();
@@ -99,7 +99,7 @@ fn arguments_given_as_a_value_are_refused_and_their_record_can_be_read() {
 }
 
 #[test]
-fn a_rewrite_that_cannot_be_handled_is_refused() {
+fn a_rewrite_that_cannot_be_handled_is_rejected() {
     for_each_bad(|value| {
         let rewrite = parking_lot::Mutex::new(Some(value));
         let policy = move |_: &PendingCall<'_>| match rewrite.lock().take() {
@@ -123,7 +123,7 @@ fn a_rewrite_that_cannot_be_handled_is_refused() {
 }
 
 #[test]
-fn an_edit_by_an_approver_that_cannot_be_handled_is_refused() {
+fn an_edit_by_an_approver_that_cannot_be_handled_is_rejected() {
     for_each_bad(|value| {
         let edit = Arc::new(parking_lot::Mutex::new(Some(value)));
         let approver = move |_: ApprovalRequest| {
@@ -143,7 +143,7 @@ fn an_edit_by_an_approver_that_cannot_be_handled_is_refused() {
     });
 }
 
-/// A turn that waits at a gate without a schema; `answer` is given at it, then one that is accepted.
+/// A turn that waits at a gate without a schema. It receives `answer`, then one that is accepted.
 fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error>) {
     let asks = |_: Value, ctx: ToolContext| async move {
         let gate = TurnGate::new("any").question("What?").build()?;
@@ -198,7 +198,7 @@ fn an_answer_to_a_gate_that_is_not_open_is_dropped_safely() {
 }
 
 #[test]
-fn a_question_that_cannot_be_handled_is_refused() {
+fn a_question_that_cannot_be_handled_is_rejected() {
     for_each_bad(|value| {
         let error = TurnGate::new("any").question(value).build().err().unwrap();
         assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE);
@@ -207,7 +207,7 @@ fn a_question_that_cannot_be_handled_is_refused() {
 }
 
 #[test]
-fn a_builder_that_holds_such_a_value_can_be_dropped() {
+fn a_builder_with_such_a_value_can_be_dropped() {
     for_each_bad(|value| drop(TurnGate::new("any").question(value)));
     for_each_bad(|value| drop(TurnInput::new("go").stash("a", value)));
     for_each_bad(|value| drop(schema::any().default(value)));
@@ -220,7 +220,7 @@ fn a_builder_that_holds_such_a_value_can_be_dropped() {
 }
 
 #[test]
-fn a_stash_refuses_what_cannot_be_handled() {
+fn a_stash_rejects_values_that_cannot_be_handled() {
     for_each_bad(|value| {
         let stash = Stash::new();
         let error = stash.set("a.b", value).unwrap_err();
@@ -248,7 +248,7 @@ fn a_stash_refuses_what_cannot_be_handled() {
 }
 
 #[test]
-fn a_turn_does_not_begin_with_a_stash_that_cannot_be_handled() {
+fn a_turn_does_not_start_with_a_stash_that_cannot_be_handled() {
     for_each_bad(|value| {
         let model = ScriptedModel::new([Step::say("done")]);
         let runner = runner(model).build().unwrap();
@@ -259,7 +259,7 @@ fn a_turn_does_not_begin_with_a_stash_that_cannot_be_handled() {
 }
 
 #[test]
-fn meta_that_cannot_be_handled_is_refused_with_its_tool() {
+fn metadata_that_cannot_be_handled_is_rejected_with_its_tool() {
     for_each_bad(|value| {
         let error = take("take").meta(value).build().unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
@@ -268,7 +268,7 @@ fn meta_that_cannot_be_handled_is_refused_with_its_tool() {
 }
 
 #[test]
-fn a_schema_of_such_values_is_refused() {
+fn a_schema_with_such_values_is_rejected() {
     for_each_bad(|value| {
         let object = Schema::object().field("a", schema::any().default(value));
         let error = Error::from(object.build().unwrap_err());
@@ -288,7 +288,7 @@ fn a_schema_of_such_values_is_refused() {
 }
 
 #[test]
-fn edited_arguments_of_a_record_that_cannot_be_stored_are_refused() {
+fn edited_arguments_that_cannot_be_stored_are_rejected() {
     for_each_bad(|value| {
         let error = ToolCall::builder("t", "{}").edited_args(value).build();
         let error = error.unwrap_err();
@@ -297,7 +297,7 @@ fn edited_arguments_of_a_record_that_cannot_be_stored_are_refused() {
 }
 
 #[test]
-fn a_probe_of_what_cannot_be_handled_is_a_refusal() {
+fn a_probe_rejects_values_that_cannot_be_handled() {
     for_each_bad(|value| {
         let error = take("take").build().unwrap().probe(&value).unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
@@ -306,7 +306,7 @@ fn a_probe_of_what_cannot_be_handled_is_a_refusal() {
 }
 
 #[test]
-fn a_derived_text_with_a_reserved_name_is_refused() {
+fn a_derived_text_with_a_reserved_name_is_rejected() {
     for name in RESERVED {
         let reader = MemoryReader::new("…");
         let media = Media::tool_generated(MediaKind::Image, "image/png", "a.png", reader);
@@ -317,7 +317,7 @@ fn a_derived_text_with_a_reserved_name_is_refused() {
 }
 
 #[test]
-fn output_is_bounded_while_it_is_written() {
+fn the_depth_of_output_is_limited_while_it_is_written() {
     #[derive(serde::Serialize)]
     struct Wrapped {
         inner: Value,
@@ -336,14 +336,14 @@ fn output_is_bounded_while_it_is_written() {
     let written = Json(deep(128)).into_tool_result().unwrap();
     assert_eq!(written.as_text(), Some(&*deep(128).to_string()));
     assert!(Json(deep(129)).into_tool_result().is_err());
-    // Levels that were closed do not count.
+    // Closed levels do not count.
     let wide = Json(vec![deep(127); 3]).into_tool_result();
     assert!(wide.is_ok());
 }
 
-/// The deepest arguments that a tool takes can be approved, in a turn that is stored.
+/// The deepest arguments that a tool accepts can be approved in a stored turn.
 #[tokio::test]
-async fn the_question_of_an_approval_holds_the_deepest_arguments() {
+async fn an_approval_request_can_contain_the_deepest_arguments() {
     let args = json!({ "a": deep(127) });
     let store = MemoryStore::default();
     let model = ScriptedModel::new([Step::call_tool("take", args), Step::say("done")]);
@@ -377,7 +377,7 @@ fn any_value() -> impl Strategy<Value = Value> {
             vec((name(), inner), 0..5).prop_map(|all| Value::Object(all.into_iter().collect())),
         ]
     });
-    // Some stand below many levels, around the limit and beyond it.
+    // Some are below many levels, around the limit and beyond it.
     let levels = prop_oneof![4 => Just(0_usize), 2 => 118..135_usize, 1 => 500..3_000_usize];
     (tree, levels)
         .prop_map(|(value, levels)| (0..levels).fold(value, |value, _| Value::Array(vec![value])))
@@ -386,10 +386,10 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// One turn takes a random value at every entry that ends in the store. Some are accepted and some are not; either way
-    /// all that was stored can be read.
+    /// One turn receives a random value at every entry point that leads to the store. Whether it is accepted or not, everything
+    /// that was stored can be loaded.
     #[test]
-    fn whatever_is_accepted_can_be_read_back(
+    fn accepted_values_can_be_loaded(
         args in any_value(), stashed in any_value(), answer in any_value(), rewritten in any_value(),
         question in any_value(), derived in name(), edited in any_value(),
     ) {
@@ -421,7 +421,7 @@ proptest! {
         let runner = runner(model).tool(take("take").build()).tool(ask);
         let runner = runner.policy(policy).storage(storage_of(store.clone())).build().unwrap();
         let input = |text: &str| TurnInput::new(text).conversation("c");
-        // A turn does not begin with a value that a stash refuses.
+        // A turn does not start with a value that a stash rejects.
         let stash = Stash::new();
         let begun = match stash.set("a", stashed) {
             Ok(_) => input("go").stash("a", stash.get("a").unwrap()),

@@ -1,8 +1,8 @@
-//! Texts made to be taken for our tags.
+//! Texts that imitate our tags.
 
 use std::fmt::Write as _;
 
-/// SplitMix64: any case of a run can be made again without those before it.
+/// SplitMix64: any case can be reproduced without those before it.
 pub(super) struct Rng(u64);
 
 impl Rng {
@@ -115,7 +115,7 @@ pub(super) fn hostile(rng: &mut Rng, leaked: &[String]) -> String {
     text
 }
 
-/// A tag, with a nonce that leaked where there is one.
+/// A tag, with a leaked nonce if there is one.
 fn tag(rng: &mut Rng, leaked: &[String], text: &mut String) {
     text.push_str(rng.pick::<&str>(&[
         "<",
@@ -134,14 +134,14 @@ fn tag(rng: &mut Rng, leaked: &[String], text: &mut String) {
     }
     text.push('-');
     match leaked.first() {
-        // Every fourth of those that leaked is a bare nonce.
+        // Every fourth leaked item is a bare nonce.
         Some(_) => text.push_str(&leaked[rng.below(leaked.len() / 4) * 4]),
         None => text.push_str("0123456789abcdef0123"),
     }
     text.push_str(rng.pick::<&str>(&[">", "&gt;", " id=\"call_1\" part=\"0\">\n", "", "\u{338}>"]));
 }
 
-/// One of the names, each letter in a disguise of its own or all in the same.
+/// One of the names, with each letter disguised separately or all in the same way.
 fn disguised(rng: &mut Rng, text: &mut String) {
     let name = *rng.pick(&NAMES);
     let same = (rng.below(2) == 0).then(|| rng.below(DISGUISES));
@@ -162,7 +162,7 @@ const DISGUISES: usize = 20;
 
 fn disguise(rng: &mut Rng, which: usize, c: char, text: &mut String) {
     let code = u32::from(c);
-    // Writing into a String cannot fail.
+    // Writing to a string cannot fail.
     let _ = match which {
         0..=2 => write!(text, "{c}"),
         3 => write!(text, "{}", c.to_ascii_uppercase()),
@@ -220,7 +220,7 @@ fn lookalike(c: char) -> char {
     }
 }
 
-/// The whole, in one way of writing it that others undo.
+/// Encodes the text in a way that some readers decode.
 fn encode(rng: &mut Rng, text: &str) -> String {
     let which = rng.below(4);
     text.chars()

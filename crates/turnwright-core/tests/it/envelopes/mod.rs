@@ -1,12 +1,12 @@
-//! Hostile content in envelopes: whatever it is, exactly the envelopes that were meant are found.
+//! Hostile content in envelopes: a parser finds exactly the intended envelopes.
 //!
-//! 10,000 cases run with every test run. For the long run:
+//! 10,000 cases run with every test run. For a long run:
 //!
 //! ```text
 //! TURNWRIGHT_ENVELOPE_CASES=1000000 cargo test --release -p turnwright-core --test it envelopes -- --nocapture
 //! ```
 //!
-//! A failure prints the seed and the case; `TURNWRIGHT_SEED` runs the same cases again.
+//! A failure prints the seed and the case. `TURNWRIGHT_SEED` runs the same cases again.
 
 mod hostile;
 mod parser;
@@ -27,7 +27,7 @@ const FENCES: [Fence; 3] = [Fence::Trusted, Fence::Untrusted, Fence::Agent];
 const ATTRIBUTES: [&str; 4] = ["filename", "mime", "transcript", "tool"];
 
 #[test]
-fn exactly_the_envelopes_that_were_meant_are_found_whatever_is_in_them() {
+fn exactly_the_intended_envelopes_are_found_in_hostile_content() {
     let seed = number_from("TURNWRIGHT_SEED").unwrap_or(SEED);
     let cases = number_from("TURNWRIGHT_ENVELOPE_CASES").unwrap_or(CASES);
     let tally = std::thread::scope(|scope| {
@@ -64,15 +64,15 @@ fn number_from(variable: &str) -> Option<u64> {
     })
 }
 
-/// What was looked at.
+/// Counts of what was checked.
 #[derive(Debug, Default)]
 struct Tally {
     envelopes: u64,
     /// Texts in which something was neutralised.
     broken: u64,
-    /// Readings by others in which no tag was found.
+    /// Readings in which no tag was found.
     readings: u64,
-    /// Exchanges of one nonce for another's.
+    /// Nonces replaced by another envelope's.
     exchanged: u64,
 }
 
@@ -85,7 +85,7 @@ impl Tally {
     }
 }
 
-/// One envelope that is meant.
+/// An intended envelope.
 #[derive(Clone)]
 struct Meant {
     fence: Fence,
@@ -135,14 +135,14 @@ impl Meant {
     }
 }
 
-/// A prompt: texts, and between each two an envelope.
+/// A prompt: texts with an envelope between each two.
 struct Case {
     number: u64,
     key: [u8; 32],
     meant: Vec<Meant>,
     sealed: Vec<String>,
     texts: Vec<String>,
-    /// The texts, neutralised.
+    /// The neutralised texts.
     harmless: Vec<String>,
     exchange: (usize, usize),
 }
@@ -155,8 +155,8 @@ impl Case {
         let mut meant: Vec<Meant> = (0..1 + rng.below(5))
             .map(|_| Meant::random(rng, &[]))
             .collect();
-        // What was shown once has leaked: nonces, closing tags, whole envelopes, of records that stay as they are and
-        // of some that do not.
+        // Everything that was shown before has leaked: nonces, closing tags, complete envelopes, of records that stay the same
+        // and of some that change.
         let mut leaked = Vec::new();
         for record in &meant {
             let sealed = record.seal(&secret);
@@ -176,7 +176,7 @@ impl Case {
                 _ => *record = Meant::random(rng, &leaked),
             }
         }
-        // Now and then two that differ in nothing but their content.
+        // Sometimes two that differ only in their content.
         if let [one, .., other] = meant.as_mut_slice()
             && rng.below(4) == 0
         {
@@ -227,7 +227,7 @@ impl Case {
         self.exchanged_nonce(tally)
     }
 
-    /// No reader finds a tag's name outside of the tags that were meant.
+    /// No reader finds a tag name outside of the intended tags.
     fn no_other_tag(&self, tally: &mut Tally) -> Result<(), String> {
         let bare: Vec<String> = self
             .sealed
@@ -247,7 +247,7 @@ impl Case {
         Ok(())
     }
 
-    /// Everything comes back byte for byte.
+    /// Everything can be restored exactly.
     fn nothing_lost(&self, tally: &mut Tally) -> Result<(), String> {
         let mut same = |original: &str, written: &str| {
             tally.broken += u64::from(original != written);
@@ -275,7 +275,7 @@ impl Case {
         Ok(())
     }
 
-    /// With one record's nonce in another's tags, that one is found no more, and all else is as it was.
+    /// With the nonce of another record in its tags, an envelope is not found any more. Everything else stays the same.
     fn exchanged_nonce(&self, tally: &mut Tally) -> Result<(), String> {
         let (one, other) = self.exchange;
         let [mine, theirs] =
@@ -309,7 +309,7 @@ impl Case {
     }
 }
 
-/// The nonce of an envelope, by its place.
+/// The nonce of an envelope, by position.
 fn nonce(sealed: &str, fence: Fence) -> &str {
     let from = fence.tag().len() + 2;
     &sealed[from..from + 20]

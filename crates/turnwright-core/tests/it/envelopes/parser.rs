@@ -1,4 +1,4 @@
-//! A strict parser of envelopes that knows the secret, written from the description alone.
+//! A strict parser of envelopes that knows the secret, implemented from the description only.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -14,7 +14,7 @@ pub(super) struct Found {
     pub(super) content: String,
 }
 
-/// Every envelope whose nonce is right, wherever it begins: within another one too.
+/// Finds every envelope with a valid nonce, including nested ones.
 pub(super) fn parse(prompt: &str, key: &[u8; 32]) -> Vec<Found> {
     prompt
         .match_indices("<tw-")
@@ -61,7 +61,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     Some((restore(&unescape(value)?).into_owned(), rest))
 }
 
-/// References in hexadecimal are all that an attribute has.
+/// Attributes contain only hexadecimal references.
 pub(super) fn unescape(value: &str) -> Option<String> {
     let mut pieces = value.split('&');
     let mut plain = pieces.next()?.to_owned();

@@ -1,11 +1,11 @@
-//! Readers that see through disguises in their own, simple ways, and search for the names of our tags.
+//! Simple readers that decode disguises in their own ways and search for our tag names.
 
 use std::collections::HashSet;
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// A tag's name in a text, in any case.
+/// Finds a tag name in a text, ignoring case.
 pub(super) fn tag_name(reading: &str) -> Option<&'static str> {
     let lower = reading.to_ascii_lowercase();
     ["tw-trusted", "tw-untrusted", "tw-agent"]
@@ -13,8 +13,8 @@ pub(super) fn tag_name(reading: &str) -> Option<&'static str> {
         .find(|name| lower.contains(name))
 }
 
-/// The prompt as it is, as it looks, and so after every second of some orders of decoding, until nothing is left to
-/// decode; the other orders have the next case.
+/// The prompt as it is, as it looks, and after every second of some orders of decoding, until nothing is left to decode. The next
+/// case uses the other orders.
 pub(super) fn readings(prompt: &str, case: u64) -> Vec<(&'static str, String)> {
     type Step = fn(&str) -> String;
     const ORDERS: [(&str, [Step; 3]); 4] = [
@@ -44,7 +44,7 @@ pub(super) fn readings(prompt: &str, case: u64) -> Vec<(&'static str, String)> {
     all
 }
 
-/// In compatibility form, with one sort of dash, without what is not seen.
+/// Normalises to compatibility form, one kind of dash, and no invisible characters.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -52,7 +52,7 @@ fn plain(text: &str) -> String {
             '_' => out.push('-'),
             ' '..='~' => out.push(c),
             _ if c.is_control() => {}
-            // The order of marks does not matter, since there will be none.
+            // The order of marks does not matter, since they are removed.
             _ => out.extend(
                 std::iter::once(c)
                     .nfkd()
@@ -89,7 +89,7 @@ fn is_unseen(c: char) -> bool {
         || matches!(u32::from(c), 0xFE00..=0xFE0F | 0xE0000..=0xE0FFF)
 }
 
-/// Decodes the references of HTML once, from left to right.
+/// Decodes HTML references once, from left to right.
 fn html(text: &str) -> String {
     const NAMED: [(&str, &str); 9] = [
         ("amp", "&"),
@@ -124,7 +124,7 @@ fn html(text: &str) -> String {
                 continue;
             }
         }
-        // As in HTML, old names need no semicolon; the others do.
+        // As in HTML, legacy names need no semicolon; the others do.
         let named = |(name, _): &&(&str, &str)| {
             let old = matches!(*name, "amp" | "lt" | "gt" | "quot" | "shy");
             let ends = |rest: &str| old || rest.starts_with(';');

@@ -1,5 +1,5 @@
-//! Hostile records, written as a model reads them: file names, MIME types, sources, names of agents and what was derived from
-//! a media are content too.
+//! Hostile records, rendered as a model reads them. File names, MIME types, sources, names of agents and derived texts are
+//! content too.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn meant(trusted: bool, content: impl Into<Option<String>>) -> Meant {
 }
 
 #[test]
-fn records_are_read_as_they_were_meant_whatever_they_hold() {
+fn hostile_records_are_rendered_as_intended() {
     let seed = number_from("TURNWRIGHT_SEED").unwrap_or(SEED);
     let cases = number_from("TURNWRIGHT_ENVELOPE_CASES").map_or(CASES, |cases| cases / 5);
     let runtime = tokio::runtime::Builder::new_current_thread();
@@ -73,7 +73,7 @@ async fn judge(seed: u64, case: u64) -> u64 {
                 Part::Text(text) => text,
                 _ => "(media)",
             });
-            // As a protocol does: two harmless texts could make a tag together.
+            // Separate them like a protocol does: two harmless texts could form a tag together.
             prompt.push_str("\n[next]\n");
         }
     }
@@ -96,7 +96,7 @@ async fn judge(seed: u64, case: u64) -> u64 {
             let attribute = found.attributes.iter().find(|(entry, _)| entry == name);
             assert_eq!(attribute.map(|(_, entry)| entry), Some(value), "{place}");
         }
-        // The tags that were meant, once from the front: what looks like them elsewhere stays.
+        // Remove the intended tags once, from the front. Whatever looks like them elsewhere stays.
         let name = format!("<{}-", found.tag);
         let at = bare.find(&name).unwrap();
         let nonce = bare[at + name.len()..at + name.len() + 20].to_owned();
@@ -112,7 +112,7 @@ async fn judge(seed: u64, case: u64) -> u64 {
     expected.len() as u64
 }
 
-/// A record, what is read of it, and the envelopes that are meant.
+/// A record, its rendering, and the intended envelopes.
 async fn record(rng: &mut Rng, renderer: &Renderer, shows: bool) -> (Vec<Part>, Vec<Meant>) {
     let text = hostile(rng, &[]);
     let trusted = rng.below(2) == 0;
@@ -200,7 +200,7 @@ fn media(rng: &mut Rng, tier: TrustTier) -> Media {
     let kind = *rng.pick(&kinds);
     let hazard = kind.hazard();
     let name = some(hostile(rng, &[]));
-    // What a MIME type may hold of it.
+    // The part of it that a MIME type can contain.
     let token: String = hostile(rng, &[])
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || ".+-_".contains(*c))
@@ -216,7 +216,7 @@ fn media(rng: &mut Rng, tier: TrustTier) -> Media {
     builder.build().unwrap()
 }
 
-/// Text that is not empty.
+/// A text that is not empty.
 fn some(text: String) -> String {
     match text.is_empty() {
         true => "·".to_owned(),

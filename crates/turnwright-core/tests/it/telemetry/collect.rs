@@ -1,4 +1,4 @@
-//! A subscriber that remembers everything.
+//! A subscriber that records everything.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 type Fields = BTreeMap<&'static str, Recorded>;
 
-/// A value, by the type under which it came: a bridge treats each in its own way.
+/// A value with its original type: a bridge treats each type differently.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Recorded {
     Text(String),
@@ -43,7 +43,7 @@ pub(super) struct Seen {
     pub(super) events: Vec<SeenEvent>,
 }
 
-/// Remembers what this thread traces, until it is dropped.
+/// Records the traces of this thread until it is dropped.
 pub(super) struct Collector {
     seen: Arc<Mutex<Seen>>,
     _guard: DefaultGuard,
@@ -66,7 +66,7 @@ impl Collector {
 }
 
 impl Seen {
-    /// The spans of a name, in the order in which they were begun.
+    /// The spans with this name, in the order in which they started.
     pub(super) fn named(&self, name: &str) -> Vec<usize> {
         let of_name = |(_, span): &(usize, &SeenSpan)| span.name == name;
         let spans = self.spans.iter().enumerate();
@@ -102,7 +102,7 @@ impl Seen {
         self.spans.iter().all(|span| span.closed)
     }
 
-    /// Whether a text stands anywhere.
+    /// Returns whether a text occurs anywhere.
     pub(super) fn holds(&self, text: &str) -> bool {
         format!("{self:?}").contains(text)
     }
@@ -141,7 +141,7 @@ fn text<'f>(fields: &'f Fields, name: &str) -> Option<&'f str> {
     }
 }
 
-/// Where a span stands among those that were seen: its id may be given to another once it is closed.
+/// The index of a span. Ids can be reused after a span is closed.
 struct At(usize);
 
 struct Collect(Arc<Mutex<Seen>>);

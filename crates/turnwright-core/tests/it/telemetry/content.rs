@@ -1,4 +1,4 @@
-//! What was said, asked and answered: nowhere, unless it is asked for.
+//! Messages, arguments and results are traced only on request.
 
 use serde_json::Value;
 use turnwright_core::event::Level;
@@ -9,7 +9,7 @@ use super::{args, echo, tool};
 
 const CANARY: &str = "hunter2-canary";
 
-/// A turn with the canary in everything that is said, asked, answered, or goes wrong.
+/// A turn with the canary in all messages, arguments, results and errors.
 async fn turn_of_secrets(content: bool) -> (TurnOutcome, Seen) {
     let traced = Collector::start();
     let secret = || format!("it is {CANARY}");
@@ -51,7 +51,7 @@ async fn turn_of_secrets(content: bool) -> (TurnOutcome, Seen) {
 }
 
 #[tokio::test]
-async fn nothing_that_was_said_asked_or_answered_is_traced_unless_it_is_asked_for() {
+async fn content_is_not_traced_by_default() {
     let (outcome, seen) = turn_of_secrets(false).await;
     assert!(
         matches!(&outcome.ended, TurnStatus::Failed(error) if error.message().contains(CANARY))
@@ -71,7 +71,7 @@ async fn nothing_that_was_said_asked_or_answered_is_traced_unless_it_is_asked_fo
 }
 
 #[tokio::test]
-async fn a_turn_that_is_refused_or_aborted_tells_its_reason_to_nobody_who_traces() {
+async fn reasons_of_nacked_and_aborted_turns_are_not_traced_by_default() {
     for aborts in [false, true] {
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
@@ -129,7 +129,7 @@ async fn content_is_traced_on_request() {
 }
 
 #[tokio::test]
-async fn content_is_bounded() {
+async fn traced_content_is_limited() {
     let traced = Collector::start();
     let long = "€".repeat(100_000);
     let given = long.clone();
@@ -159,7 +159,7 @@ async fn content_is_bounded() {
     }
     assert_eq!(cut, 6, "{:#?}", seen.paths());
     for event in &seen.events {
-        assert!(event.message().ends_with("more bytes were left out)"));
+        assert!(event.message().ends_with("more bytes omitted)"));
         assert!(event.message().len() < 8 * 1024 + 256);
     }
     assert_eq!(seen.events.len(), 2);

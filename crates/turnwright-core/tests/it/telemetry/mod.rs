@@ -1,4 +1,4 @@
-//! Turns as somebody sees them who traces.
+//! Traces of turns.
 
 mod collect;
 mod content;
@@ -13,7 +13,7 @@ use turnwright_core::{BoxError, DispatchContext, Executor, Tool, ToolContext, To
 type Script = Arc<dyn Fn(DispatchContext) -> Step + Send + Sync>;
 type Step = std::pin::Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
-/// An executor that says what it is.
+/// An executor with a name and a model.
 struct Named(Script);
 
 impl Named {

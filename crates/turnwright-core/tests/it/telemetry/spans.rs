@@ -1,4 +1,4 @@
-//! Which spans there are, below which, and what stands in them.
+//! The spans, their hierarchy and their attributes.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use turnwright_core::{
 use super::collect::{Collector, Recorded};
 use super::{Named, args, echo, schema, text_arg, tool};
 
-/// Two calls side by side in the first iteration, one of which fails; an answer in the second.
+/// Two concurrent calls in the first iteration, one of which fails; an answer in the second.
 fn two_iterations() -> TurnRunner {
     let fail = tool("fail", |_, _| async { Err(ToolError::internal("no")) });
     let executor = Named::new(|ctx: DispatchContext| async move {
@@ -38,7 +38,7 @@ fn two_iterations() -> TurnRunner {
 }
 
 #[tokio::test]
-async fn a_turn_is_a_tree_below_the_span_of_its_caller() {
+async fn the_spans_of_a_turn_are_a_tree_below_the_span_of_the_caller() {
     let traced = Collector::start();
     let runner = two_iterations();
     let request = tracing::info_span!("request");
@@ -75,7 +75,7 @@ async fn a_started_turn_is_below_the_span_in_which_it_was_started() {
     assert!(seen.all_closed());
 }
 
-/// Awaits a turn from within another span, which must make no difference.
+/// Awaits a turn within another span, which must not matter.
 trait InstrumentedOutcome {
     async fn instrumented_outcome(self);
 }
@@ -88,7 +88,7 @@ impl InstrumentedOutcome for turnwright_core::Turn {
 }
 
 #[tokio::test]
-async fn the_attributes_say_what_was_asked_used_and_went_wrong() {
+async fn attributes_contain_request_usage_and_error() {
     let traced = Collector::start();
     let input = TurnInput::new("hi").conversation("c-1").turn_id("t-1");
     let outcome = two_iterations().run(input).await;
@@ -150,7 +150,7 @@ async fn the_attributes_say_what_was_asked_used_and_went_wrong() {
 }
 
 #[tokio::test]
-async fn a_failed_executor_and_a_nack_are_on_the_spans_of_the_model_call_and_the_turn() {
+async fn a_failed_executor_and_a_nack_are_recorded_in_the_chat_and_turn_spans() {
     for (refuses, ended) in [(false, "failed"), (true, "nacked")] {
         let code = "E_STORE_ERROR";
         let traced = Collector::start();
@@ -175,7 +175,7 @@ async fn a_failed_executor_and_a_nack_are_on_the_spans_of_the_model_call_and_the
     }
 }
 
-/// A tool that says when it is reached, and then waits for ever.
+/// A tool that signals when it is started and then waits forever.
 fn stuck(reached: &Arc<Notify>) -> Tool {
     let reached = Arc::clone(reached);
     tool("stuck", move |_, _| {
@@ -195,7 +195,7 @@ async fn calls_the_stuck(ctx: DispatchContext) -> Result<(), turnwright_core::Bo
 }
 
 #[tokio::test]
-async fn a_turn_that_is_called_off_closes_its_spans() {
+async fn a_cancelled_turn_closes_its_spans() {
     for dropped in [false, true] {
         let traced = Collector::start();
         let reached = Arc::new(Notify::new());
@@ -219,7 +219,7 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
         }
         ended.notified().await;
         drop(observer);
-        // The task of a turn that nobody waits for ends right after it has told so.
+        // The task of a turn that is not awaited ends right after its last event.
         while !traced.seen().all_closed() {
             tokio::task::yield_now().await;
         }
@@ -238,7 +238,7 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_out_of_time_says_so_in_the_model_call_that_it_cut_off() {
+async fn a_turn_timeout_is_recorded_in_the_interrupted_chat_span() {
     let traced = Collector::start();
     let executor = |ctx: DispatchContext| async move {
         ctx.reporter().usage(Usage::tokens(7, 1));
@@ -257,7 +257,7 @@ async fn a_turn_out_of_time_says_so_in_the_model_call_that_it_cut_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_out_of_time_or_dropped_half_way_ends_in_its_span() {
+async fn a_call_that_times_out_or_is_dropped_ends_its_span() {
     let traced = Collector::start();
     let slow = Tool::dynamic("slow", schema())
         .description("Never ends.")
@@ -281,7 +281,7 @@ async fn a_call_out_of_time_or_dropped_half_way_ends_in_its_span() {
 }
 
 #[tokio::test]
-async fn what_a_handler_traces_is_within_the_span_of_its_call() {
+async fn traces_of_a_handler_are_within_the_span_of_its_call() {
     let traced = Collector::start();
     let inside = tool("inside", |text, _| async move {
         tokio::task::yield_now().await;
@@ -292,7 +292,7 @@ async fn what_a_handler_traces_is_within_the_span_of_its_call() {
     let blocking = Tool::dynamic("blocking", schema())
         .description("Runs in a thread.")
         .handler_blocking(move |args: serde_json::Value, _: ToolContext| {
-            // Another thread, which has no subscriber unless there is one for all.
+            // Another thread, which has no subscriber unless there is a global one.
             tracing::dispatcher::with_default(&dispatch, || tracing::info!("from the thread"));
             text_arg(&args)
         })
@@ -313,7 +313,7 @@ async fn what_a_handler_traces_is_within_the_span_of_its_call() {
 }
 
 #[tokio::test]
-async fn a_turn_inside_of_a_tool_is_below_the_call() {
+async fn a_turn_inside_a_tool_is_below_the_span_of_the_call() {
     let traced = Collector::start();
     let inner = turnwright_core::runner(|ctx: DispatchContext| async move {
         ctx.answer("inner").await?;
@@ -336,7 +336,7 @@ async fn a_turn_inside_of_a_tool_is_below_the_call() {
 }
 
 #[tokio::test]
-async fn turns_at_the_same_time_do_not_mix() {
+async fn spans_of_concurrent_turns_do_not_mix() {
     let traced = Collector::start();
     let runner = two_iterations();
     let run = |name: &'static str| {
@@ -375,7 +375,7 @@ async fn turns_at_the_same_time_do_not_mix() {
 }
 
 #[tokio::test]
-async fn words_to_operators_are_events_where_they_were_said() {
+async fn log_messages_are_events_in_the_current_span() {
     let traced = Collector::start();
     let speaks = tool("speaks", |text, ctx| async move {
         ctx.log(Matters::Warn, "mind the gap");
@@ -448,7 +448,7 @@ async fn refused_calls_and_failures_are_events_with_their_codes() {
     assert_eq!(span.name, "invoke_agent");
 }
 
-/// Words that tell when they are wanted.
+/// Messages that record when they are formatted.
 struct Wanted(Arc<AtomicBool>);
 
 impl From<Wanted> for String {
@@ -467,7 +467,7 @@ impl<S: tracing::Subscriber> Layer<S> for Deaf {
 }
 
 #[test]
-fn words_that_nobody_hears_are_not_made() {
+fn log_messages_without_a_receiver_are_not_formatted() {
     let wanted = Arc::new(AtomicBool::new(false));
     let ctx = DispatchContext::standalone();
     let deaf = tracing_subscriber::registry().with(Deaf);

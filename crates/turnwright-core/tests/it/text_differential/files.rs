@@ -1,19 +1,19 @@
-//! Files that are the same in every run.
+//! Generated files, the same in every run.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What a generated file is like.
+/// The kind of a generated file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// Lines of anything, so many pieces.
+    /// Random lines of this many pieces.
     Mixed {
         pieces: usize,
         crlf: bool,
     },
-    /// Characters of three bytes at every border of blocks.
+    /// Characters of three bytes at every block boundary.
     Wide,
-    /// Lines of so many bytes between short ones.
+    /// Lines of this many bytes between short ones.
     Long(usize),
     Fixed(&'static str),
 }
@@ -130,7 +130,7 @@ fn piece(dice: &mut Dice, crlf: bool) -> &'static str {
     }
 }
 
-/// Gone at the end.
+/// Deleted on drop.
 pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
@@ -148,7 +148,7 @@ impl Drop for Folder {
     }
 }
 
-/// Numbers that look random and are the same in every run (splitmix64).
+/// Pseudo-random numbers, the same in every run (SplitMix64).
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {

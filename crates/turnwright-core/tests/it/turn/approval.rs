@@ -1,4 +1,4 @@
-//! Who decides whether a call may run.
+//! Approval of calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use turnwright_core::schema::integer;
 
 use super::*;
 
-/// A tool that gives back the arguments that it ran with.
+/// A tool that returns the arguments that it ran with.
 fn pay() -> ToolBuilder<Value> {
     let schema = Schema::object()
         .field("n", integer().min(0).max(100).required())
@@ -23,7 +23,7 @@ fn calls_pay(n: i64) -> ScriptedModel {
     ScriptedModel::new([Step::call_tool("pay", json!({ "n": n })), Step::say("done")])
 }
 
-/// Plays one call of `pay` with n = 1.
+/// Runs one call of `pay` with n = 1.
 async fn under(policy: impl ApprovalPolicy + 'static, observed: &Observed) -> TurnOutcome {
     let runner = runner(calls_pay(1))
         .tool(pay().build())
@@ -55,7 +55,7 @@ async fn a_policy_allows_denies_or_rewrites() {
     .await;
     let text = texts(&denied).await.remove(0);
     assert!(
-        text.contains("nothing was run") && !text.contains("4711"),
+        text.contains("The tool was not run") && !text.contains("4711"),
         "{text}"
     );
     assert_eq!(observed.of("toolCallRefused")[0]["code"], "E_TOOL_DENIED");
@@ -73,13 +73,13 @@ async fn a_policy_allows_denies_or_rewrites() {
     assert_eq!(
         call.args().to_value(),
         json!({ "n": 1 }),
-        "what came stands beside it"
+        "the proposed arguments are recorded too"
     );
     assert_eq!(observed.of("toolExecutionStart")[0]["args"]["n"], 0);
 }
 
 #[tokio::test]
-async fn the_policies_of_the_runner_and_of_the_tool_must_all_agree() {
+async fn all_policies_of_runner_and_tool_must_agree() {
     for (of_runner, of_tool, runs) in [
         (true, true, true),
         (true, false, false),
@@ -102,7 +102,7 @@ async fn the_policies_of_the_runner_and_of_the_tool_must_all_agree() {
 }
 
 #[tokio::test]
-async fn a_policy_that_panics_denies_and_so_does_an_approver() {
+async fn a_panicking_policy_or_approver_denies() {
     let observed = Observed::default();
     let panics = |_: &PendingCall<'_>| -> Review { panic!("on purpose") };
     assert!(
@@ -124,7 +124,7 @@ async fn a_policy_that_panics_denies_and_so_does_an_approver() {
 }
 
 #[tokio::test]
-async fn rewritten_arguments_are_checked_again_in_full() {
+async fn rewritten_arguments_are_checked_completely() {
     let observed = Observed::default();
     let too_much = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": 500 }));
     let outcome = under(too_much, &observed).await;
@@ -142,7 +142,7 @@ async fn rewritten_arguments_are_checked_again_in_full() {
         "E_INVALID_TOOL_ARGS"
     );
 
-    // External checks are asked again too.
+    // External checks run again too.
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let checked = pay().check("even", move |args: Value| {
@@ -185,7 +185,7 @@ async fn arguments_are_changed_three_times_at_most() {
 }
 
 #[tokio::test]
-async fn a_policy_that_always_says_the_same_arguments_changes_them_once() {
+async fn a_policy_that_always_returns_the_same_arguments_changes_them_once() {
     // Without the default that checking fills in, as an author would write it.
     let observed = Observed::default();
     let outcome = under(
@@ -197,7 +197,7 @@ async fn a_policy_that_always_says_the_same_arguments_changes_them_once() {
 }
 
 #[tokio::test]
-async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
+async fn an_approval_gate_is_bound_to_call_tool_and_arguments() {
     let observed = Observed::default();
     let tool = pay()
         .approval(always("money leaves the house"))
@@ -223,7 +223,7 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
             }
             tokio::task::yield_now().await;
         };
-        // Equal calls are asked for one by one: an answer is for its own call alone.
+        // Equal calls are approved one by one: an answer is valid for its own call only.
         assert_ne!(open[0].id, open[1].id);
         let question = &open[0].question;
         assert_eq!(question["tool"], "pay");
@@ -249,7 +249,7 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
 }
 
 #[tokio::test]
-async fn a_rejected_approval_gives_its_reason_once() {
+async fn a_rejected_approval_reports_its_reason_once() {
     let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
@@ -262,12 +262,12 @@ async fn a_rejected_approval_gives_its_reason_once() {
         assert!(gates.answer(&id, GateAnswer::reject("not today")).unwrap());
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
-    let text = "The call was not approved; nothing was run. Reason: not today";
+    let text = "The call was not approved. The tool was not run. Reason: not today";
     assert_eq!(texts(&outcome).await, [text]);
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_leaves_the_approval_open() {
+async fn an_invalid_answer_leaves_the_approval_open() {
     let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
@@ -290,7 +290,7 @@ async fn an_answer_that_is_none_leaves_the_approval_open() {
 }
 
 #[tokio::test]
-async fn arguments_that_a_person_edited_are_checked_in_full_and_not_asked_for_again() {
+async fn edited_arguments_are_checked_completely_and_need_no_further_approval() {
     for (edit, runs) in [(json!({ "n": "42" }), true), (json!({ "n": 4200 }), false)] {
         let asked = Notes::default();
         let (notes, given) = (asked.clone(), edit.clone());
@@ -319,8 +319,8 @@ async fn arguments_that_a_person_edited_are_checked_in_full_and_not_asked_for_ag
 }
 
 #[tokio::test]
-async fn a_grant_is_for_the_arguments_that_were_seen_and_for_no_others() {
-    // A person edits; a policy changes what they wrote: they are asked again, for what it is now.
+async fn an_approval_is_valid_for_the_shown_arguments_only() {
+    // An approver edits, and a policy changes the edited arguments. They need another approval.
     let asked = Notes::default();
     let notes = asked.clone();
     let twice = |call: &PendingCall<'_>| match call.args()["n"].as_i64() {
@@ -352,7 +352,7 @@ async fn a_grant_is_for_the_arguments_that_were_seen_and_for_no_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approval_expires_and_no_answer_is_no() {
+async fn an_approval_expires_and_no_answer_means_no() {
     let minute = Duration::from_secs(60);
     for with_approver in [false, true] {
         let observed = Observed::default();
@@ -367,7 +367,7 @@ async fn an_approval_expires_and_no_answer_is_no() {
         let runner = builder.build().unwrap();
         let start = tokio::time::Instant::now();
         let outcome = match with_approver {
-            // Whoever could answer at the gate goes; the approver stays, and so does the expiry.
+            // The external handle is dropped. The approver stays, and so does the timeout.
             true => runner.run("go").await,
             false => {
                 let turn = runner.start("go");
@@ -377,7 +377,7 @@ async fn an_approval_expires_and_no_answer_is_no() {
         };
         assert_eq!(start.elapsed(), minute);
         let text = texts(&outcome).await.remove(0);
-        assert!(text.contains("nobody answered in time"), "{text}");
+        assert!(text.contains("no answer was received in time"), "{text}");
         assert_eq!(observed.of("turnGateClosed")[0]["how"], "timedOut");
         assert_eq!(observed.of("toolExecutionStart").len(), 0);
         observed.assert_paired();
@@ -385,7 +385,7 @@ async fn an_approval_expires_and_no_answer_is_no() {
 }
 
 #[tokio::test]
-async fn nobody_who_could_answer_is_a_refusal() {
+async fn a_call_is_denied_if_no_one_can_answer() {
     for consumed in [false, true] {
         let runner = runner(calls_pay(1))
             .tool(pay().build())
@@ -398,13 +398,13 @@ async fn nobody_who_could_answer_is_a_refusal() {
         };
         assert!(outcome.is_answered());
         let text = texts(&outcome).await.remove(0);
-        assert!(text.contains("nobody can be asked"), "{text}");
+        assert!(text.contains("no one can answer"), "{text}");
     }
 }
 
 #[tokio::test]
-async fn of_the_approver_and_the_gate_the_first_answer_counts() {
-    // The approver never answers, somebody at the gate does.
+async fn the_first_answer_of_approver_or_gate_counts() {
+    // The approver never answers, but the gate is answered.
     let runner = runner(calls_pay(1))
         .tool(pay().build())
         .policy(always("careful"))
@@ -426,7 +426,7 @@ async fn of_the_approver_and_the_gate_the_first_answer_counts() {
 }
 
 #[tokio::test]
-async fn when_asks_for_the_calls_of_which_something_is_true() {
+async fn when_requires_approval_if_the_condition_holds() {
     let model = ScriptedModel::new([
         Step::call_tool("pay", json!({ "n": 1 })).call("pay", json!({ "n": 50 })),
         Step::say("done"),
@@ -451,7 +451,7 @@ async fn when_asks_for_the_calls_of_which_something_is_true() {
 }
 
 #[tokio::test]
-async fn when_tainted_asks_once_somebody_elses_words_stand_in_the_prompt() {
+async fn when_tainted_requires_approval_once_third_party_text_is_in_the_prompt() {
     let model = ScriptedModel::new([
         Step::call_tool("pay", json!({ "n": 1 })),
         Step::call_tool("fetch", "{}"),

@@ -51,7 +51,7 @@ impl Screen {
         }
     }
 
-    /// What the store keeps of it.
+    /// The part that is stored.
     fn stored(mut self) -> Self {
         const STORED: [&str; 5] = ["started", "thought", "message", "toolCall {", "ended"];
         self.happened
@@ -59,14 +59,14 @@ impl Screen {
         self
     }
 
-    /// Without the arguments of calls that have begun: their deltas are not replayed.
+    /// Without the arguments of started calls: their deltas are not replayed.
     fn without_calls(mut self, calls: &[String]) -> Self {
         self.texts.retain(|id, _| !calls.contains(id));
         self
     }
 }
 
-/// Something of everything: thoughts, messages, a retry, streamed calls, a gate, usage.
+/// One of everything: thoughts, messages, a retry, streamed calls, a gate, usage.
 fn model() -> ScriptedModel {
     ScriptedModel::new([
         Step::run(|ctx| async move {
@@ -111,7 +111,7 @@ fn acting() -> TurnRunner {
         .unwrap()
 }
 
-/// Plays the turn with a first reader that approves everything, and attaches a second one after so many events of the first.
+/// Runs the turn with a first reader that approves everything, and attaches a second one after some events of the first.
 async fn attach_after(count: usize) -> Option<(Screen, Screen, Vec<String>)> {
     let runner = acting();
     let mut first = runner.start(input());
@@ -153,7 +153,7 @@ async fn a_reader_that_attaches_after_any_event_sees_what_the_first_one_sees() {
         let names: Vec<&str> = attached.happened.iter().map(String::as_str).collect();
         assert!(names[0].starts_with("started"), "{names:?}");
         assert!(names[names.len() - 1].starts_with("ended"), "{names:?}");
-        // The first reader reads the last events when the turn has ended already.
+        // The first reader reads the last events after the turn has ended.
         let from_store = !names.iter().any(|name| name.starts_with("usage"));
         let (all, attached) = (all.without_calls(&calls), attached.without_calls(&calls));
         let (all, attached) = match from_store {
@@ -193,7 +193,7 @@ async fn a_turn_that_has_ended_is_replayed_from_its_records() {
 }
 
 #[tokio::test]
-async fn how_a_turn_ended_is_in_its_replay() {
+async fn the_replay_contains_how_the_turn_ended() {
     let model = ScriptedModel::new([Step::run(|_| async { Err("no".into()) })]);
     let runner = runner(model).build().unwrap();
     let failed = runner.run(input()).await.error().unwrap();
@@ -234,15 +234,15 @@ async fn an_attached_turn_can_be_cancelled_and_its_gates_answered() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_never_there_cannot_be_attached_to() {
+async fn an_unknown_turn_cannot_be_attached_to() {
     let runner = acting();
     let error = runner.attach(TALK, "other").await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::UNKNOWN_TURN);
 }
 
-/// Two runners on one store stand for two processes.
+/// Two runners on one store represent two processes.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_runs_elsewhere_is_followed_by_its_records() {
+async fn a_turn_in_another_process_is_followed_by_its_records() {
     let storage = Storage::memory();
     let slow = ScriptedModel::new([
         Step::call_tool("act", "{}"),
@@ -272,7 +272,7 @@ async fn a_turn_that_runs_elsewhere_is_followed_by_its_records() {
 }
 
 #[test]
-fn a_turn_whose_process_is_gone_must_be_resumed_and_can_replay_its_records() {
+fn a_turn_of_a_dead_process_must_be_resumed_and_can_replay_its_records() {
     let process = || {
         tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -330,7 +330,7 @@ fn a_turn_whose_process_is_gone_must_be_resumed_and_can_replay_its_records() {
 }
 
 #[tokio::test]
-async fn a_suspended_turn_shows_its_records_and_where_it_waits() {
+async fn a_suspended_turn_shows_its_records_and_gates() {
     let act = tool("act").handler(|_: Value, _| async { "acted" });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)

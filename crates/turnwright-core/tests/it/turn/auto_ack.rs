@@ -46,7 +46,7 @@ async fn an_answer_that_no_layer_decides_on_is_accepted() {
 }
 
 #[tokio::test]
-async fn without_auto_ack_false_no_layer_sees_an_answer() {
+async fn with_auto_ack_no_layer_sees_an_answer() {
     let model = ScriptedModel::new([Step::say("fine")]);
     let runner = runner(model)
         .dispatch_output(wants("never"))
@@ -66,10 +66,10 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
         .unwrap();
     let mut turn = runner.start("x");
     let mut rejected = Vec::new();
-    let mut said = Vec::new();
+    let mut ids = Vec::new();
     while let Some(event) = turn.next().await {
         match event.kind {
-            TurnEventKind::Message(message) => said.push(message.id().to_owned()),
+            TurnEventKind::Message(message) => ids.push(message.id().to_owned()),
             TurnEventKind::AnswerRejected { id, reason, .. } => {
                 assert!(reason.contains("Say \"yes\"."), "{reason}");
                 rejected.push(id.unwrap().to_string());
@@ -79,11 +79,11 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
     }
     let outcome = turn.await;
     assert_eq!((outcome.text.as_str(), outcome.iterations), ("yes", 2));
-    assert_eq!(rejected, said[..1]);
+    assert_eq!(rejected, ids[..1]);
     assert_eq!(observed.of("answerRejected").len(), 1);
     assert_eq!(observed.of("dispatchStart").len(), 1);
     let shown = model.shown(1);
-    assert_eq!(shown.texts()[1], "perhaps", "it sees what it said");
+    assert_eq!(shown.texts()[1], "perhaps", "it sees its own answer");
     let last = shown.messages().last().unwrap();
     assert_eq!(last.author, Author::Framework);
     assert!(last.text.contains("Say \"yes\"."), "{}", last.text);
@@ -94,7 +94,7 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
 }
 
 #[tokio::test]
-async fn the_model_is_asked_again_as_often_as_the_runner_says() {
+async fn answer_retries_limits_how_often_the_model_is_asked_again() {
     for (retries, asked) in [(None, 4), (Some(0), 1), (Some(1), 2)] {
         let model = ScriptedModel::new((0..5).map(|_| Step::say("perhaps")));
         let mut builder = deciding(&model).dispatch_output(wants("yes"));
@@ -111,7 +111,7 @@ async fn the_model_is_asked_again_as_often_as_the_runner_says() {
 }
 
 #[tokio::test]
-async fn the_first_decision_counts_and_layers_further_in_do_not_run() {
+async fn the_first_decision_counts_and_inner_layers_do_not_run() {
     let model = ScriptedModel::new([Step::say("perhaps")]);
     let notes = Notes::default();
     let outer = {
@@ -138,7 +138,7 @@ async fn the_first_decision_counts_and_layers_further_in_do_not_run() {
 }
 
 #[tokio::test]
-async fn work_that_waits_for_the_ack_runs_when_the_answer_is_accepted() {
+async fn on_ack_work_runs_when_the_answer_is_accepted() {
     let notes = Notes::default();
     let model = {
         let notes = notes.clone();
@@ -149,7 +149,7 @@ async fn work_that_waits_for_the_ack_runs_when_the_answer_is_accepted() {
                 ctx.on_ack(move || ran.note("acked"));
                 ctx.answer(["perhaps", "yes"][ctx.iteration() as usize - 1])
                     .await?;
-                // The executor sees what it did, as without `auto_ack(false)`.
+                // The executor sees its signal, as without `auto_ack(false)`.
                 assert!(ctx.signal().is_some() && ctx.ack().is_err());
                 notes.note("answered");
                 Ok(())
@@ -206,7 +206,7 @@ async fn a_layer_may_ack_nack_abort_or_fail_instead() {
 }
 
 #[tokio::test]
-async fn an_ack_without_words_after_a_rejection_does_not_propose_the_rejected_answer() {
+async fn an_ack_without_a_message_does_not_propose_the_rejected_answer_again() {
     let model = ScriptedModel::new([Step::say("perhaps"), Step::silent()]);
     let seen = Notes::default();
     let layer = {

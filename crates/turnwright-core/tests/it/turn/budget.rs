@@ -1,4 +1,4 @@
-//! Budgets: what a turn and the turns under its calls may use.
+//! Budgets of a turn and the turns under its calls.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A tool that notes each run.
+/// A tool that records each run.
 fn noting(name: &str, runs: &Notes) -> ToolBuilder<Value> {
     let runs = runs.clone();
     tool(name).handler(move |args: Value, _: ToolContext| {
@@ -20,12 +20,12 @@ fn noting(name: &str, runs: &Notes) -> ToolBuilder<Value> {
     })
 }
 
-/// A response with calls of one tool, numbered from the first.
+/// A response with calls of one tool, with consecutive numbers.
 fn calls(tool: &str, numbers: std::ops::Range<u32>) -> Step {
     costly_calls(0, tool, numbers)
 }
 
-/// The same, for so many tokens.
+/// The same, with this many tokens.
 fn costly_calls(tokens: u64, tool: &str, numbers: std::ops::Range<u32>) -> Step {
     let call = |step: Step, n: u32| step.call(tool, json!({ "n": n }));
     let response = Step::silent().go_on().usage(used(tokens));
@@ -70,7 +70,7 @@ async fn an_answer_that_uses_up_the_tokens_is_an_answer() {
 }
 
 #[tokio::test]
-async fn calls_within_the_budget_run_to_their_end_and_the_others_are_recorded_as_not_run() {
+async fn calls_within_the_budget_complete_and_the_others_are_recorded_as_not_run() {
     let runs = Notes::default();
     let observed = Observed::default();
     let model = ScriptedModel::new([calls("act", 0..2), calls("act", 2..7), Step::say("Never.")]);
@@ -79,7 +79,7 @@ async fn calls_within_the_budget_run_to_their_end_and_the_others_are_recorded_as
         tool("act").handler(move |args: Value, _: ToolContext| {
             let runs = runs.clone();
             async move {
-                // Others are refused meanwhile: that cuts nothing off.
+                // Others are refused meanwhile, which interrupts nothing.
                 tokio::task::yield_now().await;
                 runs.note(args["n"].to_string());
                 "done"
@@ -111,7 +111,7 @@ async fn calls_within_the_budget_run_to_their_end_and_the_others_are_recorded_as
 }
 
 #[tokio::test]
-async fn a_turn_that_used_its_last_call_may_answer_and_calls_that_were_refused_do_not_count() {
+async fn a_turn_may_answer_after_its_last_call_and_refused_calls_do_not_count() {
     let runs = Notes::default();
     let model = ScriptedModel::new([
         calls("nothing", 0..3),
@@ -125,7 +125,7 @@ async fn a_turn_that_used_its_last_call_may_answer_and_calls_that_were_refused_d
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_a_call_that_could_not_run() {
+async fn no_approval_is_requested_for_a_call_that_cannot_run() {
     let (runs, asked) = (Notes::default(), Notes::default());
     let noted = asked.clone();
     let model = ScriptedModel::new([calls("act", 0..1), calls("act", 1..2)]);
@@ -165,7 +165,7 @@ async fn the_budget_of_a_turn_takes_precedence_over_that_of_the_runner() {
 }
 
 #[tokio::test]
-async fn impossible_budgets_are_errors() {
+async fn invalid_budgets_are_errors() {
     let zero = || Budget::new().tokens(0).time(Duration::ZERO);
     let error = runner(ScriptedModel::new([]))
         .budget(zero())
@@ -178,7 +178,7 @@ async fn impossible_budgets_are_errors() {
     assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
 }
 
-/// A tool that runs a turn of an agent under its call, and notes how that ended.
+/// A tool that runs a turn of an agent under its call, and records how it ended.
 fn delegate(name: &'static str, agent: TurnRunner, ended: &Notes) -> Tool {
     let ended = ended.clone();
     let delegating = tool(name).handler(move |_: Value, ctx: ToolContext| {
@@ -193,7 +193,7 @@ fn delegate(name: &'static str, agent: TurnRunner, ended: &Notes) -> Tool {
     delegating.build().unwrap()
 }
 
-/// Three agents, one under the other: the innermost calls `act`, twice in each of four iterations.
+/// Three nested agents. The innermost calls `act` twice in each of four iterations.
 fn nested(runs: &Notes, ended: &Notes, budgets: [Budget; 3]) -> TurnRunner {
     let [outer, middle, inner] = budgets;
     let acting = runner(|ctx: DispatchContext| async move {
@@ -230,9 +230,9 @@ fn nested(runs: &Notes, ended: &Notes, budgets: [Budget; 3]) -> TurnRunner {
 }
 
 #[tokio::test]
-async fn usage_and_calls_of_turns_at_depth_two_count_for_all_turns_around_them() {
+async fn usage_and_calls_of_nested_turns_count_for_all_outer_turns() {
     let none = Budget::new;
-    // 8 calls of `act`, and one of each of the two agents below: 10 in all.
+    // 8 calls of `act`, and one of each of the two agents below: 10 in total.
     for (budgets, status, ran, inner_ended) in [
         (
             [none(), none(), none()],
@@ -304,7 +304,7 @@ async fn usage_and_calls_of_turns_at_depth_two_count_for_all_turns_around_them()
 }
 
 #[tokio::test]
-async fn usage_of_turns_below_is_in_the_outcome_and_emitted_by_them_alone() {
+async fn usage_of_inner_turns_is_in_the_outcome_and_emitted_once() {
     let (runs, ended) = (Notes::default(), Notes::default());
     let observed = Observed::default();
     let none = Budget::new();
@@ -317,7 +317,7 @@ async fn usage_of_turns_below_is_in_the_outcome_and_emitted_by_them_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn never_more_handlers_run_than_the_budget_allows_however_many_calls_compete() {
+async fn concurrent_calls_never_exceed_the_budget() {
     for most in [0, 1, 7, 30] {
         let started = Arc::new(AtomicUsize::new(0));
         let act = |name: &str| {
@@ -331,7 +331,7 @@ async fn never_more_handlers_run_than_the_budget_allows_however_many_calls_compe
                 }
             })
         };
-        // Eight agents at once, each with calls that run at once and calls that wait for approval.
+        // Eight concurrent agents, each with concurrent calls and calls that wait for approval.
         let inner = runner(|ctx: DispatchContext| async move {
             let of = |n: u32| if n.is_multiple_of(2) { "act" } else { "ask" };
             ctx.call_tools((0..10).map(|n| ctx.propose(of(n), json!({ "n": n }))))
@@ -365,13 +365,13 @@ async fn never_more_handlers_run_than_the_budget_allows_however_many_calls_compe
         );
         let started = started.load(Ordering::SeqCst) as u64;
         assert!(started <= most, "{started} of {most}");
-        // What was left of the budget was used: no call was counted that did not run.
+        // The rest of the budget was used: no call was counted that did not run.
         assert_eq!(started, most);
     }
 }
 
 #[tokio::test]
-async fn a_resumed_turn_goes_on_with_what_is_left_and_with_more_if_it_is_given_more() {
+async fn a_resumed_turn_has_the_rest_of_its_budget_unless_it_gets_a_larger_one() {
     let runs = Notes::default();
     let model = ScriptedModel::new([
         costly_calls(10, "act", 0..2),
@@ -387,7 +387,7 @@ async fn a_resumed_turn_goes_on_with_what_is_left_and_with_more_if_it_is_given_m
         .budget(Budget::new().tool_calls(4).tokens(1_000));
     assert_eq!(runner.run(input).await.ended.name(), "failed");
     assert_eq!(runs.all().len(), 2);
-    // The budget of the turn is stored with it, and so is what was used.
+    // The budget of the turn is stored with it, and so is its usage.
     let outcome = runner.resume("t").await.unwrap().await;
     assert!(
         matches!(outcome.ended, TurnStatus::Limit(Limit::ToolCalls(4))),
@@ -395,7 +395,7 @@ async fn a_resumed_turn_goes_on_with_what_is_left_and_with_more_if_it_is_given_m
         outcome.ended
     );
     assert_eq!(runs.all().len(), 4);
-    // Without more it uses no more.
+    // Without a larger budget it uses no more.
     let tokens = TurnInput::resume("t").budget(Budget::new().tokens(20));
     let outcome = runner.resume(tokens).await.unwrap().await;
     assert!(
@@ -447,10 +447,10 @@ fn process() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn what_a_process_that_died_had_used_counts() {
+fn the_usage_of_a_dead_process_counts() {
     let (runs, reached) = (Notes::default(), Arc::new(Notify::new()));
     let noted = (runs.clone(), Arc::clone(&reached));
-    // Waits for ever the first time that it runs with `n = 2`.
+    // Waits forever the first time it runs with `n = 2`.
     let act = tool("act")
         .effects(Effects::ReadOnly)
         .handler(move |args: Value, _: ToolContext| {
@@ -485,7 +485,7 @@ fn what_a_process_that_died_had_used_counts() {
     });
     drop((dying, turn));
     let outcome = process().block_on(async { runner.resume("t").await.unwrap().await });
-    // The call that was cut off runs again, and is counted once. The tokens of both runs count.
+    // The interrupted call runs again and is counted once. The tokens of both runs count.
     assert!(
         matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(90))),
         "{}",

@@ -1,4 +1,4 @@
-//! What is told: to whoever reads, and to whoever watches.
+//! The event stream and the observers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ async fn heard(mut turn: Turn) -> (Vec<TurnEvent>, TurnOutcome) {
 }
 
 #[tokio::test]
-async fn the_functional_bus_gives_pieces_with_their_offsets_and_then_the_record() {
+async fn the_stream_has_deltas_with_offsets_and_then_the_record() {
     let model = ScriptedModel::new([
         Step::think("Hm.")
             .then_stream(["Grüß", " ", "Gott"])
@@ -58,7 +58,7 @@ async fn the_functional_bus_gives_pieces_with_their_offsets_and_then_the_record(
 }
 
 #[tokio::test]
-async fn pieces_of_calls_and_what_became_void_are_told_too() {
+async fn the_stream_has_call_deltas_and_discards() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
         let reporter = ctx.reporter();
         let mut call = reporter.tool_call();
@@ -86,7 +86,7 @@ async fn pieces_of_calls_and_what_became_void_are_told_too() {
 }
 
 #[tokio::test]
-async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
+async fn observers_get_logs_usage_warnings_progress_and_errors() {
     let observed = Observed::default();
     let act = tool("act").handler(|_: Value, ctx: ToolContext| async move {
         ctx.progress("half way");
@@ -128,7 +128,7 @@ async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
 }
 
 #[tokio::test]
-async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() {
+async fn a_panicking_observer_does_not_affect_the_turn_or_other_observers() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -178,7 +178,7 @@ async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped()
     assert_eq!(ids, expected);
 }
 
-/// A model that says n pieces and notes each one that was taken.
+/// A model that sends n pieces and counts those that were accepted.
 fn talker(pieces: usize, notes: &Notes) -> ScriptedModel {
     let notes = notes.clone();
     ScriptedModel::new([Step::run(move |ctx| async move {
@@ -192,7 +192,7 @@ fn talker(pieces: usize, notes: &Notes) -> ScriptedModel {
     })])
 }
 
-/// The text that the deltas of a stream add up to, each of them at its offset.
+/// The concatenated deltas of a stream, each at its offset.
 fn text_of(events: &[TurnEvent]) -> String {
     let mut text = String::new();
     for event in events {
@@ -205,14 +205,14 @@ fn text_of(events: &[TurnEvent]) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_does_not_wait_for_a_slow_reader_which_gets_everything_in_fewer_pieces() {
+async fn a_turn_does_not_wait_for_a_slow_reader_which_gets_merged_deltas() {
     let notes = Notes::default();
     let runner = runner(talker(500, &notes))
         .stream_capacity(4)
         .build()
         .unwrap();
     let mut turn = runner.start("go");
-    // The paused clock goes on only when nothing else can.
+    // The paused clock advances only when nothing else can run.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(notes.all().len(), 500);
     let mut events = Vec::new();
@@ -228,7 +228,7 @@ async fn a_turn_does_not_wait_for_a_slow_reader_which_gets_everything_in_fewer_p
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_keeps_up_gets_every_piece_also_from_an_executor_that_never_waits() {
+async fn a_reader_that_keeps_up_gets_every_delta() {
     let notes = Notes::default();
     let runner = runner(talker(500, &notes))
         .stream_capacity(4)
@@ -256,7 +256,7 @@ async fn awaiting_the_outcome_needs_no_reader() {
 }
 
 #[tokio::test]
-async fn a_turn_that_cannot_begin_has_a_first_and_a_last_event_too() {
+async fn a_turn_that_cannot_start_has_a_first_and_a_last_event() {
     let runner = runner(ScriptedModel::new([])).build().unwrap();
     let input = TurnInput::new("").turn_id("t").conversation("c");
     let (events, outcome) = heard(runner.start(input)).await;
@@ -289,7 +289,7 @@ async fn a_turn_that_cannot_begin_has_a_first_and_a_last_event_too() {
 }
 
 #[tokio::test]
-async fn a_handle_and_its_stream_can_be_held_apart() {
+async fn a_turn_can_be_split_into_handle_and_stream() {
     let model = ScriptedModel::new([Step::stream(["a", "b", "c"])]);
     let runner = runner(model).build().unwrap();
     let (handle, mut stream) = runner.start("go").split();
@@ -305,8 +305,8 @@ async fn a_handle_and_its_stream_can_be_held_apart() {
 }
 
 #[tokio::test]
-async fn the_pieces_of_a_long_text_are_no_larger_than_what_was_said() {
-    // What is handed over grows with the text alone, not with the text times its pieces.
+async fn the_deltas_of_a_long_text_are_no_larger_than_the_text() {
+    // The total size of deltas grows with the text, not with the text times its pieces.
     const MANY: usize = 10_000;
     let notes = Notes::default();
     let runner = runner(talker(MANY, &notes)).build().unwrap();
@@ -331,10 +331,10 @@ fn by_hand(id: &str) -> Arc<ToolCall> {
 }
 
 #[tokio::test]
-async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
+async fn a_record_stored_by_user_code_is_on_the_stream_once() {
     let storing = |ctx: TurnContext, next: Next<TurnContext>| async move {
         ctx.records().store(by_hand("of-middleware")).await?;
-        // Not the model's.
+        // Not by the model.
         ctx.records().store(Message::user("More.").build()?).await?;
         next.run().await
     };
@@ -347,7 +347,7 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
                 .store(Message::assistant("Hello").id("message").build()?)
                 .await?;
             ctx.records().store(by_hand("of-executor")).await?;
-            // For this turn alone: nothing is stored, and nothing is on the stream.
+            // For this turn only: neither stored nor on the stream.
             ctx.records().add(by_hand("added"));
             ctx.call("act", "{}").await;
             Ok(())
@@ -370,7 +370,7 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
             _ => None,
         })
         .collect();
-    // What the turn stored and has an event, each of it once and in order.
+    // Everything with an event that the turn stored, once and in order.
     let stored = outcome.records.iter().filter(|record| match record {
         Record::Message(message) => *message.author() == record::Author::Assistant,
         Record::Thought(_) | Record::ToolCall(_) => true,
@@ -387,7 +387,7 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
 
 /// The event names of the reference, which clients rely on.
 #[tokio::test]
-async fn events_are_serialised_under_the_names_of_the_reference() {
+async fn events_are_serialised_with_the_names_of_the_reference() {
     const OBSERVED: [&str; 12] = [
         "turnStart",
         "turnEnd",
@@ -447,7 +447,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     }
     streamed.retain(|name| STREAMED.contains(name));
     assert_eq!(streamed, STREAMED);
-    // The join key of the reference stands beside the id of the call.
+    // The join key of the reference, next to the id of the call.
     for name in ["toolExecutionStart", "toolExecutionEnd"] {
         let event = &observed.of(name)[0];
         assert!(event["callId"].is_string() && event["id"].is_string());
@@ -468,7 +468,10 @@ async fn a_reader_of_all_turns_that_lags_learns_how_many_events_it_missed() {
     let observed = Observed::default();
     let _guard = runner.observe(observed.observer());
     let mut events = runner.events();
-    assert!(runner.run("go").await.is_answered(), "it waits for nobody");
+    assert!(
+        runner.run("go").await.is_answered(),
+        "it does not wait for readers"
+    );
     let missed = events.next().await.unwrap().unwrap_err().missed;
     drop(runner);
     let mut read = Vec::new();

@@ -9,7 +9,7 @@ use turnwright_core::approval::always;
 
 use super::*;
 
-/// Counts how many are at work at once.
+/// Counts how many run concurrently.
 #[derive(Clone, Default)]
 struct Busy(Arc<(AtomicUsize, AtomicUsize)>);
 
@@ -42,8 +42,8 @@ fn together(name: &str, many: usize) -> Step {
 }
 
 #[tokio::test]
-async fn calls_proposed_together_run_together() {
-    // Each handler waits for all others: one after the other would never end.
+async fn calls_proposed_together_run_concurrently() {
+    // Each handler waits for all others, so sequential execution would never end.
     let all = Arc::new(Barrier::new(5));
     let meet = tool("meet").handler(move |_: Value, _: ToolContext| {
         let all = Arc::clone(&all);
@@ -59,8 +59,8 @@ async fn calls_proposed_together_run_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_call_runs_in_a_task_of_its_own() {
-    // Handlers that hold their thread meet only if two threads run them.
+async fn each_call_runs_in_its_own_task() {
+    // Handlers that block their thread meet only if two threads run them.
     let all = Arc::new(std::sync::Barrier::new(2));
     let meet = tool("meet").handler(move |_: Value, _: ToolContext| {
         let all = Arc::clone(&all);
@@ -76,7 +76,7 @@ async fn each_call_runs_in_a_task_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_calls_run_at_once_than_the_limit_says() {
+async fn concurrent_calls_do_not_exceed_the_limit() {
     for (limit, most) in [(Some(3), 3), (None, 16)] {
         let busy = Busy::default();
         let model = ScriptedModel::new([together("work", 20), Step::say("done")]);
@@ -92,7 +92,7 @@ async fn no_more_calls_run_at_once_than_the_limit_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_for_approval_holds_no_place() {
+async fn a_call_that_waits_for_approval_does_not_count_towards_the_limit() {
     let busy = Busy::default();
     let model = ScriptedModel::new([
         Step::call_tool("asked", "{}")
@@ -117,7 +117,7 @@ async fn a_call_that_waits_for_approval_holds_no_place() {
     let turn = runner.start("go");
     let gates = turn.gates();
     let answer = async {
-        // Both ask at once, and the others work meanwhile, though there is one place only.
+        // Both wait for approval, and the others run meanwhile, although only one may run at a time.
         while observed.of("toolExecutionEnd").len() < 2 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -136,7 +136,7 @@ async fn a_call_that_waits_for_approval_holds_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_asks_to_run_alone_is_a_barrier_in_the_proposed_order() {
+async fn an_exclusive_tool_is_a_barrier_in_the_proposed_order() {
     let notes = Notes::default();
     let noting = |name: &'static str, seconds: u64| {
         let notes = notes.clone();
@@ -250,7 +250,7 @@ async fn the_executor_gets_the_records_in_the_proposed_order_however_they_end() 
 }
 
 #[tokio::test]
-async fn one_calls_failure_stops_no_other() {
+async fn a_failed_call_does_not_stop_others() {
     let model = ScriptedModel::new([
         Step::call_tool("fails", "{}")
             .call("panics", "{}")
@@ -309,7 +309,7 @@ async fn one_calls_failure_stops_no_other() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_answered_with_the_tools_there_are_close_matches_first() {
+async fn the_result_for_an_unknown_tool_lists_the_available_ones_similar_names_first() {
     let model = ScriptedModel::new([
         Step::call_tool("read_lgo", "{}")
             .call("zzz", "{}")
@@ -352,7 +352,7 @@ async fn an_unknown_tool_is_answered_with_the_tools_there_are_close_matches_firs
 }
 
 #[tokio::test]
-async fn a_hidden_tool_is_callable_and_named_to_nobody() {
+async fn a_hidden_tool_is_callable_and_not_listed() {
     let hide = |ctx: TurnContext, next: Next<TurnContext>| async move {
         ctx.tools().hide("quiet");
         next.run().await
@@ -373,7 +373,7 @@ async fn a_hidden_tool_is_callable_and_named_to_nobody() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_not_json_or_fail_are_answers_with_what_is_needed_to_try_again() {
+async fn invalid_arguments_are_explained_to_the_model() {
     let model = ScriptedModel::new([
         Step::call_tool("read", "day: monday")
             .call("read", r#"{"dya": "monday"}"#)
@@ -413,7 +413,7 @@ async fn arguments_that_are_not_json_or_fail_are_answers_with_what_is_needed_to_
 }
 
 #[tokio::test]
-async fn the_ids_of_calls_are_ours_and_the_providers_stand_beside_them() {
+async fn call_ids_are_ours_and_provider_ids_are_separate() {
     let model = ScriptedModel::new([
         Step::silent()
             .call_with_id("call_1", "act", "{}")
@@ -435,9 +435,9 @@ async fn the_ids_of_calls_are_ours_and_the_providers_stand_beside_them() {
 }
 
 #[tokio::test]
-async fn calls_that_start_together_are_begun_in_one_batch_before_any_runs() {
+async fn calls_that_start_together_are_recorded_in_one_batch_before_any_runs() {
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    // The second write is the batch of begun calls.
+    // The second write is the batch of started calls.
     let store = Odd::store(1, How::Waits(Arc::clone(&reached), Arc::clone(&go)));
     let (inner, notes) = (Arc::clone(&store.store), Notes::default());
     let ran = notes.clone();

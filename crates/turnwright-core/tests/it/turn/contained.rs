@@ -1,4 +1,4 @@
-//! Foreign code that fails where nobody expects it.
+//! User code that fails in unexpected places.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ fn tool(name: &str) -> ToolBuilder<Value> {
     Tool::dynamic(name, json!({ "type": "object" })).description("Acts.")
 }
 
-/// Keeps everything, and gives readers that panic when they are asked how long they are.
+/// Stores everything, and returns readers that panic when asked for their length.
 #[derive(Debug)]
 struct Panicking;
 
@@ -59,7 +59,7 @@ impl Spool for Panicking {
 }
 
 #[tokio::test]
-async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_answer() {
+async fn a_panicking_reader_affects_only_its_own_result() {
     let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
     let ctx = DispatchContext::builder()
         .storage(storage_with(MemoryStore::default(), Panicking))
@@ -79,7 +79,7 @@ async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_an
 }
 
 #[tokio::test]
-async fn a_type_that_panics_on_its_answer_is_an_error() {
+async fn a_type_that_panics_on_its_answer_fails_the_turn() {
     #[derive(Debug, schemars::JsonSchema)]
     #[schemars(transparent)]
     struct Panics(#[expect(dead_code, reason = "for its schema")] Inner);
@@ -101,7 +101,7 @@ async fn a_type_that_panics_on_its_answer_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
+async fn on_ack_work_does_not_keep_an_aborted_turn_alive() {
     let stored: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
     let keep = Arc::clone(&stored);
     let runner = runner(move |ctx: DispatchContext| {
@@ -126,7 +126,7 @@ async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
 }
 
 #[tokio::test]
-async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
+async fn an_approval_has_no_arguments_and_its_gate_kind_is_reserved() {
     let asks = tool("asks").handler(|_: Value, ctx: ToolContext| async move {
         let gate = TurnGate::new("approval").build()?;
         let error = ctx.wait_for(gate).await.unwrap_err();
@@ -151,7 +151,7 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
     assert_eq!(shown_text, "E_INVALID_INITIAL_TURN_GATE_VALUE");
 }
 
-/// Has memories without end.
+/// Has infinitely many memories.
 struct Endless;
 
 #[async_trait]
@@ -181,7 +181,7 @@ impl StoreLayer for Endless {
 }
 
 #[tokio::test]
-async fn a_store_without_end_is_not_read_for_ever() {
+async fn an_endless_store_is_not_read_forever() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
         .storage(storage_of(Layered::new(Endless, MemoryStore::default())))
         .build()

@@ -1,4 +1,4 @@
-//! What a turn ends with, and what is still told and done then.
+//! How turns end.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ where
 }
 
 #[tokio::test]
-async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_by_name() {
+async fn a_layer_that_neither_continues_nor_aborts_is_reported_by_name() {
     for (at, name) in PIPELINES.into_iter().enumerate() {
         let (notes, observed) = (Notes::default(), Observed::default());
         let runner = with_odd(
@@ -68,7 +68,7 @@ async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_
             (&errors[0]["pipeline"], &errors[0]["fatal"]),
             (&json!(name), &json!(false))
         );
-        // The part that was entered unwinds, what comes after is skipped.
+        // The layers that were entered unwind; what comes after is skipped.
         assert!(notes.has(&format!("{name} outer out")), "{:?}", notes.all());
         assert!(!notes.has(&format!("{name} inner in")));
         for later in &PIPELINES[at + 1..] {
@@ -137,7 +137,7 @@ async fn middleware_that_fails_or_panics_fails_the_turn_with_the_code_of_its_pip
 }
 
 #[tokio::test]
-async fn a_layer_further_out_may_make_good_what_failed_further_in() {
+async fn an_outer_layer_may_recover_from_an_inner_failure() {
     let saved = |_: TurnContext, next: Next<TurnContext>| async move {
         assert!(next.run().await.is_err());
         Ok(())
@@ -155,7 +155,7 @@ async fn a_layer_further_out_may_make_good_what_failed_further_in() {
 }
 
 #[tokio::test]
-async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept() {
+async fn a_failing_or_panicking_executor_fails_the_turn_with_its_error() {
     let observed = Observed::default();
     let model = ScriptedModel::new([
         Step::fail(std::io::Error::other("no route")),
@@ -178,7 +178,7 @@ async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept()
 }
 
 #[tokio::test]
-async fn a_refusal_has_the_error_that_it_was_given() {
+async fn a_nack_has_the_error_it_was_given() {
     let own = Error::new(ErrorCode::TOOL_DENIED, "not in this house");
     let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
     let runner = runner(model).build().unwrap();
@@ -200,7 +200,7 @@ async fn a_refusal_has_the_error_that_it_was_given() {
 }
 
 #[tokio::test]
-async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
+async fn the_default_iteration_limit_is_64_and_ends_the_turn() {
     let notes = Notes::default();
     let endless = |_: DispatchContext| async { Ok(()) };
     let runner = |most: Option<u32>| {
@@ -222,7 +222,7 @@ async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
 }
 
 #[tokio::test]
-async fn a_limit_of_ones_own_is_told_as_a_limit() {
+async fn a_custom_limit_is_reported_as_a_limit() {
     let observed = Observed::default();
     let budget = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.usage().total_tokens() > 100 {
@@ -262,7 +262,7 @@ async fn the_first_reason_to_stop_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_is_a_limit_also_the_runners_own() {
+async fn a_deadline_is_a_limit_of_turn_or_runner() {
     let slow = || ScriptedModel::new([Step::wait(Duration::from_secs(10)).then_say("late")]);
     let second = Duration::from_secs(1);
     let of_input = runner(slow()).build().unwrap();
@@ -278,7 +278,7 @@ async fn a_deadline_is_a_limit_also_the_runners_own() {
         assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(limit)) if limit == second));
         assert_eq!(outcome.text, "");
     }
-    // The input's word counts.
+    // The input takes precedence.
     let patient = runner(slow())
         .budget(Budget::new().time(second))
         .build()
@@ -290,7 +290,7 @@ async fn a_deadline_is_a_limit_also_the_runners_own() {
 }
 
 #[test]
-fn a_deadline_without_a_timer_is_told_as_what_it_is() {
+fn a_deadline_without_a_timer_is_an_error() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -306,7 +306,7 @@ fn a_deadline_without_a_timer_is_told_as_what_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
+async fn the_records_of_the_outcome_are_those_in_the_store() {
     let store = Arc::new(MemoryStore::default());
     let model = ScriptedModel::new([
         Step::think("hm")
@@ -318,7 +318,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             let mut words = words;
             words.push("stored").await;
             let words = words.finish().await?;
-            // What is changed in this turn alone is not what the store has.
+            // Changes in this turn only are not in the store.
             ctx.records().add(
                 Message::assistant("for this turn only")
                     .id(words.id())
@@ -358,7 +358,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
 }
 
 #[tokio::test]
-async fn the_code_of_an_error_of_ours_is_the_code_of_the_outcome() {
+async fn the_outcome_has_the_code_of_our_error() {
     let executor = |_: DispatchContext| async {
         let error = Error::new(ErrorCode::MODEL_UNREACHABLE, "no connection");
         Err(BoxError::from(error))

@@ -1,4 +1,4 @@
-//! The codes of the loop: where each arises, and whether it is a mistake of the programmer.
+//! The error codes of the loop: where each occurs, and whether it is a programming error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use turnwright_core::spool::MemoryReader;
 use super::*;
 
 #[test]
-fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
+fn an_invalid_runner_reports_every_invalid_field() {
     let error = runner(ScriptedModel::new([]))
         .iteration_limit(0)
         .parallel_calls(0)
@@ -33,7 +33,7 @@ fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
 }
 
 #[test]
-fn tools_of_a_runner_that_are_wrong_or_clash_fail_its_building() {
+fn invalid_or_colliding_tools_fail_the_build_of_a_runner() {
     let wrong = tool("has spaces")
         .handler(|_: Value, _: ToolContext| async { "" })
         .build();
@@ -49,7 +49,7 @@ fn tools_of_a_runner_that_are_wrong_or_clash_fail_its_building() {
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_TOOL_ALREADY_REGISTERED");
     assert!(error.is_fatal() && error.message().contains("`same`"));
-    // Advice that can be followed where it is given: a builder and an input have no such method.
+    // The advice must be applicable: a builder and an input have no such method.
     assert!(!error.message().contains("register_overwriting"), "{error}");
     assert!(error.message().contains("Rename one of them"), "{error}");
     let registry = ToolRegistry::new([saying("same", "")]).unwrap();
@@ -62,7 +62,7 @@ fn tools_of_a_runner_that_are_wrong_or_clash_fail_its_building() {
 }
 
 #[tokio::test]
-async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a_broken_tool() {
+async fn missing_state_names_its_type_for_operators_only() {
     struct Database;
     let query = tool("query").handler(|_: Value, ctx: ToolContext| async move {
         ctx.state::<Database>()?;
@@ -79,14 +79,14 @@ async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a
     let call = outcome.tool_calls().next().unwrap();
     assert_eq!(
         call.text().await.as_deref(),
-        Some("The tool is misconfigured; do not call it again.")
+        Some("The tool is misconfigured. Do not call it again.")
     );
     let ended = &observed.of("toolExecutionEnd")[0];
     let message = ended["message"].as_str().unwrap();
     for part in ["E_MISSING_STATE", "::Database", ".state(value)"] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    // Where nothing is a tool it is the error itself.
+    // Outside of a tool it is the error itself.
     let error = DispatchContext::standalone()
         .state::<Database>()
         .err()
@@ -97,9 +97,9 @@ async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a
     );
 }
 
-/// A model reads the text of a code while its own turn runs: as the result of a tool, such as a sub-agent.
+/// A model reads the text of a code while its own turn is running: as the result of a tool, such as a sub-agent.
 #[test]
-fn no_code_tells_a_model_that_its_own_turn_is_over() {
+fn no_text_of_a_code_says_that_the_turn_is_over() {
     for code in ErrorCode::ALL {
         let text = code.model_text();
         assert!(!text.contains("The turn"), "{code}: {text}");
@@ -107,7 +107,7 @@ fn no_code_tells_a_model_that_its_own_turn_is_over() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_failed() {
+async fn a_failed_sub_agent_does_not_tell_the_outer_model_that_its_turn_failed() {
     for limited in [false, true] {
         let inner = runner(move |ctx: DispatchContext| async move {
             if limited {
@@ -133,7 +133,7 @@ async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_fail
 }
 
 #[tokio::test]
-async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
+async fn the_outcome_of_a_turn_that_cannot_start_has_the_reason() {
     let observed = Observed::default();
     let runner = runner(ScriptedModel::new([]))
         .tool(saying("same", ""))
@@ -164,11 +164,15 @@ async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
         }
         assert!(outcome.records.is_empty());
     }
-    assert_eq!(observed.names(), [""; 0], "no turn began, so none is told");
+    assert_eq!(
+        observed.names(),
+        [""; 0],
+        "no turn started, so there are no events"
+    );
 }
 
 #[test]
-fn a_turn_outside_of_a_runtime_says_what_it_needs() {
+fn a_turn_outside_of_a_runtime_fails_with_advice() {
     let runner = runner(ScriptedModel::new([])).build().unwrap();
     let outcome = runner
         .start("go")
@@ -180,7 +184,7 @@ fn a_turn_outside_of_a_runtime_says_what_it_needs() {
 }
 
 #[test]
-fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
+fn an_invalid_gate_reports_every_invalid_field() {
     let schema = json!({ "type": "object", "minLenght": 1 });
     let error = TurnGate::new(" ")
         .schema(schema)
@@ -195,7 +199,7 @@ fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
 }
 
 #[test]
-fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
+fn codes_of_programming_errors_are_fatal() {
     let is_fatal = |code: &str| {
         let found = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
         found
@@ -232,7 +236,7 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
 }
 
 #[tokio::test]
-async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging() {
+async fn an_id_shared_by_a_call_and_a_retrievable_fails_the_turn() {
     let clash = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if let Some(call) = ctx.records().tool_calls().first() {
             let reader = Arc::new(MemoryReader::new("other content"));
@@ -264,7 +268,7 @@ async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging(
 
 #[tokio::test]
 async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
-    // The user's message, the model's, the begun call, the settled one.
+    // The message of the user, that of the model, the started call, the settled call.
     for at in 0..4 {
         for how in [How::Fails, How::Panics] {
             let (observed, notes) = (Observed::default(), Notes::default());

@@ -1,12 +1,12 @@
-//! The seam to whatever decides.
+//! Executors.
 
 use std::sync::Arc;
 
 use super::*;
 
 #[tokio::test]
-async fn an_executor_need_be_no_model_at_all() {
-    // A state machine that books a room: its memory is the stash.
+async fn an_executor_need_not_be_a_model() {
+    // A state machine that books a room. Its memory is the stash.
     let executor = |ctx: DispatchContext| async move {
         let state: String = ctx.stash().get_as("state").unwrap_or_default();
         match state.as_str() {
@@ -35,7 +35,7 @@ async fn an_executor_need_be_no_model_at_all() {
 }
 
 #[tokio::test]
-async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_before_it_returns() {
+async fn tools_run_within_their_iteration_and_are_stored_before_it_ends() {
     let store = Arc::new(MemoryStore::default());
     let (inside, looked) = (Arc::clone(&store), Notes::default());
     let notes = looked.clone();
@@ -79,7 +79,7 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
 }
 
 #[tokio::test]
-async fn the_next_iteration_sees_what_came_of_the_calls() {
+async fn the_next_iteration_sees_the_results_of_the_calls() {
     let model = ScriptedModel::new([
         Step::call_tool("act", json!({ "n": 1 })).call("act", json!({ "n": 2 })),
         Step::say("done"),
@@ -103,7 +103,7 @@ async fn the_next_iteration_sees_what_came_of_the_calls() {
 }
 
 #[tokio::test]
-async fn middleware_that_wants_a_tool_run_proposes_a_call_like_an_executor() {
+async fn middleware_can_call_tools_like_an_executor() {
     let look_first = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 1 {
             ctx.call("look", "{}").await;
@@ -122,7 +122,7 @@ async fn middleware_that_wants_a_tool_run_proposes_a_call_like_an_executor() {
 }
 
 #[tokio::test]
-async fn a_boxed_or_shared_executor_is_one() {
+async fn a_boxed_or_shared_executor_is_an_executor() {
     let boxed: Box<dyn Executor> = Box::new(ScriptedModel::new([Step::say("boxed")]));
     assert_eq!(runner(boxed).build().unwrap().run("go").await.text, "boxed");
     let shared: Arc<dyn Executor> = Arc::new(ScriptedModel::new([Step::say("shared")]));

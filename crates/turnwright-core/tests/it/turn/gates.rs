@@ -1,4 +1,4 @@
-//! Where a turn waits for somebody outside of it.
+//! Gates, where a turn waits for an external answer.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn gate() -> TurnGate {
         .unwrap()
 }
 
-/// Middleware that waits at a gate and notes what came of it.
+/// Middleware that waits at a gate and records the answer.
 fn asking(gate: TurnGate, notes: &Notes) -> impl Middleware<TurnContext> + use<> {
     let notes = notes.clone();
     move |ctx: TurnContext, next: Next<TurnContext>| {
@@ -50,7 +50,7 @@ fn call_ask() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
+async fn a_gate_in_middleware_holds_the_turn_until_it_is_resolved() {
     let (notes, observed) = (Notes::default(), Observed::default());
     let model = ScriptedModel::new([Step::say("done")]);
     let runner = runner(model.clone())
@@ -70,7 +70,7 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
         gate().schema().unwrap().document()
     );
     assert_eq!((open[0].tool_call.clone(), model.times_asked()), (None, 0));
-    // The answer is checked as arguments are: what is nearly right is made right.
+    // The answer is checked like arguments, including repairs.
     assert!(
         gates
             .answer(&open[0].id, json!({ "street": "Elm", "number": "7" }))
@@ -86,7 +86,7 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
 }
 
 #[tokio::test]
-async fn a_bad_answer_leaves_the_gate_open() {
+async fn an_invalid_answer_leaves_the_gate_open() {
     let notes = Notes::default();
     let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
@@ -111,7 +111,7 @@ async fn a_bad_answer_leaves_the_gate_open() {
 }
 
 #[tokio::test]
-async fn a_second_settling_is_ignored() {
+async fn a_second_answer_is_ignored() {
     let notes = Notes::default();
     let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
@@ -130,7 +130,7 @@ async fn a_second_settling_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_an_error_where_it_was_waited_for() {
+async fn a_rejection_is_an_error_for_the_waiting_code() {
     let notes = Notes::default();
     let runner = runner(call_ask())
         .turn_input(asking(gate(), &notes))
@@ -157,7 +157,7 @@ async fn a_rejection_is_an_error_where_it_was_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_that_nobody_answers_in_time_times_out() {
+async fn a_gate_without_an_answer_times_out() {
     let (notes, observed) = (Notes::default(), Observed::default());
     let brief = TurnGate::new("quick")
         .timeout(Duration::from_secs(30))
@@ -209,7 +209,7 @@ async fn a_gate_is_aborted_with_its_turn() {
 }
 
 #[tokio::test]
-async fn where_nobody_could_answer_there_is_no_waiting() {
+async fn a_gate_fails_immediately_if_no_one_can_answer() {
     for consumed in [false, true] {
         let notes = Notes::default();
         let runner = runner(call_ask())
@@ -228,7 +228,7 @@ async fn where_nobody_could_answer_there_is_no_waiting() {
 }
 
 #[tokio::test]
-async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
+async fn dropping_the_last_handle_fails_the_open_gates() {
     let notes = Notes::default();
     let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
@@ -244,7 +244,7 @@ async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gate_that_opens_as_the_last_one_goes_does_not_wait_for_ever() {
+async fn a_gate_opened_while_the_last_handle_is_dropped_does_not_wait_forever() {
     for _ in 0..200 {
         let notes = Notes::default();
         let runner = runner(ScriptedModel::new([Step::say("done")]))
@@ -257,7 +257,7 @@ async fn a_gate_that_opens_as_the_last_one_goes_does_not_wait_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_at_a_gate_does_not_count_against_the_tool() {
+async fn time_at_a_gate_does_not_count_towards_the_timeout_of_the_tool() {
     let hour = Duration::from_secs(3600);
     for (works, in_time) in [(500, true), (1500, false)] {
         let ask = waiting(gate(), Duration::from_millis(works)).timeout(Duration::from_secs(1));
@@ -273,16 +273,13 @@ async fn time_at_a_gate_does_not_count_against_the_tool() {
         let text = texts(&outcome).await.remove(0);
         match in_time {
             true => assert_eq!(text, r#"{"street":"Elm"}"#),
-            false => assert!(
-                text.starts_with("The call ran out of time after 1s."),
-                "{text}"
-            ),
+            false => assert!(text.starts_with("The call timed out after 1s."), "{text}"),
         }
     }
 }
 
 #[tokio::test]
-async fn gates_of_one_name_have_ids_of_their_own() {
+async fn gates_of_one_kind_have_different_ids() {
     let model = ScriptedModel::new([
         Step::call_tool("ask", "{}")
             .call("ask", "{}")
@@ -303,7 +300,7 @@ async fn gates_of_one_name_have_ids_of_their_own() {
             }
             tokio::task::yield_now().await;
         };
-        // Answered in another order than asked.
+        // Answered in a different order.
         for (n, gate) in open.iter().enumerate().rev() {
             assert!(
                 gates
@@ -322,7 +319,7 @@ async fn gates_of_one_name_have_ids_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_gate_without_a_schema_takes_any_answer() {
+async fn a_gate_without_a_schema_accepts_any_answer() {
     let notes = Notes::default();
     let any = TurnGate::new("any").build().unwrap();
     let runner = runner(ScriptedModel::new([Step::silent()]))
@@ -338,7 +335,7 @@ async fn a_gate_without_a_schema_takes_any_answer() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
+async fn a_turn_that_waits_at_a_gate_does_not_block_others() {
     let notes = Notes::default();
     let runner = runner(ScriptedModel::new([Step::say("one"), Step::say("two")]))
         .turn_input(asking(gate(), &notes))
@@ -347,7 +344,7 @@ async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
     let first = runner.start("first");
     let gates = first.gates();
     let open = opened(&gates).await;
-    // Another turn of the same runner goes by.
+    // Another turn of the same runner completes.
     assert_eq!(runner.run("second").await.text, "one");
     gates
         .answer(&open[0].id, json!({ "street": "Elm" }))
@@ -360,7 +357,7 @@ fn process() -> tokio::runtime::Runtime {
     builder.enable_all().build().unwrap()
 }
 
-/// Waits for the next gate, and says so where that has no end.
+/// Waits for the next gate, and fails if that takes forever.
 async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
     let waited = tokio::time::timeout(Duration::from_secs(60), gates.next());
     waited
@@ -369,7 +366,7 @@ async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
 }
 
 #[tokio::test]
-async fn waiting_for_gates_ends_for_turns_that_were_refused_at_their_start() {
+async fn waiting_for_gates_ends_for_turns_that_could_not_start() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
         .tool(saying("same", ""))
         .build()
@@ -406,7 +403,7 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
             .unwrap()
     };
     let waits = || Step::call_tool("wait", "{}");
-    // Answered, failed, and panicked.
+    // Answered, failed and panicked.
     for step in [
         Step::say("done"),
         Step::run(|_| async { Err("no".into()) }),
@@ -417,7 +414,7 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
         drop(turn.await);
         assert!(waiting.await.unwrap().is_none());
     }
-    // Cancelled and dropped, while somebody waits.
+    // Cancelled and dropped during the wait.
     for dropped in [false, true] {
         let turn = runner(waits()).start("go");
         let waiting = tokio::spawn(next_of(turn.gates()));
@@ -438,7 +435,7 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
         let keeping = Arc::clone(&held);
         let runner = runner(ScriptedModel::new([Step::call_tool("wait", "{}")]))
             .tool(endless("wait", &reached).build())
-            // The context is kept alive: the end of the turn must not depend on that.
+            // The context is kept alive: the end of the turn must not depend on it.
             .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
                 *keeping.lock() = Some(ctx);
                 next.run()
@@ -467,7 +464,7 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
 }
 
 #[tokio::test]
-async fn an_answer_of_the_wrong_kind_is_not_taken_and_the_gate_stays_open() {
+async fn an_answer_of_the_wrong_kind_is_rejected_and_the_gate_stays_open() {
     let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
     let ask =
         waiting(gate(), Duration::ZERO).approval(turnwright_core::approval::always("it asks"));

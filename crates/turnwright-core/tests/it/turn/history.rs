@@ -1,4 +1,4 @@
-//! What a turn knows of what was before, and the tools that read it.
+//! The history of a turn, and the tools that read it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn input(text: &str) -> TurnInput {
 }
 
 #[tokio::test]
-async fn without_history_a_turn_knows_nothing_of_what_was_before() {
+async fn without_history_a_turn_sees_no_earlier_records() {
     let store = Arc::new(MemoryStore::default());
     let model = ScriptedModel::new([
         Step::think("hm").call("log", "{}"),
@@ -57,7 +57,7 @@ async fn without_history_a_turn_knows_nothing_of_what_was_before() {
 }
 
 #[tokio::test]
-async fn with_history_a_turn_knows_what_was_said_thought_called_and_remembered_in_order() {
+async fn with_history_a_turn_sees_earlier_records_in_order() {
     let store = Arc::new(MemoryStore::default());
     let model = ScriptedModel::new([
         Step::think("hm").call("log", "{}"),
@@ -115,7 +115,7 @@ async fn an_artifact_of_an_earlier_turn_can_be_read_with_history_from_the_first_
 }
 
 #[tokio::test]
-async fn another_conversation_is_another_matter() {
+async fn history_does_not_include_other_conversations() {
     let model = ScriptedModel::new([Step::say("a"), Step::say("b")]);
     let runner = runner(model.clone()).build().unwrap();
     runner.run(input("mine")).await;
@@ -124,7 +124,7 @@ async fn another_conversation_is_another_matter() {
 }
 
 #[tokio::test]
-async fn a_conversation_remembers_from_turn_to_turn() {
+async fn a_conversation_continues_across_turns() {
     let model = ScriptedModel::new([
         Step::say("Hello Ada."),
         Step::say("Ada."),
@@ -139,11 +139,15 @@ async fn a_conversation_remembers_from_turn_to_turn() {
         model.shown(1).texts(),
         ["I am Ada.", "Hello Ada.", "Who am I?"]
     );
-    assert_eq!(model.shown(2).texts().len(), 4, "nobody said anything more");
+    assert_eq!(
+        model.shown(2).texts().len(),
+        4,
+        "there are no further messages"
+    );
 }
 
 #[tokio::test]
-async fn middleware_fetches_tools_and_whatever_else_is_wanted() {
+async fn middleware_can_fetch_tools_and_records() {
     let fetch_tools = |ctx: TurnContext, next: Next<TurnContext>| async move {
         ctx.tools().register(saying("fetched", "from elsewhere"))?;
         ctx.records()
@@ -162,7 +166,7 @@ async fn middleware_fetches_tools_and_whatever_else_is_wanted() {
 }
 
 #[tokio::test]
-async fn stable_tools_appear_with_the_first_handle_of_a_kind_and_then_never_change() {
+async fn stable_tools_appear_with_the_first_artifact_of_a_kind_and_never_change() {
     let model = ScriptedModel::new([
         Step::call_tool("small", "{}"),
         Step::call_tool("log", "{}"),
@@ -194,7 +198,7 @@ async fn stable_tools_appear_with_the_first_handle_of_a_kind_and_then_never_chan
 
 #[cfg(feature = "artifact-json")]
 #[tokio::test]
-async fn each_kind_changes_the_list_once_and_what_was_shown_stays_in_its_place() {
+async fn each_kind_extends_the_list_of_tools_once() {
     let model = ScriptedModel::new([
         Step::call_tool("log", "{}"),
         Step::call_tool("rows", "{}"),
@@ -214,7 +218,7 @@ async fn each_kind_changes_the_list_once_and_what_was_shown_stays_in_its_place()
 
 #[cfg(feature = "artifact-json")]
 #[tokio::test]
-async fn a_tool_whose_output_is_never_inline_brings_its_readers_from_the_first_iteration() {
+async fn a_tool_that_is_never_inline_adds_artifact_tools_from_the_first_iteration() {
     let model = ScriptedModel::new([Step::call_tool("rows", "{}"), Step::say("done")]);
     let promised = rows()
         .artifact_kind(ArtifactKind::JSON)
@@ -229,7 +233,7 @@ async fn a_tool_whose_output_is_never_inline_brings_its_readers_from_the_first_i
 }
 
 #[tokio::test]
-async fn a_stable_tool_takes_the_readable_calls_only_and_names_them() {
+async fn a_stable_tool_accepts_only_readable_calls_and_lists_them() {
     let model = ScriptedModel::new([
         Step::call_tool("log", "{}"),
         Step::call_tool("artifact_head", json!({ "callId": "nonsense" })),
@@ -240,7 +244,7 @@ async fn a_stable_tool_takes_the_readable_calls_only_and_names_them() {
     let id = outcome.tool_calls().next().unwrap().id().to_owned();
     let text = texts(&outcome).await.remove(1);
     assert!(text.contains(&id), "{text}");
-    // The handle says what to read it with, and by which id.
+    // The handle has the names of the tools and the id.
     let shown = model.shown(1);
     let handle = shown.tool_calls()[0].rendered();
     assert!(
@@ -250,7 +254,7 @@ async fn a_stable_tool_takes_the_readable_calls_only_and_names_them() {
 }
 
 #[tokio::test]
-async fn enumerated_tools_name_what_they_read_and_none_are_forged_where_none_are_wanted() {
+async fn enumerated_tools_list_readable_calls_and_can_be_disabled() {
     let script = || ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("done")]);
     let model = script();
     let runner = runner(model.clone())

@@ -1,4 +1,4 @@
-//! What is broken or hostile around a turn, and what it cannot do.
+//! Broken or hostile surroundings of a turn.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn tool(name: &str) -> ToolBuilder<Value> {
 }
 
 #[tokio::test]
-async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_results_apart() {
+async fn turns_with_the_same_id_in_two_conversations_have_separate_results() {
     let (store, spool) = (MemoryStore::default(), MemorySpool::default());
     let secret = tool("secret").handler(|_: Value, ctx: ToolContext| async move {
         format!("of {} {}", ctx.conversation_id(), "x".repeat(5_000))
@@ -48,7 +48,7 @@ async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_resul
 }
 
 #[tokio::test]
-async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
+async fn a_context_is_disabled_after_its_turn_has_ended() {
     static KEPT: OnceLock<DispatchContext> = OnceLock::new();
     let runs = Notes::default();
     let noted = runs.clone();
@@ -71,7 +71,7 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
     let call = ctx.call("act", "{}").await;
     assert_eq!(
         call.text().await.unwrap(),
-        "The call was cancelled. Nothing was run."
+        "The call was cancelled. The tool was not run."
     );
     assert_eq!(runs.all(), Vec::<String>::new());
     let late = Message::user("late").build().unwrap();
@@ -83,7 +83,7 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_end_is_told() {
+async fn a_call_moved_to_another_task_is_closed_before_the_turn_ends() {
     let (store, observed) = (MemoryStore::default(), Observed::default());
     let act = tool("act")
         .handler(|_: Value, _| std::future::pending::<&str>())
@@ -107,12 +107,17 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
     let names = observed.names();
     assert_eq!(names[names.len() - 2..], ["toolExecutionEnd", "turnEnd"]);
     let call = outcome.tool_calls().next().unwrap();
-    assert!(call.text().await.unwrap().contains("may have taken effect"));
+    assert!(
+        call.text()
+            .await
+            .unwrap()
+            .contains("may not have taken effect")
+    );
     let ledger = store.ledger(&ConversationId::new("c")).await.unwrap();
     assert_eq!(ledger[0].state, CallState::Unknown);
 }
 
-/// Takes messages, and never answers to anything else.
+/// Accepts messages and never answers anything else.
 struct Hangs;
 
 #[async_trait]
@@ -133,7 +138,7 @@ impl StoreLayer for Hangs {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
+async fn a_store_that_never_responds_ends_the_turn_after_its_timeout() {
     let runs = Notes::default();
     let noted = runs.clone();
     let act = tool("act").handler(move |_: Value, _| {
@@ -161,7 +166,7 @@ async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
+async fn a_panicking_spool_affects_only_its_own_call() {
     struct Panics;
     #[async_trait]
     impl Spool for Panics {
@@ -192,7 +197,7 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
     ]);
     let runner = runner(model)
         .storage(storage_with(MemoryStore::default(), Panics))
-        // Small results are in no spool.
+        // Small results are not in a spool.
         .tool(
             tool("act")
                 .handler(|_: Value, _| async { "x".repeat(5_000) })
@@ -206,14 +211,14 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
         let shown_text = call.text().await.unwrap();
         assert_eq!(
             shown_text,
-            "The tool ran, but its result could not be kept."
+            "The tool ran, but its result could not be stored."
         );
     }
     assert_eq!(outcome.tool_calls().count(), 2);
 }
 
 #[test]
-fn a_stash_takes_nothing_that_could_not_be_let_go_again() {
+fn a_stash_rejects_values_that_cannot_be_dropped_safely() {
     let stash = Stash::new();
     let deep = vec!["a"; 100_000].join(".");
     assert_eq!(
@@ -230,7 +235,7 @@ fn a_stash_takes_nothing_that_could_not_be_let_go_again() {
 }
 
 #[test]
-fn what_a_stash_holds_survives_a_change_that_panics_and_a_type_that_looks_back() {
+fn a_stash_survives_a_panicking_update_and_a_reentrant_type() {
     static STASH: OnceLock<Stash> = OnceLock::new();
     let stash = STASH.get_or_init(Stash::new);
     stash.set("n", 7).unwrap();
@@ -253,7 +258,7 @@ fn what_a_stash_holds_survives_a_change_that_panics_and_a_type_that_looks_back()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_starts_a_turn_can_answer_however_soon_it_comes_to_a_gate() {
+async fn a_gate_that_opens_immediately_can_be_answered() {
     for _ in 0..300 {
         let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
         let runner = runner(model)
@@ -276,7 +281,7 @@ async fn whoever_starts_a_turn_can_answer_however_soon_it_comes_to_a_gate() {
 }
 
 #[tokio::test]
-async fn arguments_are_shown_so_that_nothing_in_them_can_hide() {
+async fn shown_arguments_escape_hidden_characters() {
     let shown = Notes::default();
     let seen = shown.clone();
     let args = json!({ "to": "Ada\u{202e}bda", "note": "a\u{200b}b" });
@@ -298,7 +303,7 @@ async fn arguments_are_shown_so_that_nothing_in_them_can_hide() {
 }
 
 #[tokio::test]
-async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_failed() {
+async fn the_stream_has_approval_gates_and_operators_see_why_a_tool_failed() {
     let observed = Observed::default();
     let act = tool("act").handler(|_: Value, _| async {
         Err::<String, _>(ToolError::from(std::io::Error::other(
@@ -337,7 +342,7 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
 }
 
 #[tokio::test]
-async fn a_sub_agents_questions_reach_whoever_answers_for_the_outer_turn() {
+async fn gates_of_a_sub_agent_are_answered_at_the_outer_turn() {
     let inner = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("inner is done")]);
     let inner = runner(inner)
         .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
@@ -368,7 +373,7 @@ async fn a_sub_agents_questions_reach_whoever_answers_for_the_outer_turn() {
 }
 
 #[tokio::test]
-async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
+async fn an_executor_that_ignores_a_store_failure_is_stopped() {
     let runs = Notes::default();
     let noted = runs.clone();
     let act = tool("act").handler(move |_: Value, _| {
@@ -395,7 +400,7 @@ async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
 }
 
 #[tokio::test]
-async fn an_audit_that_begins_too_late_says_so() {
+async fn an_audit_added_too_late_is_an_error() {
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)
         .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
@@ -410,7 +415,7 @@ async fn an_audit_that_begins_too_late_says_so() {
     );
 }
 
-/// Loses the first answer to each batch.
+/// Loses the first response to each batch.
 #[derive(Default)]
 struct LosesAnswers(Mutex<Vec<store::BatchId>>);
 
@@ -434,7 +439,7 @@ impl StoreLayer for LosesAnswers {
 }
 
 #[tokio::test]
-async fn a_lost_answer_of_the_store_does_not_end_the_turn() {
+async fn a_lost_response_of_the_store_does_not_end_the_turn() {
     let runs = Notes::default();
     let store = Arc::new(Layered::new(
         LosesAnswers::default(),

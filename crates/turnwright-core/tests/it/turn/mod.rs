@@ -1,4 +1,4 @@
-//! The loop, sentence by sentence.
+//! The loop of a turn.
 
 mod approval;
 mod attach;
@@ -39,7 +39,7 @@ use turnwright_core::*;
 pub(crate) use turnwright_testkit::script::{ScriptedModel, Step};
 pub(crate) use turnwright_testkit::store::{storage_of, storage_with};
 
-/// What happened, in the words of the test.
+/// Notes of what happened.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -56,7 +56,7 @@ impl Notes {
         self.0.lock().iter().any(|note| note == what)
     }
 
-    /// A layer that notes when it is entered and when it is left.
+    /// A layer that records when it is entered and left.
     fn layer(&self, name: &'static str) -> Layer {
         Layer {
             notes: self.clone(),
@@ -81,7 +81,7 @@ impl<C: Clone + Send + Sync + 'static> Middleware<C> for Layer {
     }
 }
 
-/// What observers were told.
+/// The events that observers received.
 #[derive(Clone, Default)]
 struct Observed(Arc<Mutex<Vec<Value>>>);
 
@@ -104,7 +104,7 @@ impl Observed {
             .collect()
     }
 
-    /// Every start has its end, inside of what it belongs to; the turn's end is the last word.
+    /// Every start has its end, correctly nested, and the end of the turn comes last.
     #[track_caller]
     fn assert_paired(&self) {
         let mut open: Vec<String> = Vec::new();
@@ -139,12 +139,12 @@ impl Observed {
     }
 }
 
-/// A tool that takes whatever comes; the caller says the rest.
+/// A builder of a tool that accepts any object.
 fn tool(name: &str) -> ToolBuilder<Value> {
     Tool::dynamic(name, json!({ "type": "object" })).description("Of a test.")
 }
 
-/// A tool that gives a text.
+/// A tool that returns a text.
 fn saying(name: &str, text: &'static str) -> Tool {
     tool(name)
         .handler(move |_: Value, _: ToolContext| async move { text })
@@ -152,7 +152,7 @@ fn saying(name: &str, text: &'static str) -> Tool {
         .unwrap()
 }
 
-/// A tool whose handler never ends by itself, and says when it was reached.
+/// A tool whose handler never ends by itself, and signals when it was started.
 fn endless(name: &str, reached: &Arc<tokio::sync::Notify>) -> ToolBuilder<Value> {
     let reached = Arc::clone(reached);
     tool(name).handler(move |_: Value, _: ToolContext| {
@@ -164,7 +164,7 @@ fn endless(name: &str, reached: &Arc<tokio::sync::Notify>) -> ToolBuilder<Value>
     })
 }
 
-/// What is said in a conversation that is stored.
+/// An input with a stored conversation.
 fn stored(text: &str) -> TurnInput {
     TurnInput::new(text).conversation("c")
 }
@@ -186,7 +186,7 @@ async fn texts(outcome: &TurnOutcome) -> Vec<String> {
     texts
 }
 
-/// What a store holds of a turn, as kind and id.
+/// The kinds and ids that a store has of a turn.
 async fn held(store: &dyn Store, outcome: &TurnOutcome) -> Vec<Record> {
     let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
     store.records(&conversation_id).await.unwrap()
@@ -205,7 +205,7 @@ async fn ledger(store: &dyn Store, conversation: &str) -> Vec<(String, &'static 
     entries.collect()
 }
 
-/// A store in memory that does as it is told on the n-th write, counted from 0.
+/// A store in memory with a special behaviour on the n-th write, starting at 0.
 type OddStore = Layered<Odd, Arc<MemoryStore>>;
 
 #[derive(Clone)]
@@ -219,9 +219,9 @@ struct Odd {
 enum How {
     Fails,
     Panics,
-    /// Calls something off, and writes.
+    /// Cancels a token, and writes.
     Cancels(Cancellation),
-    /// Says that it was reached, and waits until it is let go.
+    /// Signals that it was reached, and waits until it is released.
     Waits(Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>),
 }
 
@@ -262,7 +262,7 @@ impl StoreLayer for Odd {
     }
 }
 
-/// The gates that are open, once one is.
+/// Waits for an open gate.
 pub(crate) async fn opened(gates: &Gates) -> Vec<gate::OpenGate> {
     gates.clone().next().await.expect("the turn goes on");
     gates.open()

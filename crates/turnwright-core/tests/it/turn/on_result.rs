@@ -1,4 +1,4 @@
-//! Hooks between handlers and records.
+//! Result hooks.
 
 use std::io;
 
@@ -90,7 +90,7 @@ fn calls_leak() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn what_a_hook_changes_is_what_is_stored_shown_and_sent() {
+async fn the_changed_result_is_stored_shown_and_sent() {
     for (what, leak) in leaks() {
         let model = calls_leak();
         let builder = runner(model.clone()).tool(leak.build()).on_result(redact);
@@ -104,7 +104,7 @@ async fn what_a_hook_changes_is_what_is_stored_shown_and_sent() {
 }
 
 #[tokio::test]
-async fn a_hook_that_fails_or_panics_withholds_the_result() {
+async fn a_failing_or_panicking_hook_withholds_the_result() {
     let fails = |_: ToolContext, output: ToolOutput| async move {
         Err::<ToolOutput, BoxError>(format!("cannot redact {output:?} {SECRET}").into())
     };
@@ -132,7 +132,7 @@ async fn a_hook_that_fails_or_panics_withholds_the_result() {
 }
 
 #[tokio::test]
-async fn hooks_run_in_order_those_of_the_tool_first() {
+async fn hooks_of_the_tool_run_before_those_of_the_runner() {
     let adds = |mark: &'static str| {
         move |ctx: ToolContext, output: ToolOutput| async move {
             let tool = ctx.tool().name().to_owned();
@@ -168,7 +168,7 @@ async fn a_hook_cannot_raise_trust() {
 }
 
 #[tokio::test]
-async fn a_hook_may_tell_errors_from_outputs() {
+async fn a_hook_can_distinguish_errors_from_outputs() {
     struct Marks;
     #[async_trait]
     impl ResultHook for Marks {
@@ -199,7 +199,7 @@ async fn a_hook_may_tell_errors_from_outputs() {
 }
 
 #[tokio::test]
-async fn a_result_that_was_found_out_about_passes_too() {
+async fn a_reconciled_result_passes_through_hooks() {
     let store = Arc::new(MemoryStore::default());
     let reached = Arc::new(tokio::sync::Notify::new());
     let model = calls_leak();
@@ -227,7 +227,7 @@ async fn a_result_that_was_found_out_about_passes_too() {
     };
     let first = build(true);
     std::thread::scope(|scope| {
-        // A process that dies is a runtime that is dropped.
+        // A dead process is a dropped runtime.
         scope.spawn(|| {
             let process = tokio::runtime::Builder::new_current_thread();
             let process = { process }.enable_all().build().unwrap();
@@ -245,7 +245,7 @@ async fn a_result_that_was_found_out_about_passes_too() {
 }
 
 #[tokio::test]
-async fn a_result_that_is_settled_by_hand_passes_too() {
+async fn a_result_of_settle_with_passes_through_hooks() {
     let leak = tool("leak")
         .on_result(redact)
         .handler(|_: Value, _: ToolContext| async { "" });

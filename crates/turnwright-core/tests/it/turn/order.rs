@@ -1,11 +1,11 @@
-//! What comes after what.
+//! The order of events and layers.
 
 use std::sync::Arc;
 
 use super::*;
 
 #[tokio::test]
-async fn a_turn_is_input_then_dispatch_then_output_and_an_iteration_forge_input_executor_output() {
+async fn layers_and_executor_run_in_the_documented_order() {
     let notes = Notes::default();
     let (seen, played) = (notes.clone(), notes.clone());
     let look = move |ctx: DispatchContext, next: Next<DispatchContext>| {
@@ -50,14 +50,14 @@ async fn a_turn_is_input_then_dispatch_then_output_and_an_iteration_forge_input_
         "turn-input in", "turn-input out",
         "input in", "look: nothing", "input out", "executor 1", "output in", "output out",
         "input in", "look: forged", "input out", "executor 2", "output in", "output out",
-        // The third ends with a signal, and so without its output.
+        // The third ends with a signal, so its output layers do not run.
         "input in", "look: forged", "input out",
         "turn-output in", "turn-output out",
     ]);
 }
 
 #[tokio::test]
-async fn pipelines_are_onions_whose_first_layer_is_the_outermost() {
+async fn the_first_layer_of_a_pipeline_is_the_outermost() {
     let notes = Notes::default();
     let model = ScriptedModel::new([Step::silent().go_on(), Step::silent()]);
     let runner = runner(model)
@@ -134,7 +134,7 @@ async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
 }
 
 #[tokio::test]
-async fn no_turn_sees_what_another_does_to_its_tools() {
+async fn changes_to_tools_are_not_visible_to_other_turns() {
     let both = Arc::new(tokio::sync::Barrier::new(2));
     let meet = Arc::clone(&both);
     let change = move |ctx: TurnContext, next: Next<TurnContext>| {
@@ -142,7 +142,7 @@ async fn no_turn_sees_what_another_does_to_its_tools() {
         async move {
             let own: String = ctx.stash().get_as("own").unwrap();
             ctx.tools().register(saying(&own, "mine"))?;
-            // The same name, a tool of its own in each turn.
+            // The same name, but a different tool in each turn.
             let text: &'static str = if own == "a" { "of a" } else { "of b" };
             ctx.tools().register_overwriting(saying("shared", text));
             ctx.tools().hide("base");
@@ -175,7 +175,7 @@ async fn no_turn_sees_what_another_does_to_its_tools() {
     let (a, b) = tokio::join!(turn("a"), turn("b"));
     assert_eq!((a.as_str(), b.as_str()), ("shared a of a", "shared b of b"));
 
-    // And the baseline is what it was: a third turn without the middleware's changes sees it whole.
+    // The baseline is unchanged: a third turn without the middleware sees all of it.
     let model = ScriptedModel::new([Step::silent()]);
     let fresh = turnwright_core::runner(model.clone())
         .tool(saying("base", "x"))

@@ -17,7 +17,7 @@ async fn seen<T>(turn: &mut TypedTurn<T>) -> Vec<String> {
     seen
 }
 
-/// A model that says these messages, the last as its answer.
+/// A model that sends these messages, the last one as its answer.
 fn saying(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
     let model = move |ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
@@ -34,7 +34,7 @@ fn saying(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
 }
 
 #[tokio::test]
-async fn partial_values_come_with_the_pieces_and_then_the_answer() {
+async fn partial_values_follow_the_deltas_and_precede_the_answer() {
     let runner = saying(&[&[r#"{"value": ["a"#, r#"b", 1"#, r#"2], "#, "\n", "}"]]);
     let mut turn = runner.start_typed::<(String, Vec<u8>)>("x");
     drop(seen(&mut turn).await);
@@ -49,7 +49,7 @@ async fn partial_values_come_with_the_pieces_and_then_the_answer() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_made_again_resets_it() {
+async fn a_repeated_request_resets_the_partial_answer() {
     let runner = saying(&[&[r#"{"value": ["a"#, "again", r#"{"value": ["b"#, r#""]}"#]]);
     let mut turn = runner.start_typed::<Vec<String>>("x");
     let seen = seen(&mut turn).await;
@@ -58,7 +58,7 @@ async fn a_request_that_is_made_again_resets_it() {
 }
 
 #[tokio::test]
-async fn an_invalid_answer_resets_it_when_it_is_rejected() {
+async fn a_rejected_answer_resets_the_partial_answer() {
     let runner = saying(&[&[r#"{"value": "many"}"#], &[r#"{"value": 7}"#]]);
     let mut turn = runner.start_typed::<u8>("x");
     let mut names = Vec::new();
@@ -86,7 +86,7 @@ async fn an_invalid_answer_resets_it_when_it_is_rejected() {
 }
 
 #[tokio::test]
-async fn another_message_resets_it() {
+async fn another_message_resets_the_partial_answer() {
     let model = ScriptedModel::new([
         Step::say(r#"{"looks": "like an answer"}"#).call("look", "{}"),
         Step::say(r#"{"value": true}"#),

@@ -1,4 +1,4 @@
-//! Instructions and model settings, of the runner and of a turn.
+//! Instructions and model settings of runner and turn.
 
 use turnwright_core::record::StandingInstruction;
 
@@ -29,7 +29,7 @@ async fn an_executor_reads_the_instructions_and_settings_of_runner_and_turn() {
 }
 
 #[tokio::test]
-async fn instructions_are_no_record_and_standing_instructions_are_no_instructions() {
+async fn instructions_are_not_records_and_standing_instructions_are_separate() {
     let model = ScriptedModel::new([Step::say("Yes.")]);
     let adds = |ctx: TurnContext, next: Next<TurnContext>| async move {
         ctx.records()
@@ -64,7 +64,7 @@ async fn a_resumed_turn_has_its_own_settings_and_those_of_the_runner_that_resume
         .settings(temperature(0.9).provider("p", json!({ "key": 1.5 })));
     before.run(input).await;
     before.resume("t").await.unwrap().await;
-    // What is given with the resume replaces what was stored, field by field, and is stored in turn.
+    // Values passed with the resume replace the stored ones, field by field, and are stored in turn.
     let input = TurnInput::resume("t").settings(ModelSettings::new().seed(3));
     before
         .resume(input)
@@ -118,7 +118,7 @@ async fn a_forced_call_is_forced_until_the_first_call() {
 }
 
 #[tokio::test]
-async fn impossible_settings_are_errors_before_anything_runs() {
+async fn invalid_settings_are_errors_before_anything_runs() {
     let model = ScriptedModel::new([]);
     let error = runner(model.clone())
         .settings(temperature(3.0))

@@ -22,7 +22,7 @@ fn give(what: Give, ctx: &DispatchContext) {
     }
 }
 
-/// A layer that gives a signal, and then goes on or not.
+/// A layer that gives a signal, and then continues or not.
 fn giving(
     what: Option<Give>,
     goes_on: bool,
@@ -76,7 +76,7 @@ async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<
 }
 
 #[tokio::test]
-async fn a_signal_ends_the_dispatch_where_it_is_given_without_the_rest_of_the_iteration() {
+async fn a_signal_skips_the_rest_of_the_iteration() {
     for what in [Give::Ack, Give::Nack, Give::Abort] {
         for goes_on in [false, true] {
             for (at, expected) in [
@@ -118,7 +118,7 @@ async fn a_signal_ends_the_dispatch_where_it_is_given_without_the_rest_of_the_it
 }
 
 #[tokio::test]
-async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
+async fn an_abort_in_the_turn_input_skips_dispatch_and_output() {
     for goes_on in [false, true] {
         let (notes, observed) = (Notes::default(), Observed::default());
         let abort = move |ctx: TurnContext, next: Next<TurnContext>| async move {
@@ -149,7 +149,7 @@ async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
 }
 
 #[tokio::test]
-async fn an_abort_in_the_turn_output_is_how_the_turn_ended() {
+async fn an_abort_in_the_turn_output_aborts_the_turn() {
     let abort = |ctx: TurnContext, _: Next<TurnContext>| async move {
         ctx.abort("the answer is not fit to be sent");
         Ok(())
@@ -166,7 +166,7 @@ async fn an_abort_in_the_turn_output_is_how_the_turn_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told() {
+async fn the_first_of_racing_signals_counts_and_the_others_fail() {
     const MANY: usize = 8;
     let (start, late) = (
         Arc::new(tokio::sync::Barrier::new(MANY)),
@@ -242,12 +242,12 @@ async fn a_second_signal_is_an_error_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn work_on_ack_runs_inside_of_it_until_it_is_removed_and_never_on_a_nack() {
+async fn on_ack_work_runs_within_the_ack_unless_removed_and_never_on_a_nack() {
     for nack in [false, true] {
         let notes = Notes::default();
-        let (kept, removed, seen) = (notes.clone(), notes.clone(), notes.clone());
+        let (runs, removed, seen) = (notes.clone(), notes.clone(), notes.clone());
         let model = ScriptedModel::new([Step::run(move |ctx| async move {
-            ctx.on_ack(move || kept.note("kept"));
+            ctx.on_ack(move || runs.note("runs"));
             ctx.on_ack(move || removed.note("removed")).remove();
             match nack {
                 true => ctx.nack("no")?,
@@ -258,13 +258,13 @@ async fn work_on_ack_runs_inside_of_it_until_it_is_removed_and_never_on_a_nack()
         })]);
         let runner = runner(model).build().unwrap();
         runner.run("go").await;
-        let expected: &[&str] = if nack { &["after"] } else { &["kept", "after"] };
+        let expected: &[&str] = if nack { &["after"] } else { &["runs", "after"] };
         assert_eq!(notes.all(), expected);
     }
 }
 
 #[tokio::test]
-async fn ephemeral_tools_go_with_the_ack_and_stay_on_a_nack() {
+async fn ephemeral_tools_are_removed_on_ack_and_stay_on_nack() {
     for nack in [false, true] {
         let notes = Notes::default();
         let seen = notes.clone();
@@ -303,7 +303,7 @@ async fn ephemeral_tools_go_with_the_ack_and_stay_on_a_nack() {
 }
 
 #[tokio::test]
-async fn what_was_stored_stays_stored_after_a_nack() {
+async fn records_stay_stored_after_a_nack() {
     let store = Arc::new(MemoryStore::default());
     let model = ScriptedModel::new([
         Step::think("hm").then_say("Let me try.").call("act", "{}"),

@@ -1,9 +1,9 @@
-//! What belongs to the turn.
+//! The stash of a turn.
 
 use super::*;
 
 #[tokio::test]
-async fn the_stash_belongs_to_the_turn_and_is_seen_by_middleware_dispatches_and_handlers() {
+async fn middleware_dispatches_and_handlers_share_the_stash() {
     let notes = Notes::default();
     let seen = notes.clone();
     let before = |ctx: TurnContext, next: Next<TurnContext>| async move {
@@ -52,7 +52,7 @@ async fn the_stash_belongs_to_the_turn_and_is_seen_by_middleware_dispatches_and_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn updates_by_handlers_side_by_side_are_atomic() {
+async fn updates_by_concurrent_handlers_are_atomic() {
     const MANY: u64 = 12;
     let count = tool("count").handler(|_: Value, ctx: ToolContext| async move {
         for _ in 0..100 {
@@ -78,7 +78,7 @@ async fn updates_by_handlers_side_by_side_are_atomic() {
 }
 
 #[tokio::test]
-async fn what_is_taken_out_of_the_stash_is_ones_own() {
+async fn stash_values_are_copies() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
         ctx.stash().set("list", json!([1, 2]))?;
         let mut taken = ctx.stash().get("list").unwrap();

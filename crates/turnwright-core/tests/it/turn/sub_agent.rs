@@ -9,7 +9,7 @@ use turnwright_core::trust::TrustTier;
 
 use super::*;
 
-/// A runner whose model makes one call and then says what came of it.
+/// A runner whose model makes one call and then reports its result.
 fn agent(tool: &'static str, args: Value) -> TurnRunnerBuilder {
     runner(move |ctx: DispatchContext| {
         let args = args.clone();
@@ -24,7 +24,7 @@ fn agent(tool: &'static str, args: Value) -> TurnRunnerBuilder {
     })
 }
 
-/// A tool that may write, and notes with which arguments it ran.
+/// A tool that may write, and records the arguments it ran with.
 fn act(runs: &Notes) -> ToolBuilder<Value> {
     let runs = runs.clone();
     tool("act").handler(move |args: Value, _: ToolContext| {
@@ -33,7 +33,7 @@ fn act(runs: &Notes) -> ToolBuilder<Value> {
     })
 }
 
-/// A tool that runs a turn of an agent under its call. It only reads itself: what asks, asks for the agent's calls.
+/// A tool that runs a turn of an agent under its call. It is read-only itself; approvals are for the agent's calls.
 fn delegate(
     name: &str,
     agent: TurnRunner,
@@ -51,7 +51,7 @@ fn same(input: TurnInput) -> TurnInput {
     input
 }
 
-/// A policy that notes that it was asked, and by which turn, and allows.
+/// A policy that records the turn of each review and allows the call.
 fn noting(notes: &Notes, name: &'static str) -> impl ApprovalPolicy + use<> {
     let notes = notes.clone();
     policy(move |call| {
@@ -61,10 +61,10 @@ fn noting(notes: &Notes, name: &'static str) -> impl ApprovalPolicy + use<> {
     })
 }
 
-const NOT_APPROVED: &str = "The call was not approved; nothing was run. Reason: ";
+const NOT_APPROVED: &str = "The call was not approved. The tool was not run. Reason: ";
 
 #[tokio::test]
-async fn policies_of_all_outer_turns_are_asked_first_the_outermost_before_the_others() {
+async fn policies_of_outer_turns_review_first_outermost_before_others() {
     let (notes, runs) = (Notes::default(), Notes::default());
     let inner = agent("act", json!({}))
         .tool(act(&runs).approval(noting(&notes, "tool")).build())
@@ -94,8 +94,8 @@ async fn policies_of_all_outer_turns_are_asked_first_the_outermost_before_the_ot
 }
 
 #[tokio::test]
-async fn an_outer_policy_stops_a_writer_of_a_sub_agent() {
-    for (rule, text) in [("ask", "nobody can be asked"), ("deny", "")] {
+async fn an_outer_policy_can_deny_a_call_of_a_sub_agent() {
+    for (rule, text) in [("ask", "no one can answer"), ("deny", "")] {
         let runs = Notes::default();
         let inner = agent("act", json!({})).tool(act(&runs).build());
         let outer = agent("inner", json!({})).tool(delegate("inner", inner.build().unwrap(), same));
@@ -117,7 +117,7 @@ async fn an_outer_policy_stops_a_writer_of_a_sub_agent() {
 }
 
 #[tokio::test]
-async fn an_outer_approver_is_asked_and_told_which_sub_agent_wants_what() {
+async fn the_request_to_an_outer_approver_names_the_sub_agent() {
     let (runs, asked) = (Notes::default(), Notes::default());
     let noted = asked.clone();
     let inner = agent("act", json!({ "n": 1 })).tool(act(&runs).build());
@@ -144,7 +144,7 @@ async fn an_outer_approver_is_asked_and_told_which_sub_agent_wants_what() {
 }
 
 #[tokio::test]
-async fn an_outer_approver_answers_for_an_inner_policy_where_the_inner_runner_has_none() {
+async fn an_outer_approver_answers_for_an_inner_policy_without_approver() {
     for own in [false, true] {
         let (runs, asked) = (Notes::default(), Notes::default());
         let saying_yes = |who: &'static str| {
@@ -188,12 +188,12 @@ async fn an_inner_approver_cannot_answer_for_an_outer_policy() {
         .build()
         .unwrap();
     let answer = outer.run("go").await.into_answer().unwrap();
-    assert_eq!(answer, format!("{NOT_APPROVED}nobody can be asked"));
+    assert_eq!(answer, format!("{NOT_APPROVED}no one can answer"));
     assert_eq!((asked.all(), runs.all()), (vec![], vec![]));
 }
 
 #[tokio::test]
-async fn arguments_that_an_inner_approver_wrote_are_asked_for_further_outside() {
+async fn arguments_edited_by_an_inner_approver_need_outer_approval() {
     let large = |call: &PendingCall<'_>| call.args()["n"].as_u64() > Some(9);
     for (answer, ran) in [(Approval::Granted, 1), (Approval::denied("too much"), 0)] {
         let (runs, asked) = (Notes::default(), Notes::default());
@@ -220,18 +220,18 @@ async fn arguments_that_an_inner_approver_wrote_are_asked_for_further_outside() 
     }
 }
 
-/// Reads a page before it delegates, where it is told to.
+/// Optionally reads a page before it delegates.
 fn reading(tier: Option<TrustTier>) -> impl Middleware<TurnContext> {
     move |ctx: TurnContext, next: Next<TurnContext>| async move {
         if let Some(tier) = tier {
             ctx.records()
-                .add(Retrievable::text("Of somebody.", tier).build()?);
+                .add(Retrievable::text("A web page.", tier).build()?);
         }
         next.run().await
     }
 }
 
-/// Notes the tiers of the prompt, the least trusted first.
+/// Records the tiers of the prompt, least trusted first.
 fn noting_taint(notes: &Notes) -> impl Middleware<TurnContext> + use<> {
     let notes = notes.clone();
     move |ctx: TurnContext, next: Next<TurnContext>| {
@@ -310,7 +310,7 @@ async fn a_sub_agents_answer_taints_the_outer_prompt_unless_the_tool_is_trusted(
 }
 
 #[tokio::test]
-async fn a_turn_that_says_so_runs_without_the_outer_rules_and_so_do_turns_below_it() {
+async fn without_outer_rules_disables_outer_policies_for_inner_turns_too() {
     let (runs, seen, notes) = (Notes::default(), Notes::default(), Notes::default());
     let inner = agent("act", json!({}))
         .tool(act(&runs).build())
@@ -338,7 +338,7 @@ async fn a_turn_that_says_so_runs_without_the_outer_rules_and_so_do_turns_below_
 }
 
 #[tokio::test]
-async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
+async fn a_gate_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     let runs = Notes::default();
     let inner = agent("act", json!({})).tool(act(&runs).build());
     let outer = agent("research", json!({}))
@@ -383,7 +383,7 @@ async fn the_gates_of_a_turn_under_a_call_end_with_it() {
     assert!(gates.next().await.is_none());
 }
 
-/// Runs an inner turn in a process that dies while the inner tool runs. Returns what lasts.
+/// Runs an inner turn in a process that dies while the inner tool runs. Returns what persists.
 fn die_below(inner: &TurnRunnerParts, reached: &Notify) {
     let process = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -406,7 +406,7 @@ fn die_below(inner: &TurnRunnerParts, reached: &Notify) {
     drop((process, turn));
 }
 
-/// An agent whose store outlives its process, and whose tool ends in the second one alone.
+/// An agent with a persistent store, whose tool ends only in the second process.
 struct TurnRunnerParts {
     store: Arc<MemoryStore>,
     look: Tool,
@@ -478,7 +478,7 @@ fn a_resumed_turn_has_the_rules_of_the_turns_that_it_ran_under() {
 }
 
 #[test]
-fn a_turn_that_ran_under_a_call_can_be_resumed_alone_on_purpose() {
+fn a_turn_that_ran_under_a_call_can_be_resumed_alone_explicitly() {
     let reached = Arc::new(Notify::new());
     let mut parts = TurnRunnerParts {
         store: Arc::default(),

@@ -1,4 +1,4 @@
-//! Answers of a type.
+//! Typed answers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ async fn ask(model: &ScriptedModel) -> TypedOutcome<Weather> {
 }
 
 #[tokio::test]
-async fn the_schema_goes_to_the_executor_and_a_good_answer_is_a_value() {
+async fn the_executor_gets_the_schema_and_a_valid_answer_is_parsed() {
     let model = ScriptedModel::new([Step::say(GOOD)]);
     let typed = ask(&model).await;
     assert_eq!(typed.outcome.text, GOOD);
@@ -42,7 +42,7 @@ async fn the_schema_goes_to_the_executor_and_a_good_answer_is_a_value() {
 }
 
 #[tokio::test]
-async fn an_answer_is_checked_as_arguments_are_and_may_stand_in_a_code_block() {
+async fn an_answer_is_checked_like_arguments_and_may_be_in_a_code_block() {
     for words in [
         r#"{"city": "Paris", "celsius": "17"}"#,
         "```json\n{\"city\": \"Paris\", \"celsius\": 17}\n```",
@@ -59,7 +59,7 @@ async fn an_answer_is_checked_as_arguments_are_and_may_stand_in_a_code_block() {
 }
 
 #[tokio::test]
-async fn the_faults_of_a_wrong_answer_go_back_to_the_model() {
+async fn the_faults_of_an_invalid_answer_are_sent_to_the_model() {
     let model = ScriptedModel::new([Step::say(WRONG), Step::say(GOOD)]);
     let typed = ask(&model).await;
     assert_eq!(typed.outcome.iterations, 2);
@@ -77,7 +77,7 @@ async fn the_faults_of_a_wrong_answer_go_back_to_the_model() {
 }
 
 #[tokio::test]
-async fn the_model_may_try_again_twice_unless_told() {
+async fn the_model_may_retry_twice_by_default() {
     let model = ScriptedModel::new([
         Step::say("17 degrees"),
         Step::say(WRONG),
@@ -139,7 +139,7 @@ async fn each_try_is_an_iteration_with_the_same_tools() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_not_answered_gives_its_own_error() {
+async fn a_turn_without_an_answer_returns_its_own_error() {
     let refused = ask(&ScriptedModel::new([Step::nack("not my job")])).await;
     assert_eq!(refused.answer.unwrap_err().message(), "not my job");
     let failed = ask(&ScriptedModel::new([Step::fail("no network")])).await;
@@ -157,7 +157,7 @@ async fn a_turn_that_was_not_answered_gives_its_own_error() {
 }
 
 #[tokio::test]
-async fn a_type_that_cannot_be_described_is_refused_before_the_turn() {
+async fn a_type_without_a_schema_is_rejected_before_the_turn() {
     let model = ScriptedModel::new([]);
     let runner = runner(model.clone()).build().unwrap();
     let typed: TypedOutcome<u128> = runner.run_typed("x").await;

@@ -1,4 +1,4 @@
-//! Turns that no conversation was named for: they live in memory, and leave nothing behind.
+//! Turns without a conversation: they stay in memory and leave nothing behind.
 
 use std::sync::Weak;
 
@@ -24,7 +24,7 @@ async fn call_log(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Bytes, and whether anything still holds them.
+/// Bytes that can be checked for remaining references.
 struct Tracked {
     bytes: Vec<u8>,
     _alive: Arc<()>,
@@ -36,7 +36,7 @@ impl AsRef<[u8]> for Tracked {
     }
 }
 
-/// A tool whose result becomes a handle, and what says whether the bytes of its last result are still held.
+/// A tool whose result becomes an artifact, and a check whether its last bytes are still referenced.
 fn tracked() -> (Tool, Arc<Mutex<Weak<()>>>) {
     let alive = Arc::new(Mutex::new(Weak::new()));
     let last = Arc::clone(&alive);
@@ -68,7 +68,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
     let model = ScriptedModel::new([
         Step::call_tool("log", "{}").call("pay", "{}"),
         Step::run(|ctx: DispatchContext| async move {
-            // The result can be read by artifact tools while the turn runs.
+            // Artifact tools can read the result while the turn is running.
             let id = ctx.records().own_tool_calls()[0].id().to_owned();
             let head = ctx.propose("artifact_head", json!({ "callId": id, "n": 1 }));
             let text = ctx.call_tools([head]).await[0].text().await.unwrap();
@@ -100,7 +100,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
     assert!(outcome.is_answered(), "{:?}", outcome.ended);
     assert!(is_empty(&store, &spool).await);
 
-    // Its outcome has everything.
+    // The outcome has everything.
     assert_eq!(outcome.messages().count(), 2);
     let calls: Vec<_> = outcome.tool_calls().collect();
     assert_eq!(calls[0].text().await.unwrap(), LONG.repeat(2_000));
@@ -109,7 +109,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
 }
 
 #[tokio::test]
-async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_either() {
+async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_behind() {
     let (store, spool) = (MemoryStore::default(), MemorySpool::default());
     let runner =
         |model: ScriptedModel| runner(model).storage(storage_with(store.clone(), spool.clone()));
@@ -203,7 +203,7 @@ async fn deleting_a_conversation_in_memory_releases_its_results() {
 }
 
 #[tokio::test]
-async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why() {
+async fn a_turn_without_a_conversation_cannot_be_resumed() {
     let model = ScriptedModel::new([Step::run(|_| async { Err("broken".into()) })]);
     let runner = runner(model).build().unwrap();
     let outcome = runner.run(TurnInput::new("go").turn_id("turn-1")).await;
@@ -219,7 +219,7 @@ async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why(
             .contains("started without `TurnInput::conversation`"),
         "{error}"
     );
-    // Naming its generated conversation afterwards does not help.
+    // Setting its generated conversation afterwards does not help.
     let input = TurnInput::resume("turn-1").conversation(Arc::clone(&outcome.conversation));
     let resumed = match runner.resume(input).await {
         Ok(turn) => turn.await.error().unwrap(),
@@ -229,7 +229,7 @@ async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why(
 }
 
 #[tokio::test]
-async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
+async fn a_turn_without_a_conversation_can_read_other_conversations() {
     let store = MemoryStore::default();
     let likes = Memory::new("Likes tea.").build().unwrap();
     store.put(&ConversationId::new("ada"), likes).await.unwrap();
@@ -251,7 +251,7 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
 }
 
 #[tokio::test]
-async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
+async fn nothing_is_written_for_an_ended_turn_without_a_conversation() {
     let held: Arc<Mutex<Option<DispatchContext>>> = Arc::default();
     let slot = Arc::clone(&held);
     let runner = runner(move |ctx: DispatchContext| {

@@ -1,4 +1,4 @@
-//! Whoever answers from outside of a turn: an approver, and somebody at its gates.
+//! External answers: an approver, and a caller at the gates.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use turnwright_core::{Approval, ApprovalRequest, GateAnswer, Gates};
 use super::tools;
 use super::world::World;
 
-/// What a person says to a call, if they say anything.
+/// The decision about a call, if there is one.
 fn verdict(world: &World, args: &Value) -> Option<Approval> {
     let n = args["n"].as_i64().unwrap_or(0);
     Some(match args["how"].as_str().unwrap_or("") {
         "Granted" | "ThenAsk" => Approval::Granted,
         "Edited" => Approval::Edited(json!({ "n": (n + 1) % 101, "how": "Edited" })),
         "EditedBadly" => Approval::Edited(json!({ "n": 1000, "how": "EditedBadly" })),
-        // On the real clock nobody waits for what does not come.
+        // On the real clock, do not wait for an answer that never comes.
         "Silence" if world.strict => return None,
         _ => Approval::Denied {
             reason: "on purpose".to_owned(),
@@ -24,12 +24,12 @@ fn verdict(world: &World, args: &Value) -> Option<Approval> {
     })
 }
 
-/// Notes what is granted, before anybody can act by it.
+/// Records a grant before it takes effect.
 fn note_grant(world: &World, call: &str, args: &Value, approval: &Approval) {
     match approval {
         Approval::Granted => world.grant(call, args),
         Approval::Edited(edited) if args["how"] == "Edited" => world.grant(call, edited),
-        // What the tool would refuse is no answer.
+        // Arguments that the tool would reject are not accepted as an answer.
         _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Futures that are polled n times and then dropped, for every n until they complete.
+//! Futures that are dropped after n polls, for every n until they complete.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::script::{
 use super::tools;
 use super::world::World;
 
-/// One task is polled between two polls of the test: everything goes on step by step.
+/// One task is polled between two polls of the test, so that everything proceeds step by step.
 fn step_by_step() -> Runtime {
     Builder::new_current_thread()
         .enable_time()
@@ -36,7 +36,7 @@ fn step_by_step() -> Runtime {
         .unwrap()
 }
 
-/// Lets the others go on by a step, and now and then by a millisecond.
+/// Lets the other tasks proceed by one step, and sometimes by a millisecond.
 async fn step(count: usize) {
     tokio::task::yield_now().await;
     if count % 8 == 7 {
@@ -60,7 +60,7 @@ fn iteration(calls: Vec<Call>) -> Iteration {
     }
 }
 
-/// Two iterations with something of everything that waits.
+/// Two iterations with one of each kind of wait.
 fn rich(reader: Reader, pace: Pace) -> Script {
     let pipes = [
         (Pipe::TurnInput, 0),
@@ -106,7 +106,7 @@ fn rich(reader: Reader, pace: Pace) -> Script {
     }
 }
 
-/// Plays the one turn of a script and drops it after so many polls. Says whether it had ended before.
+/// Runs the single turn of a script and drops it after this many polls. Returns whether it had already ended.
 fn drop_turn_after(script: &Script, polls: usize) -> bool {
     let runtime = step_by_step();
     let world = Arc::new(World::new(script, true));
@@ -148,10 +148,10 @@ fn poll_once<F: Future + ?Sized>(work: Pin<&mut F>) -> Poll<F::Output> {
 const PACES: [Pace; 3] = [Pace::AtOnce, Pace::Yields(2), Pace::Sleeps(1)];
 
 #[test]
-fn a_turn_that_is_dropped_after_any_number_of_polls_accounts_for_every_call() {
+fn a_turn_dropped_after_any_number_of_polls_accounts_for_every_call() {
     let everybody = [Pace::AtOnce, Pace::Yields(2)].map(|pace| (Reader::All, pace));
-    // Nobody reads and nobody stands at the gates: `run`.
-    let alone = (Reader::Nobody, Pace::Yields(2));
+    // No reader and no one at the gates: `run`.
+    let alone = (Reader::Absent, Pace::Yields(2));
     for (reader, pace) in everybody.into_iter().chain([alone]) {
         let script = rich(reader, pace);
         let ends = (1..5_000).find(|polls| drop_turn_after(&script, *polls));
@@ -161,8 +161,7 @@ fn a_turn_that_is_dropped_after_any_number_of_polls_accounts_for_every_call() {
 }
 
 #[test]
-fn calls_that_their_executor_drops_after_any_number_of_polls_are_accounted_for_and_the_turn_goes_on()
- {
+fn calls_dropped_by_their_executor_are_accounted_for_and_the_turn_continues() {
     for pace in PACES {
         let mut most = 0;
         for part in 0..2 {
@@ -189,7 +188,7 @@ fn calls_that_their_executor_drops_after_any_number_of_polls_are_accounted_for_a
 }
 
 #[test]
-fn a_call_that_is_dropped_after_any_number_of_polls_is_accounted_for() {
+fn a_call_dropped_after_any_number_of_polls_is_accounted_for() {
     let calls = [
         (call(Kind::Look, 1), false),
         (call(Kind::Alone, 1), true),
@@ -207,10 +206,10 @@ fn a_call_that_is_dropped_after_any_number_of_polls_is_accounted_for() {
     }
 }
 
-/// Makes one call without a turn around it, and drops it after so many polls.
+/// Makes one call without a turn and drops it after this many polls.
 fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
     let runtime = step_by_step();
-    let script = rich(Reader::Nobody, pace);
+    let script = rich(Reader::Absent, pace);
     let world = Arc::new(World::new(&script, true));
     let conversation_id = world.conversation_id(0);
     let reported = Arc::new(Mutex::new(Vec::new()));
@@ -303,10 +302,10 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
 }
 
 #[test]
-fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_order() {
+fn dropped_writes_are_completed_in_order() {
     for pace in [Pace::Yields(2), Pace::Sleeps(1)] {
         let runtime = step_by_step();
-        let script = rich(Reader::Nobody, pace);
+        let script = rich(Reader::Absent, pace);
         let world = World::new(&script, true);
         let conversation_id = world.conversation_id(0);
         let ids = ["a", "b", "c", "d", "e"];

@@ -1,4 +1,4 @@
-//! Events come in pairs, one inside of the other.
+//! Events come in nested pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use turnwright_core::{EventKind, TurnOutcome};
 
 use super::world::World;
 
-/// What the events of a turn say.
+/// Summary of the events of a turn.
 #[derive(Default)]
 pub(super) struct Observed {
     /// Calls that were started, and the code with which they ended.
@@ -19,14 +19,14 @@ struct Open {
     dispatch: bool,
     iteration: Option<u32>,
     last_iteration: u32,
-    /// Calls that run, and which call and which tool it is.
+    /// Running calls, with their ids and tools.
     tools: BTreeMap<String, (String, String)>,
     gates: BTreeMap<String, Option<String>>,
     closed_gates: BTreeSet<String>,
     refused: BTreeSet<String>,
 }
 
-/// Reads the events of a turn, and says where they are not paired or not in order.
+/// Reads the events of a turn and reports those that are unpaired or out of order.
 pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) -> Observed {
     let events = world.turns[turn].events.lock();
     let most = world.script.parallel_calls;
@@ -53,10 +53,10 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
         match &event.kind {
             EventKind::TurnStart { .. } => check(first, "a turn starts later"),
             EventKind::TurnEnd { status, .. } => {
-                check(last, "something is told after the end");
+                check(last, "an event follows the end");
                 check(open.is_nothing(), "a turn ends around something");
                 let fits = outcome.is_none_or(|outcome| outcome.ended.name() == status.as_str());
-                check(fits, "the end that is told is another");
+                check(fits, "the end event does not match");
             }
             EventKind::DispatchStart => {
                 check(!open.dispatch, "two dispatches at once");
@@ -148,7 +148,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
 }
 
 impl Open {
-    /// Nothing is open inside of the dispatch.
+    /// Nothing is open inside the dispatch.
     fn within_dispatch(&self) -> bool {
         self.tools.is_empty() && self.gates.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What must be true after any script.
+//! Invariants that must hold after any script.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::world::{Proposed, World};
 /// No handler blocks for longer.
 const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
-/// How a turn ended, in a word.
+/// How a turn ended, as one word.
 pub(super) fn ended(outcome: &TurnOutcome) -> String {
     match &outcome.ended {
         TurnStatus::Aborted { reason, .. } => format!("aborted: {reason}"),
@@ -32,7 +32,7 @@ pub(super) fn ended(outcome: &TurnOutcome) -> String {
     }
 }
 
-/// Judges what was played; gives what is wrong.
+/// Checks a run. Returns the violations.
 pub(super) async fn judge(played: Played) -> Vec<String> {
     let Played { world, outcomes } = played;
     for (turn, outcome) in outcomes.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) async fn judge(played: Played) -> Vec<String> {
     drop(outcomes);
     for (turn, seen) in world.turns.iter().enumerate() {
         seen.heard.lock().clear();
-        // A blocking handler that was left behind holds its context until its thread has ended.
+        // A detached blocking handler holds its context until its thread has ended.
         let patience = Instant::now();
         while !seen.is_freed() && patience.elapsed() < LEFT_BEHIND {
             std::thread::yield_now();
@@ -90,7 +90,7 @@ impl Turn<'_> {
             .failed(&self.world.conversation_id(self.turn))
     }
 
-    /// Something from outside may have changed its course.
+    /// Whether something external may have changed its course.
     fn is_disturbed(&self) -> bool {
         let seen = &self.world.turns[self.turn];
         let in_time = self
@@ -125,7 +125,7 @@ impl Turn<'_> {
         }
         if self.store_failed() {
             allowed.insert("failed: E_STORE_ERROR".to_owned());
-            // The executor's own message could not be stored.
+            // The message of the executor could not be stored.
             allowed.insert("failed: E_LLM_EXECUTION_EXECUTOR_ERROR".to_owned());
         }
         let how = ended(outcome);
@@ -160,7 +160,7 @@ impl Turn<'_> {
         entries.collect()
     }
 
-    /// Every call that was proposed has its record, and what stands there is true.
+    /// Every proposed call has a record, and its content is correct.
     fn judge_calls(&self) {
         let calls = self.calls();
         let proposed = self.world.turns[self.turn].proposed.lock().clone();
@@ -205,7 +205,7 @@ impl Turn<'_> {
         };
         self.check(truthful, || {
             format!(
-                "{id} {:?} is recorded as {came:?}, told {code:?}",
+                "{id} {:?} is recorded as {came:?}, reported {code:?}",
                 asked.call
             )
         });
@@ -224,7 +224,7 @@ impl Turn<'_> {
         };
         self.check(fits, || {
             format!(
-                "{id} {:?} has ledger {entries:?}, told {code:?}",
+                "{id} {:?} has ledger {entries:?}, reported {code:?}",
                 asked.call
             )
         });
@@ -270,7 +270,7 @@ impl Turn<'_> {
         asked.call.is_some_and(|call| reads(call.tool))
     }
 
-    /// What the outcome says is what the store holds.
+    /// The outcome matches the store.
     fn judge_outcome(&self, outcome: &TurnOutcome) {
         let returned: Vec<String> = outcome.records.iter().map(shown).collect();
         let ids: BTreeSet<(RecordKind, &str)> = outcome
@@ -284,7 +284,7 @@ impl Turn<'_> {
             false => !record.kind().is_bookkeeping(),
         };
         let held: Vec<String> = self.stored.iter().filter(mine).map(shown).collect();
-        // What it could not write, the next turn of its conversation has closed.
+        // The next turn of its conversation has closed what it could not write.
         let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
         let closed_since =
             self.world.script.shared && self.world.store.layer.failed(&conversation_id);
@@ -298,7 +298,7 @@ impl Turn<'_> {
         });
     }
 
-    /// The pieces that a reader got are the texts that were stored, and each record came once.
+    /// The pieces that a reader received are the texts that were stored, and each record came once.
     fn judge_stream(&self) {
         let seen = &self.world.turns[self.turn];
         if !seen.heard_all.load(Ordering::SeqCst) {
@@ -365,7 +365,7 @@ impl Turn<'_> {
             self.check(full, || format!("heard {heard:?} of {text:?}"));
         }
         if let Some(outcome) = self.outcome.filter(|_| !self.is_disturbed()) {
-            // A turn that is called off waits for no reader.
+            // A cancelled turn does not wait for readers.
             let stopped = matches!(outcome.ended, TurnStatus::Aborted { .. });
             let stored = outcome.records.iter().filter(
                 |record| !matches!(record, Record::Message(message) if message.text() == "go"),
@@ -382,7 +382,7 @@ impl Turn<'_> {
     }
 }
 
-/// All that is to be the same of a record wherever it is found.
+/// The parts of a record that must be the same wherever it is found.
 fn shown(record: &Record) -> String {
     let (kind, id) = (record.kind(), record.id());
     match record {
@@ -400,7 +400,7 @@ fn shown(record: &Record) -> String {
     }
 }
 
-/// A call is opened once and closed once, in this order; so is a line of the ledger.
+/// A call is opened once and closed once, in this order. The same is true for a ledger entry.
 fn written_once(world: &World, conversation_id: &ConversationId) {
     let mut so_far: BTreeMap<(RecordKind, String), Vec<bool>> = BTreeMap::new();
     for put in world.store.layer.puts(conversation_id) {
@@ -413,7 +413,7 @@ fn written_once(world: &World, conversation_id: &ConversationId) {
         let ledger = kind == RecordKind::Ledger;
         let fits = match &*puts {
             _ if world.store.layer.failed(conversation_id) => true,
-            // A turn, its gates and who holds it are written as often as something changes.
+            // A turn, its gates and its lease are written whenever something changes.
             _ if kind.is_bookkeeping() && !ledger => true,
             [true] => !ledger,
             [false, true] => true,

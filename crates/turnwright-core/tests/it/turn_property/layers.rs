@@ -1,4 +1,4 @@
-//! The layers of the pipelines: one that does what the script says, and one that looks.
+//! The layers of the pipelines: one that follows the script, and one that observes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Context for DispatchContext {
     }
 }
 
-/// A layer that does what the script says.
+/// A layer that follows the script.
 pub(super) fn acting<C: Context>(
     world: &Arc<World>,
     pipe: Pipe,
@@ -87,7 +87,7 @@ pub(super) fn acting<C: Context>(
     }
 }
 
-/// The innermost layer: notes that it was reached, gives the turn a tool of its own, and looks for what is another's.
+/// The innermost layer: records that it was reached, adds a tool to the turn, and checks that nothing of another turn is visible.
 pub(super) fn witness<C: Context>(
     world: &Arc<World>,
     pipe: Pipe,

@@ -1,14 +1,14 @@
-//! Random turns, and what must be true of any.
+//! Random turns, and the invariants that must hold for all of them.
 //!
-//! A script says what happens in a few turns that run at once: calls, failures, gates, approvals, cancels, what middleware and
-//! the store do. It is played on a clock that stands still unless everybody waits, so that it is quick and always goes the
-//! same way; a model says what must come of it. For the long run:
+//! A script describes what happens in a few concurrent turns: calls, failures, gates, approvals, cancellations, and the behaviour
+//! of middleware and the store. It runs on a paused clock, so that it is fast and deterministic. A model predicts the result. For
+//! a long run:
 //!
 //! ```text
 //! TURNWRIGHT_TURN_CASES=200000 cargo test --release -p turnwright-core --test it turn_property -- --nocapture
 //! ```
 //!
-//! A failure prints the seed and the smallest script that was found; `TURNWRIGHT_SEED` runs the same cases again.
+//! A failure prints the seed and the smallest failing script. `TURNWRIGHT_SEED` runs the same cases again.
 
 mod answers;
 mod dropped;
@@ -34,11 +34,11 @@ use script::{Script, scripts};
 
 const CASES: u32 = 4_000;
 const SEED: u64 = 0x7475_726E;
-/// With several threads the clock is the real one, and a case takes its time.
+/// With several threads the clock is real, so a case takes longer.
 const THREADED_SHARE: u32 = 50;
 
 #[test]
-fn whatever_happens_in_turns_every_call_is_accounted_for_and_nothing_is_left() {
+fn random_turns_account_for_every_call_and_leave_nothing_behind() {
     let one_thread = || {
         Builder::new_current_thread()
             .enable_time()
@@ -50,7 +50,7 @@ fn whatever_happens_in_turns_every_call_is_accounted_for_and_nothing_is_left() {
 }
 
 #[test]
-fn on_several_threads_too() {
+fn random_turns_on_several_threads() {
     let threads = || {
         Builder::new_multi_thread()
             .worker_threads(2)

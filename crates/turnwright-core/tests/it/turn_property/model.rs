@@ -1,4 +1,4 @@
-//! What must come of a script, as far as that can be said beforehand.
+//! Predicts the result of a script as far as possible.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use super::script::{
 const CANCELLED: &str = "aborted: the turn was cancelled";
 const EXECUTOR: &str = "failed: E_LLM_EXECUTION_EXECUTOR_ERROR";
 
-/// What must come of a turn that nobody disturbs.
+/// The prediction for a turn without external influence.
 #[derive(Debug, Default)]
 pub(super) struct Prediction {
     /// The steps that it takes.
     pub(super) trace: Vec<String>,
-    /// How it may end: more than one way only where calls race.
+    /// How it may end: more than one way only if calls race.
     pub(super) ends: BTreeSet<String>,
-    /// Iterations whose calls may be cut off.
+    /// Iterations whose calls may be interrupted.
     pub(super) loose: BTreeSet<u32>,
 }
 
-/// What must come of a call that nobody disturbs.
+/// The prediction for a call without external influence.
 #[derive(Debug, PartialEq)]
 pub(super) struct Expected {
     pub(super) result: Came,
@@ -123,7 +123,7 @@ impl Prediction {
                 false,
                 Step::End("failed: E_PIPELINE_SHORT_CIRCUITED".to_owned()),
             ),
-            // After a signal there is nothing further in.
+            // After a signal, inner layers do not run.
             Some(Act::Ack) => (false, Step::Signal("answered")),
             Some(Act::Nack) => (false, Step::Signal("refused: layer")),
         };
@@ -138,9 +138,9 @@ impl Prediction {
 }
 
 impl TurnScript {
-    /// Whether somebody stands at the gates.
+    /// Whether there is a caller at the gates.
     pub(super) fn can_answer(&self) -> bool {
-        self.answered && !matches!(self.reader, Reader::Nobody)
+        self.answered && !matches!(self.reader, Reader::Absent)
     }
 }
 

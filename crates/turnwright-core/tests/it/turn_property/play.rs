@@ -1,4 +1,4 @@
-//! Plays a script: the executor, and whoever reads, waits and cancels.
+//! Runs a script: the executor, the readers, the waiters and the cancellations.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -20,17 +20,17 @@ use super::script::{Cut, End, Iteration, Patience, Pipe, Reader, Say, Script};
 use super::tools;
 use super::world::{Proposed, World};
 
-/// No script takes as long.
+/// No script takes this long.
 const HANGS: Duration = Duration::from_secs(100);
 const APPROVAL_TIMEOUT: Duration = Duration::from_millis(40);
 
 pub(super) struct Played {
     pub(super) world: Arc<World>,
-    /// None of a turn whose future was dropped.
+    /// `None` for a turn whose future was dropped.
     pub(super) outcomes: Vec<Option<TurnOutcome>>,
 }
 
-/// Plays a script on a runtime of its own.
+/// Runs a script on its own runtime.
 pub(super) fn play(script: &Script, runtime: &tokio::runtime::Runtime, strict: bool) -> Played {
     let world = Arc::new(World::new(script, strict));
     let runner = runner(&world);
@@ -47,7 +47,7 @@ pub(super) fn play(script: &Script, runtime: &tokio::runtime::Runtime, strict: b
         }
         let dropped = outcomes.iter().any(Option::is_none);
         let alive = metrics.num_alive_tasks();
-        // What ended by itself has left nothing behind, where nobody runs beside it.
+        // If it ended by itself and nothing else runs, nothing may be left behind.
         if alive > 0 && (dropped || !strict) {
             all_ended().await;
         }
@@ -59,7 +59,7 @@ pub(super) fn play(script: &Script, runtime: &tokio::runtime::Runtime, strict: b
     Played { world, outcomes }
 }
 
-/// Waits until no task is alive, but not for ever.
+/// Waits until no task is alive, but not forever.
 pub(super) async fn all_ended() {
     let metrics = tokio::runtime::Handle::current().metrics();
     for _ in 0..5_000 {
@@ -107,7 +107,7 @@ pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
     builder.build().unwrap()
 }
 
-/// One turn, from outside.
+/// One turn, seen from outside.
 async fn live(world: &Arc<World>, runner: &TurnRunner, turn: usize) -> Option<TurnOutcome> {
     let mut tasks = JoinSet::new();
     let outcome = begin(world, runner, turn, &mut tasks);
@@ -121,7 +121,7 @@ async fn live(world: &Arc<World>, runner: &TurnRunner, turn: usize) -> Option<Tu
 
 pub(super) type Outcome = Pin<Box<dyn Future<Output = TurnOutcome> + Send>>;
 
-/// Begins a turn, with everybody who reads, answers and cancels beside it. Gives what waits for its outcome.
+/// Starts a turn with its readers, answers and cancellations. Returns the future of its outcome.
 pub(super) fn begin(
     world: &Arc<World>,
     runner: &TurnRunner,
@@ -145,7 +145,7 @@ pub(super) fn begin(
             token.cancel();
         });
     }
-    if let Reader::Nobody = script.reader {
+    if let Reader::Absent = script.reader {
         let runner = runner.clone();
         return Box::pin(async move { runner.run(input).await });
     }
@@ -177,7 +177,7 @@ async fn read(world: &World, mut stream: TurnStream, turn: usize) {
     }
 }
 
-/// Waits for the outcome, or drops the wait.
+/// Waits for the outcome, or drops the future.
 async fn wait(world: &World, turn: usize, outcome: Outcome) -> Option<TurnOutcome> {
     let limit = match world.script.turns[turn].cut {
         Some(Cut::Drop(millis)) => Duration::from_millis(millis),
@@ -270,7 +270,7 @@ async fn call(world: &World, ctx: &DispatchContext, turn: usize, part: &Iteratio
     });
 }
 
-/// Polls so often, and drops what is not ready then.
+/// Polls this many times, and drops the future if it is not ready.
 pub(super) async fn poll_times<F: Future>(work: F, polls: usize) -> Option<F::Output> {
     let mut work = Box::pin(work);
     let mut left = polls;

@@ -1,4 +1,4 @@
-//! What happens in a few turns, as data: small, so that a script that fails can be read.
+//! What happens in a few turns, as data. Small, so that a failing script is readable.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -6,9 +6,9 @@ use proptest::sample::select;
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     pub(super) turns: Vec<TurnScript>,
-    /// All turns in one conversation, or each in its own.
+    /// Whether all turns share one conversation.
     pub(super) shared: bool,
-    /// Somebody answers approvals without a gate.
+    /// Whether an approver answers without a gate.
     pub(super) approver: bool,
     pub(super) store: StoreScript,
     pub(super) parallel_calls: usize,
@@ -20,7 +20,7 @@ pub(super) struct Script {
 pub(super) struct TurnScript {
     pub(super) iterations: Vec<Iteration>,
     pub(super) layers: Vec<Layer>,
-    /// Somebody stands at the gates.
+    /// Whether there is a caller at the gates.
     pub(super) answered: bool,
     pub(super) reader: Reader,
     pub(super) cut: Option<Cut>,
@@ -30,7 +30,7 @@ pub(super) struct TurnScript {
 pub(super) struct Iteration {
     pub(super) says: Vec<Say>,
     pub(super) calls: Vec<Call>,
-    /// The executor waits for its calls no longer than this.
+    /// The maximum time the executor waits for its calls.
     pub(super) patience: Option<Patience>,
     pub(super) end: End,
 }
@@ -38,11 +38,11 @@ pub(super) struct Iteration {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Patience {
     Millis(u64),
-    /// So often it looks whether they are there: once at least.
+    /// How many times it polls them, at least once.
     Polls(usize),
 }
 
-/// Said in so many pieces.
+/// Text in this many pieces.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Say {
     Text(usize),
@@ -96,14 +96,14 @@ pub(super) enum Kind {
     Aborts,
     Acks,
     Nacks,
-    /// The tool that the turn itself registered.
+    /// The tool that the turn registered itself.
     Own,
     /// The tool that another turn registered.
     Others,
     Unknown,
 }
 
-/// What becomes of a gate.
+/// What happens at a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Resolved,
@@ -113,7 +113,7 @@ pub(super) enum Answer {
     Left,
 }
 
-/// What becomes of a question whether a call may run.
+/// What happens to a request for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Granted,
@@ -144,7 +144,7 @@ pub(super) enum Check {
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) pipeline: Pipe,
-    /// Of a dispatch; a turn passes its own once.
+    /// Of a dispatch. A turn passes its own layers once.
     pub(super) iteration: u32,
     pub(super) act: Act,
 }
@@ -180,8 +180,8 @@ pub(super) enum Reader {
     All,
     Slow,
     Leaves(usize),
-    /// `run`, and nobody can answer.
-    Nobody,
+    /// `run`, without answers.
+    Absent,
 }
 
 /// What ends a turn from outside.
@@ -190,7 +190,7 @@ pub(super) enum Cut {
     Token(u64),
     Drop(u64),
     Deadline(u64),
-    /// With the n-th event that is told.
+    /// With the n-th event.
     AtEvent(usize),
 }
 
@@ -203,7 +203,7 @@ pub(super) struct StoreScript {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
     AtOnce,
-    /// Pending so many polls, now more and now less.
+    /// Pending for a varying number of polls.
     Yields(usize),
     Sleeps(u64),
 }
@@ -216,7 +216,7 @@ pub(super) enum Fault {
 }
 
 impl Kind {
-    /// Whether it may end the turn, or the dispatch, from inside.
+    /// Whether it may end the turn or the dispatch from inside.
     pub(super) fn ends(self) -> bool {
         matches!(
             self,
@@ -262,7 +262,7 @@ fn turn() -> impl Strategy<Value = TurnScript> {
             Just(Reader::All),
             Just(Reader::Slow),
             (0_usize..4).prop_map(Reader::Leaves),
-            Just(Reader::Nobody)
+            Just(Reader::Absent)
         ],
         prop_oneof![3 => Just(None), 2 => cut().prop_map(Some)],
     )
@@ -297,7 +297,7 @@ fn iteration() -> impl Strategy<Value = Iteration> {
         ],
     )
         .prop_map(|(says, calls, patience, end)| {
-            // Which of the calls an impatient executor leaves behind is nothing to predict an end by.
+            // It is not predictable which calls an impatient executor leaves behind.
             let ends = calls.iter().any(|call: &Call| call.tool.ends());
             Iteration {
                 says,

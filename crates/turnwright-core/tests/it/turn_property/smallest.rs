@@ -1,4 +1,4 @@
-//! Moments that a random script seldom meets, each by itself.
+//! Situations that random scripts rarely produce, one test each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ fn store(pace: Pace, fault: Option<(Fault, usize)>) -> WatchedStore {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
+async fn a_call_cancelled_while_it_is_recorded_does_not_start() {
     let runs = Arc::new(AtomicUsize::new(0));
     let (slow, conversation_id) = (store(Pace::Sleeps(5), None), ConversationId::new("talk"));
     let cancellation = Cancellation::new();
@@ -77,7 +77,7 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_not_fail() {
+async fn a_turn_cancelled_at_a_gate_is_aborted_and_not_failed() {
     let waits = |ctx: TurnContext, next: Next<TurnContext>| async move {
         let gate = TurnGate::new("question").build()?;
         ctx.wait_for(gate).await?;
@@ -102,7 +102,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_no_more() {
+async fn the_approver_keeps_its_timeout_after_the_last_gates_handle_is_dropped() {
     for answers_after in [Some(20), None] {
         let runs = Arc::new(AtomicUsize::new(0));
         let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
@@ -135,7 +135,7 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
         let gates = turn.gates();
         drop(opened(&gates).await);
         drop(gates);
-        // Awaiting the outcome lets the turn's own gates go: nobody is left there.
+        // Awaiting the outcome drops the turn's own gates handle, so no handle is left.
         let start = tokio::time::Instant::now();
         let outcome = tokio::time::timeout(Duration::from_secs(60), turn.outcome()).await;
         assert!(outcome.is_ok_and(|outcome| outcome.is_answered()));
@@ -149,7 +149,7 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_piece_whose_push_is_dropped_is_whole_on_the_stream_and_in_the_text() {
+async fn a_piece_whose_push_is_dropped_is_complete_in_stream_and_text() {
     let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
         let dropped = poll_times(message.push("two "), 1).await;
@@ -177,9 +177,9 @@ async fn a_piece_whose_push_is_dropped_is_whole_on_the_stream_and_in_the_text() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
+async fn a_panicking_store_has_failed_at_any_batch() {
     for pace in [Pace::AtOnce, Pace::Yields(1)] {
-        // The message is the first batch, the call that begins the second, its end the third.
+        // The message is the first batch, the start of the call the second, its end the third.
         for at in 1..=3 {
             let runs = Arc::new(AtomicUsize::new(0));
             let store = store(pace, Some((Fault::Panics, at)));
@@ -200,9 +200,9 @@ async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
     }
 }
 
-/// On two threads, somebody leaves the gates while the turn comes to one: whichever is first, the turn ends.
+/// On two threads, the last gates handle is dropped while the turn reaches a gate. Whichever is first, the turn ends.
 #[test]
-fn nobody_waits_at_a_gate_that_everybody_has_left() {
+fn a_turn_does_not_wait_at_a_gate_without_handles() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_time()

@@ -1,4 +1,4 @@
-//! The tools that a script calls. What each call does stands in its arguments.
+//! The tools that a script calls. The arguments of a call say what it does.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,9 +14,9 @@ use turnwright_core::{
 use super::script::{Args, Call, Kind};
 use super::world::{Proposed, World};
 
-/// What a gate takes as an answer.
+/// The answer schema of a gate.
 pub(super) const GATE_ANSWER: i64 = 7;
-/// Where nobody answers. Elsewhere there is all the time that a slow machine needs.
+/// For gates without an answer. Elsewhere there is enough time for a slow machine.
 const GATE_TIMEOUT: Duration = Duration::from_millis(30);
 const AMPLE: Duration = Duration::from_secs(60);
 
@@ -31,7 +31,7 @@ pub(super) fn gate(how: &str, turn: usize) -> TurnGate {
 }
 
 fn tool(name: &str, effects: Effects) -> ToolBuilder<Value> {
-    // Made once: every script makes these tools anew.
+    // Created once: every script creates these tools again.
     static RULE: OnceLock<Schema> = OnceLock::new();
     let rule = RULE.get_or_init(|| {
         let rule = object()
@@ -40,11 +40,11 @@ fn tool(name: &str, effects: Effects) -> ToolBuilder<Value> {
         rule.build().unwrap()
     });
     Tool::dynamic(name, rule.clone())
-        .description("Does what it is told.")
+        .description("Follows the script.")
         .effects(effects)
 }
 
-/// A tool that returns at once, and is known to one turn alone.
+/// A tool that returns immediately and exists in one turn only.
 pub(super) fn own(world: &Arc<World>, name: &str) -> Tool {
     let world = Arc::clone(world);
     tool(name, Effects::ReadOnly)
@@ -61,7 +61,7 @@ pub(super) fn own(world: &Arc<World>, name: &str) -> Tool {
 pub(super) fn all(world: &Arc<World>) -> Vec<Tool> {
     use Effects::{ReadOnly, Writes};
     let stuck = Duration::from_millis(20);
-    // Less than it waits at a gate, which does not count.
+    // Less than the wait at a gate, which does not count.
     let less = if world.strict { stuck } else { AMPLE };
     let built = [
         plain(world, tool("look", ReadOnly), Does::Nothing),
@@ -134,7 +134,7 @@ fn plain(world: &Arc<World>, tool: ToolBuilder<Value>, does: Does) -> Tool {
             let (turn, n, how) = world.enter(&ctx, &args);
             match does {
                 Does::Nothing => {}
-                // More than once: a handler is polled twice before it is waited for.
+                // More than once: a handler is polled twice before it is awaited.
                 Does::Yields => {
                     for _ in 0..3 {
                         tokio::task::yield_now().await;
@@ -165,7 +165,7 @@ fn blocking(world: &Arc<World>) -> Tool {
     let world = Arc::clone(world);
     tool("blocks", Effects::Writes)
         .handler_blocking(move |args: Value, ctx: ToolContext| {
-            // A thread runs beside everything else: what it was started with is all that can be said of it.
+            // A thread runs concurrently, so only its start can be checked.
             let n = args["n"].as_i64();
             world.check(n.is_some_and(|n| (0..=100).contains(&n)), || {
                 format!("{} runs with unchecked {args}", ctx.id())
@@ -197,7 +197,7 @@ fn end(ctx: &ToolContext, how: &str) {
     match how {
         "Cancels" => ctx.turn().cancellation().cancel(),
         "Aborts" => ctx.turn().abort("tool"),
-        // Another call may have been first: then this one does not count.
+        // Another call may have been first. Then this one does not count.
         "Acks" => drop(ctx.dispatch().ack()),
         _ => drop(ctx.dispatch().nack("tool")),
     }
@@ -229,7 +229,7 @@ async fn check(args: Value) -> Result<(), Rejection> {
 }
 
 impl Call {
-    /// The tool's name as a model would say it, and the arguments.
+    /// The tool name and the arguments as a model would write them.
     pub(super) fn proposal(&self, turn: usize) -> (String, String) {
         let (name, how) = match self.tool {
             Kind::Look => ("look", String::new()),

@@ -1,4 +1,4 @@
-//! A store that takes its time, fails when it is told to, and remembers in which order it was written.
+//! A store that is slow, fails on request, and records the order of writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ struct Inner {
 pub(super) struct Put {
     pub(super) kind: RecordKind,
     pub(super) id: String,
-    /// Of a call: that it is complete. Of a line of the ledger: that it ended.
+    /// For a call: whether it is complete. For a ledger entry: whether it ended.
     pub(super) ended: bool,
 }
 
@@ -46,7 +46,7 @@ impl Watched {
         Layered::new(watched, MemoryStore::default())
     }
 
-    /// Whether the store refused something of this conversation.
+    /// Whether the store rejected something of this conversation.
     pub(super) fn failed(&self, conversation_id: &ConversationId) -> bool {
         self.0.failed.lock().contains(conversation_id)
     }
@@ -58,14 +58,14 @@ impl Watched {
         for_conversation.map(|(_, put)| put.clone()).collect()
     }
 
-    /// Whether the call with this effect stands there as begun, and not as ended.
+    /// Whether the call with this idempotency key is recorded as started and not ended.
     pub(super) fn is_begun(&self, conversation_id: &ConversationId, idempotency_key: &str) -> bool {
         let puts = self.puts(conversation_id);
         let mut of_call = puts.iter().filter(|put| put.id == idempotency_key);
         of_call.next().is_some_and(|put| !put.ended) && of_call.next().is_none()
     }
 
-    /// Takes longer and shorter in turn, so that a write that does not wait for the one before it overtakes it.
+    /// Alternates between slow and fast, so that a write that does not wait for the previous one would overtake it.
     async fn pause(&self, count: usize) {
         let uneven = [3, 0, 2, 1][count % 4];
         match self.0.script.pace {
@@ -109,7 +109,7 @@ impl StoreLayer for Watched {
             .map(|put| (conversation_id.clone(), put))
             .collect();
         let applied = store.apply(conversation_id, batch).await;
-        // One that expected another revision changed nothing.
+        // A write that expected another revision changed nothing.
         if applied.is_ok() {
             self.0.puts.lock().extend(puts);
         }

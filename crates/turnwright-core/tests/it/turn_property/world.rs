@@ -1,4 +1,4 @@
-//! What is seen while a script is played, by everybody who takes part in it.
+//! What all participants observe while a script runs.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use super::watched_store::{Watched, WatchedStore};
 
 pub(super) struct World {
     pub(super) script: Script,
-    /// There is one thread: nothing happens between two lines that do not wait.
+    /// Whether there is only one thread: then nothing happens between two lines without an await.
     pub(super) strict: bool,
     pub(super) store: WatchedStore,
     pub(super) turns: Vec<Seen>,
@@ -22,30 +22,30 @@ pub(super) struct World {
     grants: Mutex<Vec<(String, Value)>>,
 }
 
-/// What was seen of one turn.
+/// The observations about one turn.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) token: Cancellation,
-    /// The turn's own cancellation, which is given by an abort too.
+    /// The turn's cancellation token, which an abort cancels too.
     pub(super) inner: OnceLock<Cancellation>,
     pub(super) weak: OnceLock<WeakTurnContext>,
     pub(super) events: Mutex<Vec<Event>>,
     pub(super) trace: Mutex<Vec<String>>,
     pub(super) proposed: Mutex<Vec<Proposed>>,
-    /// How often the executor got the records of its calls.
+    /// How often the executor received the records of its calls.
     pub(super) completed: AtomicUsize,
-    /// Calls whose handler was reached, with what it got.
+    /// Calls whose handler was started, with its arguments.
     pub(super) ran: Mutex<Vec<(String, Value)>>,
     pub(super) heard: Mutex<Vec<TurnEvent>>,
     pub(super) heard_all: AtomicBool,
 }
 
-/// A call that was proposed.
+/// A proposed call.
 #[derive(Clone, Debug)]
 pub(super) struct Proposed {
     pub(super) id: String,
     pub(super) iteration: u32,
-    /// What the executor wanted of it; a handler's own calls are notes.
+    /// What the executor intended. `None` for calls of a handler.
     pub(super) call: Option<Call>,
 }
 
@@ -61,7 +61,7 @@ impl World {
         }
     }
 
-    /// What must not be.
+    /// Violations.
     pub(super) fn wrong(&self, what: impl Into<String>) {
         self.violations.lock().push(what.into());
     }
@@ -81,7 +81,7 @@ impl World {
         ConversationId::new(format!("talk-{talk}"))
     }
 
-    /// Which turn it is, told by its id and, as it must be, by its stash.
+    /// Identifies the turn by its id and, redundantly, by its stash.
     pub(super) fn turn_of(&self, ctx: &TurnContext) -> usize {
         let turn = index_of(ctx.turn_id());
         let stashed = ctx.stash().get_as::<usize>("turn");
@@ -116,8 +116,8 @@ impl World {
         });
     }
 
-    /// A handler is reached: with arguments that keep its rule, as said here once more; begun in the store if it may write;
-    /// and with a grant where it needs one. Gives the number and the word that it works by.
+    /// Records the start of a handler: its arguments must satisfy the schema, which is checked again here; the call must be
+    /// recorded as started if it may write, and granted if it needs approval. Returns the number and the word that it works with.
     pub(super) fn enter(&self, ctx: &ToolContext, args: &Value) -> (usize, i64, String) {
         let turn = self.turn_of(ctx.turn());
         let id = ctx.id();
@@ -152,7 +152,7 @@ impl World {
         self.grants.lock().push((id.to_owned(), args.clone()));
     }
 
-    /// Takes a grant back, or uses it up.
+    /// Withdraws a grant, or uses it up.
     pub(super) fn take_grant(&self, id: &str, args: &Value) {
         let mut grants = self.grants.lock();
         let found = grants
@@ -179,7 +179,7 @@ fn index_of(turn_id: &str) -> usize {
 }
 
 impl Seen {
-    /// What a context of the turn is first seen by.
+    /// How a context of the turn is first identified.
     pub(super) fn meet(&self, ctx: &TurnContext) {
         let _ = self.inner.set(ctx.cancellation().clone());
         let _ = self.weak.set(ctx.downgrade());
@@ -195,7 +195,7 @@ impl Seen {
 }
 
 impl TurnScript {
-    /// What the scripted layer of a pipeline does there.
+    /// What the scripted layer of a pipeline does.
     pub(super) fn act(&self, pipeline: Pipe, iteration: u32) -> Option<Act> {
         let here = |layer: &&super::script::Layer| {
             layer.pipeline == pipeline && layer.iteration == iteration

@@ -1,11 +1,11 @@
-//! What becomes of calls.
+//! Calls of cancelled turns.
 
 use turnwright_core::approval::always;
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_running_tool_is_stopped_and_its_record_says_whether_it_may_have_had_an_effect() {
+async fn a_running_tool_is_stopped_and_its_record_says_whether_it_may_have_taken_effect() {
     for way in WAYS {
         for (effects, text, states) in [
             (
@@ -27,7 +27,7 @@ async fn a_running_tool_is_stopped_and_its_record_says_whether_it_may_have_had_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_calls_each_is_closed_as_what_it_is() {
+async fn each_of_several_calls_is_closed_with_its_own_state() {
     for way in WAYS {
         let step = Step::call_tool("quick", "{}")
             .call("act", "{}")
@@ -54,7 +54,7 @@ async fn of_several_calls_each_is_closed_as_what_it_is() {
             ("done", MAY_HAVE, READ_ONLY),
             "{way:?}"
         );
-        assert!(texts[3].contains("There is no tool"));
+        assert!(texts[3].contains("Unknown tool"));
         assert_eq!(
             (&*texts[4], &*texts[5]),
             (NOT_RUN, NOT_RUN),
@@ -70,7 +70,7 @@ async fn of_several_calls_each_is_closed_as_what_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_for_a_place_was_not_run() {
+async fn a_call_that_waits_for_the_concurrency_limit_was_not_run() {
     for way in WAYS {
         let step = Step::call_tool("act", "{}").call("act", "{}");
         let scene = Scene::new([step], |builder, reached, _, _| {
@@ -114,7 +114,7 @@ async fn a_call_that_waits_for_approval_was_not_run() {
             assert_eq!(texts.len(), 1 + usize::from(several));
             for text in texts {
                 assert!(
-                    text.contains("cancelled") && text.to_lowercase().contains("nothing was run"),
+                    text.contains("cancelled") && text.to_lowercase().contains("was not run"),
                     "{text}"
                 );
             }
@@ -125,7 +125,7 @@ async fn a_call_that_waits_for_approval_was_not_run() {
 }
 
 #[tokio::test]
-async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
+async fn nothing_runs_after_a_cancellation_even_if_the_executor_ignores_it() {
     let observed = Observed::default();
     let token = Cancellation::new();
     let off = token.clone();
@@ -165,9 +165,9 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
 }
 
 #[tokio::test]
-async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() {
+async fn a_call_whose_turn_is_cancelled_while_it_is_recorded_is_not_run() {
     let (token, observed) = (Cancellation::new(), Observed::default());
-    // The second write is the begun call.
+    // The second write is the started call.
     let store = Odd::store(1, How::Cancels(token.clone()));
     let runner = runner(ScriptedModel::new([Step::call_tool("act", "{}")]))
         .storage(storage_of(store.clone()))
@@ -187,7 +187,7 @@ async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() 
 }
 
 #[test]
-fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() {
+fn only_a_dead_process_leaves_a_call_open_in_the_ledger() {
     let runtime = || {
         tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -225,7 +225,7 @@ fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() 
 }
 
 #[test]
-fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
+fn a_call_left_open_is_unknown_for_the_model() {
     let runtime = || {
         tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -251,9 +251,9 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
         runner.run(input()).await;
         let shown = model.shown(1);
         let text = shown.tool_calls()[0].rendered();
-        assert!(!text.contains("nothing was run"), "{text}");
-        assert!(text.contains("may have taken effect"), "{text}");
-        // The turn was given up, and the store knows what is known.
+        assert!(!text.contains("was not run"), "{text}");
+        assert!(text.contains("may not have taken effect"), "{text}");
+        // The turn was abandoned, and the store has what is known.
         assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "unknown")]);
         let turns = store.turns(&ConversationId::new("c")).await.unwrap();
         let states: Vec<&str> = turns.iter().map(|turn| turn.state.as_str()).collect();

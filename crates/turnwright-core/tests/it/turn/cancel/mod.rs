@@ -1,4 +1,4 @@
-//! Calling a turn off, from every side and at every place.
+//! Cancels a turn in every way and at every place.
 
 mod calls;
 mod places;
@@ -13,7 +13,7 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How a turn is called off.
+/// How a turn is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Handle,
@@ -33,14 +33,14 @@ const WAYS: [Way; 6] = [
     Way::Inside,
 ];
 
-/// A turn that has come to a place where it waits.
+/// A turn that waits at a certain place.
 struct Scene {
     runner: TurnRunner,
     store: Arc<MemoryStore>,
     observed: Observed,
     notes: Notes,
     reached: Arc<Notify>,
-    /// Lets go of what is brought to its end whatever happens.
+    /// Releases what completes whatever happens.
     go: Arc<Notify>,
     inside: Arc<Mutex<Option<TurnContext>>>,
 }
@@ -84,13 +84,13 @@ impl Scene {
         }
     }
 
-    /// Until it waits there and nothing else can go on.
+    /// Until it waits there and nothing else can continue.
     async fn there(&self) {
         self.reached.notified().await;
         tokio::time::sleep(SECOND).await;
     }
 
-    /// Plays the turn, calls it off, and waits until its end is told. Gives the outcome where somebody could have it.
+    /// Runs the turn, cancels it, and waits for its end event. Returns the outcome if it is available.
     async fn call_off(&self, way: Way) -> Option<TurnOutcome> {
         let token = Cancellation::new();
         let mut input = TurnInput::new("go")
@@ -138,7 +138,7 @@ impl Scene {
         }
     }
 
-    /// What holds wherever and however a turn was called off.
+    /// What holds wherever and however a turn was cancelled.
     async fn assert_clean(&self, way: Way, outcome: Option<&TurnOutcome>) {
         self.observed.assert_paired();
         let end = &self.observed.of("turnEnd")[0];
@@ -202,7 +202,7 @@ impl Scene {
         assert_eq!(alive, 0, "{way:?}");
     }
 
-    /// The texts of the calls that the store holds.
+    /// The texts of the calls in the store.
     async fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for record in self.store.records(&ConversationId::new("c")).await.unwrap() {
@@ -215,6 +215,6 @@ impl Scene {
 }
 
 const MAY_HAVE: &str =
-    "The call was cancelled. It may have taken effect or not: find out before you repeat it.";
-const READ_ONLY: &str = "The call was cancelled. It only reads, so nothing was changed.";
-const NOT_RUN: &str = "The call was cancelled. Nothing was run.";
+    "The call was cancelled. It may or may not have taken effect. Check before you repeat it.";
+const READ_ONLY: &str = "The call was cancelled. It is read-only, so nothing was changed.";
+const NOT_RUN: &str = "The call was cancelled. The tool was not run.";

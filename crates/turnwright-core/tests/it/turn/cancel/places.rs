@@ -1,9 +1,9 @@
-//! Where a turn may wait when it is called off.
+//! The places where a turn may wait when it is cancelled.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_called_off_in_its_input_middleware() {
+async fn a_turn_is_cancelled_in_its_input_middleware() {
     for way in WAYS {
         let scene = Scene::new([], |builder, reached, _, _| {
             let reached = Arc::clone(reached);
@@ -19,7 +19,7 @@ async fn a_turn_is_called_off_in_its_input_middleware() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_called_off_in_the_middleware_of_its_dispatch() {
+async fn a_turn_is_cancelled_in_its_dispatch_middleware() {
     for way in WAYS {
         for output in [false, true] {
             let scene = Scene::new([Step::silent().go_on()], |builder, reached, _, _| {
@@ -40,7 +40,7 @@ async fn a_turn_is_called_off_in_the_middleware_of_its_dispatch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_request_is_stopped() {
+async fn a_model_request_is_cancelled() {
     struct Dropped(Notes);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -70,10 +70,10 @@ async fn a_model_request_is_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_called_off_at_a_gate() {
+async fn a_turn_is_cancelled_at_a_gate() {
     for way in WAYS {
         if way == Way::DropRun {
-            // Nobody can answer there.
+            // No one can answer there.
             continue;
         }
         for in_handler in [false, true] {
@@ -115,12 +115,12 @@ async fn a_turn_is_called_off_at_a_gate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_to_the_store_is_brought_to_its_end() {
-    // The user's message, the model's, the begun call, the settled one.
+async fn a_write_to_the_store_is_completed() {
+    // The message of the user, that of the model, the started call, the settled call.
     for at in 0..4 {
         for way in WAYS {
             if at == 0 && way == Way::Inside {
-                // Nobody is inside yet.
+                // The write has not started yet.
                 continue;
             }
             let step = Step::say("Let me.").call("act", "{}");
@@ -153,10 +153,10 @@ async fn a_write_to_the_store_is_brought_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_waits_for_its_reader_is_called_off() {
+async fn a_turn_with_a_slow_reader_is_cancelled() {
     for way in WAYS {
         if way == Way::DropRun {
-            // Nobody reads there.
+            // The stream is not read.
             continue;
         }
         let begun = Arc::new(Notify::new());

@@ -1,9 +1,9 @@
-//! Whose turn it is, and who calls it off.
+//! Which turns a cancellation reaches.
 
 use super::*;
 
 #[tokio::test]
-async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
+async fn a_turn_cancelled_before_it_starts_does_nothing() {
     let token = Cancellation::new();
     token.cancel();
     let (notes, model) = (Notes::default(), ScriptedModel::new([Step::say("x")]));
@@ -17,7 +17,7 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_token() {
+async fn a_token_cancels_all_its_turns_and_a_turn_does_not_cancel_the_token() {
     let token = Cancellation::new();
     let runner = runner(|ctx: DispatchContext| async move {
         match ctx.records().messages()[0].text() {
@@ -39,7 +39,7 @@ async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_toke
 }
 
 #[tokio::test]
-async fn a_turn_runs_in_a_task_of_its_own() {
+async fn a_turn_runs_in_its_own_task() {
     let reached = Arc::new(Notify::new());
     let inside = Arc::clone(&reached);
     let runner = runner(move |ctx: DispatchContext| {
@@ -52,7 +52,7 @@ async fn a_turn_runs_in_a_task_of_its_own() {
     })
     .build()
     .unwrap();
-    // Nobody polls it, and yet it goes on.
+    // It continues although it is not polled.
     let turn = runner.start("go");
     reached.notified().await;
     assert_ne!(turn.await.text, format!("{:?}", tokio::task::try_id()));
@@ -109,7 +109,7 @@ async fn dropping_a_turn_its_handle_or_its_stream_does_not_cancel_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_says_so_is_cancelled_when_it_is_dropped() {
+async fn cancel_on_drop_cancels_the_turn_when_dropped() {
     type Leave = fn(Turn);
     let ways: [Leave; 3] = [
         |turn| drop(turn.cancel_on_drop()),
@@ -123,14 +123,14 @@ async fn a_turn_that_says_so_is_cancelled_when_it_is_dropped() {
         let mut gates = turn.gates();
         reached.notified().await;
         leave(turn);
-        // It ends although nothing lets the executor go on.
+        // It ends although the executor is not released.
         assert!(gates.next().await.is_none());
     }
 }
 
 /// What an HTTP handler needs of a stream.
 #[test]
-fn a_turn_is_a_stream_that_a_server_can_own() {
+fn a_turn_is_a_send_static_stream() {
     fn owns<S: futures_util::Stream + Send + Unpin + 'static>() {}
     owns::<Turn>();
     owns::<runner::TurnStream>();

@@ -3,10 +3,10 @@
 use super::every_write::{Dies, DyingStore, live_until};
 use super::*;
 
-/// A model that knows nothing but the records: each answer is one better.
+/// A model that knows only the records: each answer is better than the last.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let said = ctx.records().messages();
-    let rejected = said
+    let messages = ctx.records().messages();
+    let rejected = messages
         .iter()
         .filter(|message| message.text().starts_with("Your answer was rejected"));
     ctx.answer(format!("answer {}", rejected.count())).await?;
@@ -97,7 +97,7 @@ fn a_proposed_answer_is_decided_on_without_asking_the_model_again() {
 }
 
 #[test]
-fn a_turn_whose_last_answer_was_rejected_goes_on_from_the_reason() {
+fn a_turn_whose_last_answer_was_rejected_continues_from_the_reason() {
     let world = World::default();
     let rejects = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         match ctx.proposed_answer() {
@@ -111,7 +111,7 @@ fn a_turn_whose_last_answer_was_rejected_goes_on_from_the_reason() {
         let strict = strict.dispatch_output(rejects).build().unwrap();
         let failed = strict.run(go_input()).await;
         assert_eq!(code_of(&failed), "E_ANSWER_REJECTED");
-        // Not even a runner that accepts everything takes the rejected answer.
+        // Even a runner that accepts everything does not accept the rejected answer.
         let runner = world.runner(&model).build().unwrap();
         let outcome = runner.resume(TURN).await.unwrap().await;
         assert_eq!(outcome.text, "yes");

@@ -1,9 +1,9 @@
-//! Calls that were on their way.
+//! Calls in progress.
 
 use super::*;
 
 #[test]
-fn a_call_that_only_reads_is_run_again_under_the_same_ids() {
+fn a_read_only_call_runs_again_with_the_same_ids() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let look = world.endless("look", &reached).effects(Effects::ReadOnly);
     let first = world.runner(&calls("look")).tool(look.build()).build();
@@ -21,12 +21,12 @@ fn a_call_that_only_reads_is_run_again_under_the_same_ids() {
         assert_eq!(after.len(), 1);
         assert_eq!(after[0].id(), before[0].id());
         assert_eq!(after[0].text().await.unwrap(), "look is done");
-        // Whoever is behind the tool sees the same key twice.
+        // The downstream service sees the same key twice.
         let runs = world.runs.all();
         assert_eq!(runs.len(), 2);
         assert_eq!(runs[0], runs[1]);
         assert!(runs[0].len() == 64 && !runs[0].contains("talk"), "{runs:?}");
-        // The model was asked once, with the result before it.
+        // The model was asked once, after the result.
         assert!(
             model.shown(0).tool_calls()[0]
                 .rendered()
@@ -38,7 +38,7 @@ fn a_call_that_only_reads_is_run_again_under_the_same_ids() {
 }
 
 #[test]
-fn a_call_that_may_have_changed_something_is_unknown_and_is_not_run_again() {
+fn a_writing_call_is_unknown_and_not_run_again() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let pay = world.endless("pay", &reached).build();
     let first = world.runner(&calls("pay")).tool(pay).build().unwrap();
@@ -54,12 +54,12 @@ fn a_call_that_may_have_changed_something_is_unknown_and_is_not_run_again() {
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
         let shown = model.shown(0);
         let text = shown.tool_calls()[0].rendered();
-        assert!(text.contains("may have taken effect or not"), "{text}");
+        assert!(text.contains("may or may not have taken effect"), "{text}");
     });
 }
 
 #[test]
-fn of_several_calls_each_is_brought_to_its_own_end_and_their_order_stays() {
+fn each_of_several_calls_is_settled_and_their_order_stays() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let model = ScriptedModel::new([Step::call_tool("quick", "{}")
         .call("look", "{}")
@@ -109,13 +109,13 @@ fn of_several_calls_each_is_brought_to_its_own_end_and_their_order_stays() {
         assert_eq!(texts_read[0], "quick is done");
         assert_eq!(texts_read[1], "look is done");
         assert!(
-            texts_read[2].contains("may have taken effect"),
+            texts_read[2].contains("may not have taken effect"),
             "{texts_read:?}"
         );
         assert_eq!(texts_read[3], "alone is done");
-        assert!(texts_read[4].contains("There is no tool"), "{texts_read:?}");
+        assert!(texts_read[4].contains("Unknown tool"), "{texts_read:?}");
         assert_eq!(names(world.calls().await), before);
-        // `quick` ran once, `look` twice, `pay` once, `alone` once, each with a key of its own.
+        // `quick` ran once, `look` twice, `pay` once, `alone` once, each with its own key.
         let mut runs = world.runs.all();
         assert_eq!(runs.len(), 5, "{runs:?}");
         runs.sort();
@@ -128,7 +128,7 @@ fn of_several_calls_each_is_brought_to_its_own_end_and_their_order_stays() {
 }
 
 #[test]
-fn arguments_are_checked_again_by_the_tool_as_it_is_now() {
+fn arguments_are_checked_again_by_the_current_tool() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let look = world.endless("look", &reached).effects(Effects::ReadOnly);
     let first = world.runner(&calls("look")).tool(look.build()).build();
@@ -153,7 +153,7 @@ fn arguments_are_checked_again_by_the_tool_as_it_is_now() {
 }
 
 #[test]
-fn a_tool_that_is_gone_is_told_to_the_model() {
+fn a_missing_tool_is_reported_to_the_model() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let look = world.endless("look", &reached).effects(Effects::ReadOnly);
     let first = world.runner(&calls("look")).tool(look.build()).build();
@@ -164,14 +164,14 @@ fn a_tool_that_is_gone_is_told_to_the_model() {
         assert!(outcome.is_answered());
         let texts_read = texts(&outcome).await;
         assert!(
-            texts_read[0].contains("There is no tool \"look\""),
+            texts_read[0].contains("Unknown tool \"look\""),
             "{texts_read:?}"
         );
     });
 }
 
 #[tokio::test]
-async fn a_call_of_a_response_that_was_cut_off_is_not_run_when_its_turn_goes_on() {
+async fn a_call_of_a_truncated_response_is_not_run_after_a_resume() {
     let world = World::default();
     let cut = Step::run(|ctx: DispatchContext| async move {
         let call = ctx.propose("pay", "{}");
@@ -199,7 +199,7 @@ async fn a_call_of_a_response_that_was_cut_off_is_not_run_when_its_turn_goes_on(
 }
 
 #[tokio::test]
-async fn calls_of_a_turn_that_goes_on_are_counted_on() {
+async fn ordinals_continue_in_a_resumed_turn() {
     let world = World::default();
     let model = ScriptedModel::new([
         Step::call_tool("pay", "{}").call("pay", "{}"),

@@ -1,11 +1,11 @@
-//! Conversations of which a record cannot be read.
+//! Conversations with records that cannot be read.
 
 use std::time::Duration;
 
 use super::*;
 use turnwright_core::store::DamagedRecord;
 
-/// A store in which some records are damaged, until they are written again.
+/// A store in which some records are damaged until they are written again.
 type DamagedStore = Layered<Damaged, Arc<MemoryStore>>;
 
 #[derive(Clone, Default)]
@@ -86,7 +86,7 @@ fn more() -> TurnInput {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
+async fn a_conversation_continues_without_damaged_records_and_warns() {
     let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
     let observed = Observed::default();
@@ -97,7 +97,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     store.layer.damage(RecordKind::Message, message.id());
     let outcome = runner.run(more()).await;
     assert_eq!(outcome.text, "two");
-    // The answer of the first turn, and what was said now.
+    // The answer of the first turn, and the new message.
     assert_eq!(model.shown(1).messages().len(), 2);
     let warned = observed.of("warning");
     assert_eq!(warned.len(), 1, "{warned:?}");
@@ -106,7 +106,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
         warned.contains(message.id()) && warned.contains("damaged"),
         "{warned}"
     );
-    // A look-up names the damaged record.
+    // A lookup names the damaged record.
     let conversation_id = ConversationId::new(TALK);
     let error = store
         .get(&conversation_id, RecordKind::Message, message.id())
@@ -115,7 +115,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     assert_eq!(error.damaged_record().unwrap().id, message.id());
     assert!(store.messages(&conversation_id).await.is_err());
     assert_eq!(store.turns(&conversation_id).await.unwrap().len(), 2);
-    // And it can be deleted with the rest.
+    // It can be deleted with the rest.
     store.delete_conversation(&conversation_id).await.unwrap();
     assert_eq!(
         store
@@ -127,9 +127,9 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     );
 }
 
-/// Its holder may live: it is waited for, and refused by the store afterwards.
+/// Its holder may be alive. The new turn waits for it, and the store rejects it afterwards.
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused() {
+async fn a_damaged_lease_is_taken_over_and_its_holder_is_rejected() {
     let store = DamagedStore::default();
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let slow = {
@@ -144,7 +144,7 @@ async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused()
         })
     };
     let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("never")]);
-    // So long that it does not renew its lease while the other one waits.
+    // Long enough that it does not renew its lease while the other one waits.
     let holder = runner(&store, &model).tool(slow.build());
     let holder = holder.lease(Duration::from_secs(3_600)).build().unwrap();
     let held = holder.start(go_input());
@@ -187,7 +187,7 @@ async fn a_holder_whose_lease_was_damaged_keeps_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on() {
+async fn a_damaged_turn_is_not_resumed_and_the_conversation_continues() {
     let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::fail("a"), Step::say("All is well.")]);
     let runner = runner(&store, &model).build().unwrap();
@@ -207,10 +207,9 @@ async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on
     assert_eq!(runner.run(more()).await.text, "All is well.");
 }
 
-/// A line of the ledger says whether a call has begun. Without it nothing is run again, and nobody says that nothing
-/// happened.
+/// A ledger entry says whether a call has started. Without it nothing is run again, and the call is not reported as not run.
 #[test]
-fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
+fn without_its_ledger_entry_a_call_is_not_run_again() {
     for kind in [RecordKind::Ledger, RecordKind::ToolCall] {
         let store = DamagedStore::default();
         let (runs, reached) = (Notes::default(), Arc::new(Notify::new()));
@@ -246,7 +245,7 @@ fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
             assert!(
                 shown_text
                     .iter()
-                    .all(|entry| entry.contains("may have taken effect")),
+                    .all(|entry| entry.contains("may not have taken effect")),
                 "{shown_text:?}"
             );
         });

@@ -1,5 +1,5 @@
-//! A process that dies at any of its writes, before the store has it or after: the turn is taken up again, as often as that
-//! happens, and ends as if nothing had been.
+//! A process that dies at any of its writes, before or after the store has applied it. The turn is resumed as often as that
+//! happens, and ends as if nothing had happened.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ pub(super) enum Dies {
     Fails,
 }
 
-/// A store whose n-th write is the last that its process sees.
+/// A store whose n-th write is the last that its process makes.
 pub(super) struct Deadly {
     writes: AtomicUsize,
     at: usize,
@@ -26,7 +26,7 @@ pub(super) struct Deadly {
 }
 
 impl Deadly {
-    /// A store whose write number `at` is the last that its process sees.
+    /// Creates a store whose write number `at` is the last that its process makes.
     pub(super) fn store(world: &World, at: usize, dies: Dies, died: &Arc<Notify>) -> DyingStore {
         let deadly = Deadly {
             writes: AtomicUsize::new(0),
@@ -64,7 +64,7 @@ impl StoreLayer for Deadly {
 /// The store of a process that dies.
 pub(super) type DyingStore = Layered<Deadly, Arc<MemoryStore>>;
 
-/// A model that knows nothing but the records.
+/// A model that knows only the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let done = ctx.records().own_tool_calls();
     let next: &[&str] = match done.len() {
@@ -104,7 +104,7 @@ fn runner(world: &World, store: DyingStore) -> TurnRunner {
         .unwrap()
 }
 
-/// Runs or resumes the turn in a process that dies at a write. Whether it came that far.
+/// Runs or resumes the turn in a process that dies at a write. Returns whether it got that far.
 pub(super) fn live_until(
     world: &World,
     at: usize,
@@ -132,7 +132,7 @@ pub(super) fn live_until(
     })
 }
 
-/// What must be true in the end, whatever happened on the way.
+/// Invariants at the end, whatever happened before.
 async fn judge(world: &World, what: &str) {
     let records = world.conversation_id().await;
     let mut states: BTreeMap<String, CallState> = BTreeMap::new();
@@ -170,14 +170,14 @@ async fn judge(world: &World, what: &str) {
             _ => assert!(ran <= 1, "{what}: {key} ran {ran} times"),
         }
     }
-    // What is left only reads: it may have run more than once, and has no line. Only a store that failed keeps a call from
-    // running at all.
+    // The remaining calls are read-only: they may have run more than once, and have no ledger entry. Only a failed store prevents
+    // a call from running at all.
     let refused = what.starts_with("Fails");
     assert!(runs.len() == 2 || refused, "{what}: {runs:?}");
 }
 
 #[test]
-fn a_process_may_die_at_any_write_and_the_turn_goes_on_where_it_was() {
+fn a_turn_can_be_resumed_after_a_crash_at_any_write() {
     let mut places = 0;
     for dies in [Dies::Before, Dies::After, Dies::Fails] {
         for at in 0.. {
@@ -196,11 +196,11 @@ fn a_process_may_die_at_any_write_and_the_turn_goes_on_where_it_was() {
 }
 
 #[test]
-fn it_may_die_again_and_again() {
+fn a_turn_can_be_resumed_after_repeated_crashes() {
     for (first, dies) in [(2, Dies::After), (4, Dies::Before), (6, Dies::After)] {
         let world = World::default();
         let mut died = 0;
-        // Each time a little later, so that it comes to its end.
+        // Each time a little later, so that it ends eventually.
         for at in first.. {
             died += 1;
             if !live_until(&world, at, dies, runner) {
@@ -213,7 +213,7 @@ fn it_may_die_again_and_again() {
 }
 
 #[test]
-fn a_turn_that_nobody_cut_off_has_no_unknown_call() {
+fn an_uninterrupted_turn_has_no_unknown_calls() {
     let world = World::default();
     assert!(!live_until(&world, usize::MAX, Dies::Before, runner));
     process().block_on(async {

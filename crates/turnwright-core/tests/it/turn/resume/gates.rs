@@ -4,13 +4,13 @@ use super::*;
 use turnwright_core::approval::always;
 use turnwright_core::record::GateState;
 
-/// Runs the turn in a process that dies at its first gate. Gives the gate's id.
+/// Runs the turn in a process that dies at its first gate. Returns the gate id.
 fn die_at_gate(runner: &TurnRunner) -> String {
     let process = process();
     let (id, turn) = process.block_on(async {
         let turn = runner.start(go_input());
         let open = opened(&turn.gates()).await;
-        // It is noted before anybody can be asked for long.
+        // It is recorded before the wait.
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
@@ -21,7 +21,7 @@ fn die_at_gate(runner: &TurnRunner) -> String {
 }
 
 #[test]
-fn an_approval_that_waited_waits_again_under_the_same_id() {
+fn a_waiting_approval_waits_again_with_the_same_id() {
     let world = World::default();
     let pay = || world.acting("pay").approval(always("it costs")).build();
     let first = world.runner(&calls("pay")).tool(pay()).build().unwrap();
@@ -47,9 +47,9 @@ fn an_approval_that_waited_waits_again_under_the_same_id() {
 }
 
 #[test]
-fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
+fn an_earlier_approval_with_edits_is_reused() {
     let world = World::default();
-    // The process dies with the batch that says `begun`: the fourth after the beginning, the gate that opened and the answer.
+    // The process dies with the batch that starts the call: the fourth after the start, the opened gate and the answer.
     let (reached, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let mut odd = Odd::store(usize::MAX, How::Waits(Arc::clone(&reached), never));
     odd.store = Arc::clone(&world.store);
@@ -93,16 +93,16 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
         assert!(outcome.is_answered(), "{:?}", outcome.ended);
         assert!(
             observed.of("turnGateOpen").is_empty(),
-            "somebody was asked again"
+            "approval was requested again"
         );
         assert_eq!(seen.all(), [r#"{"amount":3}"#]);
         assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
     });
 }
 
-/// Long ago, and in a future that only a wrong clock knows; and recently, where answers of before are not to count.
+/// Long ago, and in a future caused by a wrong clock; and recently, if earlier answers are not reused.
 #[test]
-fn an_approval_that_was_given_long_ago_is_asked_for_again() {
+fn a_stale_approval_is_requested_again() {
     for (given, recalls) in [("2001", true), ("2900", true), ("now", false)] {
         asked_again(given, recalls);
     }
@@ -140,9 +140,9 @@ fn asked_again(given: &str, recalls: bool) {
     });
 }
 
-/// What an approval is bound to. Each is changed alone, in the record of an answer whose gate has the same id.
+/// What an approval is bound to. Each is changed separately, in the record of an answer whose gate has the same id.
 #[test]
-fn an_approval_counts_for_the_same_call_tool_arguments_and_reason_alone() {
+fn an_approval_is_valid_for_the_same_call_tool_arguments_and_reason_only() {
     type Change = fn(&mut Value, &mut Value);
     let changes: [(&str, Change); 8] = [
         ("nothing", |_, _| {}),
@@ -169,7 +169,7 @@ fn an_approval_counts_for_the_same_call_tool_arguments_and_reason_alone() {
     assert!(!recalled_after(|_, _| {}, "it costs more now"));
 }
 
-/// Whether an approval is reused whose record was changed so, by a process whose policy gives this reason.
+/// Returns whether an approval with this change in its record is reused, by a process whose policy has this reason.
 fn recalled_after(change: fn(&mut Value, &mut Value), reason: &'static str) -> bool {
     let world = World::default();
     let pay = |reason: &'static str| world.acting("pay").approval(always(reason)).build();
@@ -222,7 +222,7 @@ fn asking(notes: &Notes) -> impl Middleware<TurnContext> + use<> {
 }
 
 #[test]
-fn gates_of_middleware_wait_again_and_what_was_answered_there_is_not_asked_again() {
+fn middleware_gates_wait_again_and_their_answers_are_reused() {
     let (world, notes) = (World::default(), Notes::default());
     let first = world.runner(&answers()).turn_input(asking(&notes)).build();
     let first = first.unwrap();
@@ -273,7 +273,7 @@ fn waiting(name: &'static str, runs: &Notes) -> ToolBuilder<Value> {
 }
 
 #[test]
-fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
+fn a_gate_in_a_handler_waits_again_only_if_the_tool_is_read_only() {
     for (effects, again) in [(Effects::ReadOnly, true), (Effects::Writes, false)] {
         let world = World::default();
         let ask = || waiting("ask", &world.runs).effects(effects).build();
@@ -295,7 +295,10 @@ fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
             let texts_read = texts(&outcome).await.remove(0);
             match again {
                 true => assert_eq!(texts_read, "\"here\""),
-                false => assert!(texts_read.contains("may have taken effect"), "{texts_read}"),
+                false => assert!(
+                    texts_read.contains("may not have taken effect"),
+                    "{texts_read}"
+                ),
             }
             assert_eq!(world.runs.all().len(), if again { 2 } else { 1 });
         });
@@ -323,7 +326,7 @@ fn a_rejection_before_the_resume_counts() {
     drop((one, turn));
     process().block_on(async {
         let second = world.runner(&answers()).tool(pay()).build().unwrap();
-        // Nobody is there to be asked, and nobody need be.
+        // No one can answer, and no answer is needed.
         let outcome = second.resume(TURN).await.unwrap().await;
         assert!(outcome.is_answered());
         assert!(texts(&outcome).await[0].contains("too dear"));
@@ -339,7 +342,7 @@ async fn go_on(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), 
 }
 
 #[test]
-fn a_gate_of_a_later_iteration_has_its_id_again_and_no_answer_of_an_earlier_one() {
+fn a_gate_of_a_later_iteration_keeps_its_id_and_gets_no_earlier_answer() {
     let world = World::default();
     let look = || world.acting("look").effects(Effects::ReadOnly).build();
     let first = world

@@ -1,4 +1,4 @@
-//! Who may run a turn of a conversation.
+//! Which process may run a turn of a conversation.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ fn lease_of(owner: &str, turn: &str, fencing_token: u64, until: &str, renewals: 
     Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()
 }
 
-/// The term of these leases.
+/// The duration of these leases.
 const TERM: Duration = Duration::from_secs(60 * 60);
 
-/// The time on a wall clock that is so many milliseconds ahead of the one here, or behind it.
+/// The time on a wall clock that is this many milliseconds ahead or behind.
 fn wall(ahead: i64) -> String {
     let now = std::time::SystemTime::now();
     let by = Duration::from_millis(ahead.unsigned_abs());
@@ -33,7 +33,7 @@ fn wall(ahead: i64) -> String {
     value["createdAt"].as_str().unwrap().to_owned()
 }
 
-/// How far clocks are apart, and by how much one is set: both ways, in milliseconds.
+/// How far clocks differ, and by how much one is set, in milliseconds.
 const SKEWS: [i64; 7] = [
     -31_536_000_000,
     -3_600_000,
@@ -44,7 +44,7 @@ const SKEWS: [i64; 7] = [
     31_536_000_000,
 ];
 
-/// A tool that says when it was reached, and waits until it is let go.
+/// A tool that signals when it was started, and waits until it is released.
 fn slow(reached: &Arc<Notify>, go: &Arc<Notify>) -> ToolBuilder<Value> {
     let (reached, go) = (Arc::clone(reached), Arc::clone(go));
     tool("slow").handler(move |_: Value, _: ToolContext| {
@@ -66,7 +66,7 @@ fn soon() -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() {
+async fn only_one_process_runs_a_turn_of_a_conversation() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
@@ -78,7 +78,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
         .await
         .unwrap();
     let before = world.conversation_id().await.len();
-    // Whoever holds it is alive, and renews it.
+    // The holder is alive and renews the lease.
     let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
     let alive = tokio::spawn(async move {
         loop {
@@ -101,7 +101,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
     );
     assert_eq!(model.times_asked(), 1);
     alive.abort();
-    // Once it is over, somebody else may.
+    // Once it has expired, another process may run a turn.
     world
         .store
         .put(&conversation_id, lease(TURN, 9, PAST))
@@ -114,7 +114,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
 }
 
 #[tokio::test]
-async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() {
+async fn a_process_that_lost_the_turn_writes_and_starts_nothing_more() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let go = Arc::new(Notify::new());
     let slow = slow(&reached, &go);
@@ -127,7 +127,7 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
     let runner = world.runner(&model).tool(slow.build()).tool(pay);
     let turn = runner.build().unwrap().start(go_input());
     reached.notified().await;
-    // Another process has taken it over.
+    // Another process has taken over.
     let conversation_id = ConversationId::new(TALK);
     let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
     let revision = world.store.apply(&conversation_id, taken).await.unwrap();
@@ -147,7 +147,7 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
 }
 
 #[tokio::test]
-async fn a_turn_that_takes_long_keeps_its_lease() {
+async fn a_long_turn_keeps_its_lease() {
     let world = World::default();
     let mut odd = Odd::store(usize::MAX, How::Fails);
     odd.store = Arc::clone(&world.store);
@@ -156,7 +156,7 @@ async fn a_turn_that_takes_long_keeps_its_lease() {
     let runner = runner(model).storage(storage_of(odd.clone()));
     let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
     assert_eq!(runner.run(go_input()).await.text, "At last.");
-    // The beginning, the answer, the end, and a renewal each second.
+    // The start, the answer, the end, and a renewal each second.
     let writes = odd.layer.writes.load(std::sync::atomic::Ordering::Relaxed);
     assert!((95..=105).contains(&writes), "{writes} writes");
     let held = world
@@ -169,7 +169,7 @@ async fn a_turn_that_takes_long_keeps_its_lease() {
 }
 
 #[tokio::test]
-async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
+async fn a_new_turn_waits_for_a_turn_that_is_being_cancelled() {
     let world = World::default();
     let reached = Arc::new(Notify::new());
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("Hello.")]);
@@ -186,7 +186,7 @@ async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
 }
 
 #[test]
-fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
+fn a_new_turn_abandons_an_interrupted_one_and_reports_its_calls() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let both = Arc::new(Notify::new());
     let model = ScriptedModel::new([Step::call_tool("look", "{}").call("pay", "{}")]);
@@ -222,14 +222,14 @@ fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
             .map(|call| call.rendered())
             .collect();
         assert!(text[0].contains("Nothing was changed by it"), "{text:?}");
-        assert!(text[1].contains("may have taken effect"), "{text:?}");
+        assert!(text[1].contains("may not have taken effect"), "{text:?}");
         let outcome = second.resume(TURN).await.unwrap().await;
         assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
     });
 }
 
 #[tokio::test]
-async fn a_lease_that_is_too_short_to_be_kept_is_refused() {
+async fn a_lease_duration_that_is_too_short_is_rejected() {
     let error = runner(answers())
         .lease(Duration::from_millis(1))
         .build()
@@ -238,9 +238,9 @@ async fn a_lease_that_is_too_short_to_be_kept_is_refused() {
     assert!(error.message().contains("lease"), "{error}");
 }
 
-/// Others write the same conversation all the time, and the turn begins all the same.
+/// Others write to the same conversation continuously, and the turn still starts.
 #[tokio::test]
-async fn a_turn_begins_whoever_else_writes() {
+async fn a_turn_starts_despite_concurrent_writes() {
     let world = World::default();
     let conversation_id = ConversationId::new(TALK);
     let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
@@ -258,9 +258,9 @@ async fn a_turn_begins_whoever_else_writes() {
 }
 
 #[tokio::test]
-async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
+async fn calls_that_a_turn_could_not_close_are_closed_by_the_next_one() {
     let world = World::default();
-    // The beginning, the call as begun, what came of it.
+    // The start, the started call, its result.
     let mut odd = Odd::store(2, How::Fails);
     odd.store = Arc::clone(&world.store);
     let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Hello.")]);
@@ -279,7 +279,7 @@ async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begin_anew() {
+async fn a_conversation_deleted_during_a_turn_stays_deleted_and_can_restart() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let go = Arc::new(Notify::new());
     let slow = slow(&reached, &go);
@@ -296,7 +296,7 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
     go.notify_one();
     assert_eq!(code_of(&turn.await), "E_TURN_TAKEN_OVER");
     assert_eq!(world.conversation_id().await.len(), 0);
-    // The lease is gone, and the fencing token is not.
+    // The lease is gone, but the fencing token is not.
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     let lease = world.store.lease(&conversation_id).await.unwrap().unwrap();
@@ -304,7 +304,7 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
+async fn a_lease_written_with_a_wrong_clock_does_not_block_others() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
@@ -325,7 +325,7 @@ async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
+async fn a_live_holder_is_recognised_whatever_its_clock() {
     for skew in SKEWS {
         let world = World::default();
         let model = ScriptedModel::new([Step::fail("out of reach")]);
@@ -355,8 +355,7 @@ async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lease_of_a_process_that_is_gone_is_taken_over_after_its_term_whatever_its_clock_said()
-{
+async fn the_lease_of_a_dead_process_is_taken_over_after_its_duration_whatever_its_clock() {
     for skew in SKEWS {
         let world = World::default();
         let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
@@ -368,15 +367,15 @@ async fn the_lease_of_a_process_that_is_gone_is_taken_over_after_its_term_whatev
         let begun = tokio::time::Instant::now();
         let outcome = runner.resume(TURN).await.unwrap().await;
         assert_eq!(outcome.text, "All is well.", "{skew}");
-        // By the clock of the test, which nothing but these waits moves.
+        // On the clock of the test, which only these waits advance.
         let waited = begun.elapsed();
         assert!(waited >= TERM && waited < TERM * 2, "{skew}: {waited:?}");
     }
 }
 
-/// The counter tells that the holder lives, also where its clock stands still.
+/// The counter shows that the holder is alive, even if its clock does not advance.
 #[tokio::test(start_paused = true)]
-async fn a_renewal_is_seen_although_the_time_in_it_is_the_same() {
+async fn a_renewal_with_an_unchanged_time_is_noticed() {
     let world = World::default();
     let runner = world
         .runner(&ScriptedModel::new([Step::fail("a")]))
@@ -402,9 +401,9 @@ async fn a_renewal_is_seen_although_the_time_in_it_is_the_same() {
     alive.abort();
 }
 
-/// Who has no time to wait for a whole term at once comes through in several attempts.
+/// A process that cannot wait for a complete lease duration succeeds after several attempts.
 #[tokio::test(start_paused = true)]
-async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
+async fn observations_of_a_lease_count_for_the_next_attempt() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
@@ -428,9 +427,9 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
     assert!((4..=5).contains(&attempts), "{attempts}");
 }
 
-/// A handler that asks at once, before anything is due: by then another process has the turn, or it was deleted.
+/// A handler that checks before a renewal is due: meanwhile another process has the turn, or it was deleted.
 #[tokio::test]
-async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
+async fn ensure_held_notices_a_takeover_immediately() {
     for deleted in ["not", "by scope", "record by record"] {
         let world = World::default();
         let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
@@ -464,9 +463,9 @@ async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
     }
 }
 
-/// Another turn begins in the conversation, under a fencing token of its own, although no lease is left to count from.
+/// Another turn starts in the conversation with its own fencing token, although no lease is left to count from.
 #[tokio::test]
-async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
+async fn a_deleted_lease_does_not_reuse_its_fencing_token() {
     let world = World::default();
     let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
@@ -490,9 +489,9 @@ async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
     assert_eq!(world.runs.all(), ["E_TURN_TAKEN_OVER"]);
 }
 
-/// A key goes to strangers, who remember it for longer than the conversation lasts.
+/// Third parties remember a key for longer than the conversation exists.
 #[tokio::test]
-async fn a_conversation_that_was_deleted_leaves_its_effect_keys_to_no_other() {
+async fn idempotency_keys_of_a_deleted_conversation_are_not_reused() {
     let world = World::default();
     for _ in 0..2 {
         let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Paid.")]);
@@ -511,7 +510,7 @@ async fn a_conversation_that_was_deleted_leaves_its_effect_keys_to_no_other() {
 }
 
 #[tokio::test]
-async fn a_handler_can_make_sure_that_the_turn_is_still_its_own() {
+async fn ensure_held_succeeds_while_the_lease_is_held() {
     let world = World::default();
     let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
@@ -520,7 +519,7 @@ async fn a_handler_can_make_sure_that_the_turn_is_still_its_own() {
             notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
             let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
             store.apply(ctx.conversation_id(), taken).await?;
-            // The process was away for longer than its term.
+            // The process was suspended for longer than its lease duration.
             std::thread::sleep(Duration::from_millis(150));
             let error = ctx.ensure_held().await.unwrap_err();
             notes.note(error.code().as_str());

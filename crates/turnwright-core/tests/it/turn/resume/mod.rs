@@ -1,5 +1,5 @@
-//! Turns that are taken up again, sentence by sentence. A process that dies is a runtime that is dropped while its turn runs:
-//! nothing that was awaited goes on, and nobody says that it ended.
+//! Resumed turns. A dead process is simulated by dropping a runtime while its turn is running: nothing continues, and no end is
+//! reported.
 
 mod answers;
 mod calls;
@@ -26,7 +26,7 @@ fn process() -> Runtime {
     builder.enable_all().build().unwrap()
 }
 
-/// What lasts.
+/// What persists.
 #[derive(Clone, Default)]
 struct World {
     store: Arc<MemoryStore>,
@@ -39,7 +39,7 @@ impl World {
         runner(model.clone()).storage(storage_of(Arc::clone(&self.store)))
     }
 
-    /// A tool that notes each run with its effect key, and gives a text.
+    /// A tool that records each run with its idempotency key, and returns a text.
     fn acting(&self, name: &'static str) -> ToolBuilder<Value> {
         let runs = self.runs.clone();
         tool(name).handler(move |_: Value, ctx: ToolContext| {
@@ -51,7 +51,7 @@ impl World {
         })
     }
 
-    /// The same, as it was in the process that died: its handler never ended.
+    /// The same, as in the process that died: its handler never ended.
     fn endless(&self, name: &'static str, reached: &Arc<Notify>) -> ToolBuilder<Value> {
         let (runs, reached) = (self.runs.clone(), Arc::clone(reached));
         tool(name).handler(move |_: Value, ctx: ToolContext| {
@@ -110,7 +110,7 @@ fn calls(tool: &str) -> ScriptedModel {
     ScriptedModel::new([Step::call_tool(tool, "{}")])
 }
 
-/// The script of whoever goes on.
+/// The script of the process that resumes.
 fn answers() -> ScriptedModel {
     ScriptedModel::new([Step::say("All is well.")])
 }

@@ -1,10 +1,10 @@
-//! Which turns can be taken up, and with what.
+//! Which turns can be resumed, and with what.
 
 use super::*;
 use turnwright_core::Usage;
 
 #[tokio::test]
-async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
+async fn a_failed_turn_continues_and_repeats_nothing() {
     let world = World::default();
     let model = ScriptedModel::new([
         Step::call_tool("pay", "{}").usage(Usage::tokens(10, 1)),
@@ -22,7 +22,7 @@ async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
     assert_eq!(outcome.text, "All is well.");
     assert_eq!(world.runs.all().len(), 1);
     assert_eq!(outcome.usage.input_tokens, 30);
-    // What the turn stored is what it has, from its beginning on.
+    // The turn has everything that it stored, from its start on.
     let kinds: Vec<&str> = outcome
         .records
         .iter()
@@ -38,7 +38,7 @@ async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
 }
 
 #[tokio::test]
-async fn what_stood_in_the_stash_when_it_began_stands_there_again() {
+async fn the_initial_stash_is_restored() {
     let world = World::default();
     let seen = Notes::default();
     let note = {
@@ -69,7 +69,7 @@ async fn what_stood_in_the_stash_when_it_began_stands_there_again() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_answered_gives_its_answer_again_and_nothing_runs() {
+async fn an_answered_turn_returns_its_answer_and_runs_nothing() {
     let world = World::default();
     let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Paid.")]);
     let pay = world.acting("pay").build();
@@ -77,7 +77,7 @@ async fn a_turn_that_was_answered_gives_its_answer_again_and_nothing_runs() {
     let runner = world.runner(&model).tool(pay);
     let runner = runner.turn_input(layers.layer("input")).build().unwrap();
     let first = runner.run(go_input()).await;
-    // The conversation may have gone on since.
+    // The conversation may have continued since.
     model.push(Step::say("And now?"));
     runner.run(TurnInput::new("more").conversation(TALK)).await;
     let seen = layers.all().len();
@@ -98,7 +98,7 @@ async fn a_turn_that_was_answered_gives_its_answer_again_and_nothing_runs() {
 }
 
 #[test]
-fn an_answer_that_was_stored_is_the_answer_also_if_the_process_died_before_it_said_so() {
+fn a_stored_answer_counts_even_if_the_process_died_before_the_end() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let dies = {
         let reached = Arc::clone(&reached);
@@ -125,7 +125,7 @@ fn an_answer_that_was_stored_is_the_answer_also_if_the_process_died_before_it_sa
 }
 
 #[test]
-fn words_whose_calls_were_lost_are_not_the_end_of_the_prompt() {
+fn a_message_whose_calls_were_lost_is_not_the_end_of_the_prompt() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let dies = {
         let reached = Arc::clone(&reached);
@@ -152,7 +152,7 @@ fn words_whose_calls_were_lost_are_not_the_end_of_the_prompt() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_called_off_or_came_to_a_limit_goes_on() {
+async fn a_cancelled_or_limited_turn_can_be_resumed() {
     let world = World::default();
     let model = ScriptedModel::new([
         Step::call_tool("pay", "{}"),
@@ -178,7 +178,7 @@ async fn a_turn_that_was_called_off_or_came_to_a_limit_goes_on() {
 }
 
 #[tokio::test]
-async fn a_turn_that_its_conversation_went_on_without_is_not_taken_up() {
+async fn a_turn_is_not_resumed_after_the_conversation_continued() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("Hello.")]);
     let runner = world.runner(&model).build().unwrap();
@@ -186,7 +186,11 @@ async fn a_turn_that_its_conversation_went_on_without_is_not_taken_up() {
     runner.run(TurnInput::new("hello").conversation(TALK)).await;
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
-    assert!(error_of(&outcome).message().contains("went on without it"));
+    assert!(
+        error_of(&outcome)
+            .message()
+            .contains("has continued without it")
+    );
     assert_eq!(world.state().await, ("failed", 1));
 }
 
@@ -202,7 +206,7 @@ async fn a_nacked_turn_has_ended() {
 }
 
 #[tokio::test]
-async fn an_id_that_nobody_has_or_several_have_is_told() {
+async fn an_unknown_or_ambiguous_turn_id_is_an_error() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("a"), Step::fail("b"), Step::say("I am b.")]);
     let runner = world.runner(&model).build().unwrap();
@@ -232,7 +236,7 @@ async fn an_id_that_nobody_has_or_several_have_is_told() {
     let begins = TurnInput::empty().turn_id(TURN).conversation("b");
     let begins = runner.resume(begins).await.unwrap_err();
     assert_eq!(begins.code(), ErrorCode::INVALID_TURN_CONTEXT);
-    // Where the conversation is named, every way to run a turn resumes it.
+    // With a conversation, every way to run a turn resumes it.
     let named = TurnInput::resume(TURN).conversation("b");
     assert_eq!(runner.run(named).await.text, "I am b.");
     let unnamed = runner.run(TurnInput::resume(TURN)).await;
@@ -245,7 +249,7 @@ async fn an_id_that_nobody_has_or_several_have_is_told() {
 }
 
 #[tokio::test]
-async fn earlier_turns_are_there_for_a_turn_that_goes_on() {
+async fn a_resumed_turn_has_its_history() {
     let world = World::default();
     let model = ScriptedModel::new([
         Step::say("Hello, Ada."),
@@ -263,7 +267,7 @@ async fn earlier_turns_are_there_for_a_turn_that_goes_on() {
 }
 
 #[tokio::test]
-async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_does_not_fit() {
+async fn a_stored_typed_answer_is_checked_and_requested_again_if_invalid() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Count {
         n: u32,
@@ -283,7 +287,7 @@ async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_doe
 }
 
 #[tokio::test]
-async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
+async fn a_turn_id_can_be_used_once_per_conversation() {
     let world = World::default();
     let model = ScriptedModel::new([
         Step::call_tool("pay", "{}"),
@@ -294,7 +298,7 @@ async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
     let runner = world.runner(&model).tool(pay).build().unwrap();
     assert!(!runner.run(go_input()).await.is_answered());
     let before = world.conversation_id().await.len();
-    // Somebody tries the same request again.
+    // The same request is sent again.
     let outcome = runner.run(go_input()).await;
     assert_eq!(code_of(&outcome), "E_TURN_EXISTS");
     let error = error_of(&outcome);
@@ -313,9 +317,9 @@ async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
     assert_eq!(runner.run(elsewhere).await.text, "Elsewhere.");
 }
 
-/// Names are anybody's, and any sign may stand in them.
+/// Names are chosen by users and may contain any character.
 #[tokio::test]
-async fn no_two_calls_have_one_effect_key() {
+async fn idempotency_keys_are_unique() {
     let world = World::default();
     let model = ScriptedModel::new([
         Step::call_tool("pay", "{}"),

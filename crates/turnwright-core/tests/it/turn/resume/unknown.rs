@@ -1,9 +1,9 @@
-//! Finding out what became of calls that were begun.
+//! Reconciling calls that had started.
 
 use super::*;
 use turnwright_core::reconcile::{Finding, UnknownCall, ask_operator};
 
-/// A world in which a payment was begun by a process that died.
+/// A store with a payment that was started by a process that died.
 fn begun() -> World {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let pay = world.endless("pay", &reached).build();
@@ -13,7 +13,7 @@ fn begun() -> World {
 }
 
 #[test]
-fn a_tool_that_knows_its_keys_says_what_came_of_the_call() {
+fn a_tool_reconciles_by_idempotency_key() {
     let world = begun();
     process().block_on(async {
         let asked = Notes::default();
@@ -64,7 +64,7 @@ fn a_call_that_did_not_take_effect_runs_again_with_the_same_key() {
 }
 
 #[test]
-fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
+fn ask_operator_reconciles_if_the_tool_cannot() {
     for (answer, shown_text, state, runs) in [
         (
             json!({ "found": "done", "result": "It is paid." }),
@@ -72,11 +72,16 @@ fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
             "done",
             1,
         ),
-        (json!({ "found": "done" }), "Somebody looked", "done", 1),
+        (
+            json!({ "found": "done" }),
+            "An operator confirmed",
+            "done",
+            1,
+        ),
         (json!({ "found": "not_done" }), "pay is done", "done", 2),
         (
             json!({ "found": "unknown" }),
-            "may have taken effect",
+            "may not have taken effect",
             "unknown",
             1,
         ),
@@ -120,7 +125,7 @@ fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
 }
 
 #[test]
-fn where_nobody_is_there_it_stays_unknown() {
+fn without_an_answer_the_call_stays_unknown() {
     let world = begun();
     process().block_on(async {
         let pay = world.acting("pay").build();
@@ -129,14 +134,14 @@ fn where_nobody_is_there_it_stays_unknown() {
             .tool(pay)
             .unknown_calls(ask_operator());
         let turn = second.build().unwrap().resume(TURN).await.unwrap();
-        // Awaited as a whole, nobody holds its gates.
+        // Awaited as a whole, so no gates handle is held.
         assert!(turn.await.is_answered());
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
     });
 }
 
 #[test]
-fn whoever_panics_while_finding_out_has_found_nothing_out() {
+fn a_panicking_reconciler_leaves_the_call_unknown() {
     let world = begun();
     process().block_on(async {
         let panics = |_: UnknownCall| async { panic!("on purpose") };
@@ -153,7 +158,7 @@ fn whoever_panics_while_finding_out_has_found_nothing_out() {
 }
 
 #[test]
-fn a_turn_that_is_called_off_while_somebody_is_asked_leaves_the_call_in_doubt() {
+fn a_turn_cancelled_during_reconciliation_leaves_the_call_unknown() {
     let world = begun();
     process().block_on(async {
         let runner = |model: &ScriptedModel| {
@@ -167,7 +172,7 @@ fn a_turn_that_is_called_off_while_somebody_is_asked_leaves_the_call_in_doubt() 
         turn.cancel();
         assert_eq!(turn.await.ended.name(), "aborted");
         assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
-        // They are asked again, and can still say.
+        // The operator is asked again and can still answer.
         let turn = runner(&answers()).resume(TURN).await.unwrap();
         let gates = turn.gates();
         let id = opened(&gates).await[0].id.clone();
@@ -179,7 +184,7 @@ fn a_turn_that_is_called_off_while_somebody_is_asked_leaves_the_call_in_doubt() 
 }
 
 #[test]
-fn a_call_that_stayed_in_doubt_is_closed_by_the_turn_that_comes_instead() {
+fn an_unknown_call_is_closed_by_the_next_turn() {
     let world = begun();
     process().block_on(async {
         let second = world.runner(&answers()).tool(world.acting("pay").build());

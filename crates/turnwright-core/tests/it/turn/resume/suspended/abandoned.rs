@@ -9,7 +9,7 @@ fn more() -> TurnInput {
 }
 
 #[test]
-fn a_new_message_fails_at_once_and_the_error_has_the_turn_and_its_gates() {
+fn a_new_message_fails_and_the_error_has_the_turn_and_its_gates() {
     let world = World::default();
     let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
     let id = suspend(&runner);
@@ -24,7 +24,7 @@ fn a_new_message_fails_at_once_and_the_error_has_the_turn_and_its_gates() {
             before,
             "nothing was stored"
         );
-        // The suspended turn is not touched.
+        // The suspended turn is not affected.
         runner
             .answer_gate(TALK, &id, GateAnswer::approve())
             .await
@@ -44,7 +44,7 @@ fn a_new_message_fails_at_once_and_the_error_has_the_turn_and_its_gates() {
 }
 
 #[test]
-fn abandon_waiting_closes_the_old_turn_and_begins() {
+fn abandon_waiting_closes_the_old_turn_and_starts_a_new_one() {
     let world = World::default();
     let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
     let id = suspend(&runner);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The code of the error with which an answer is refused.
+/// The error code with which an answer is rejected.
 async fn refused(runner: &TurnRunner, gate: &str, answer: impl Into<GateAnswer>) -> ErrorCode {
     let answered = runner.answer_gate(TALK, gate, answer).await;
     answered.unwrap_err().code()
@@ -29,7 +29,7 @@ fn an_answer_is_checked_like_a_live_one_and_the_first_counts() {
             refused(&runner, &id, json!({ "decision": "perhaps" })).await,
             invalid
         );
-        // The tool of the runner says what its arguments may be.
+        // The tool of the runner defines which arguments are valid.
         let dear = GateAnswer::edit(json!({ "amount": 1000 }));
         assert_eq!(refused(&runner, &id, dear).await, invalid);
         assert_eq!(
@@ -60,7 +60,7 @@ fn an_answer_is_checked_like_a_live_one_and_the_first_counts() {
 }
 
 #[test]
-fn edited_arguments_that_the_tool_refuses_are_found_on_resume_at_the_latest() {
+fn invalid_edited_arguments_are_found_on_resume_at_the_latest() {
     let world = World::default();
     let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
     let id = suspend(&runner);
@@ -83,7 +83,7 @@ fn edited_arguments_that_the_tool_refuses_are_found_on_resume_at_the_latest() {
 }
 
 #[test]
-fn the_stored_schema_of_a_gate_counts() {
+fn the_stored_schema_of_a_gate_is_enforced() {
     let world = World::default();
     let gate = || {
         let street = schema::string().required();
@@ -116,7 +116,7 @@ fn the_stored_schema_of_a_gate_counts() {
     });
 }
 
-/// Moves the times of the only gate an hour back.
+/// Moves the times of the only gate back by an hour.
 async fn age(world: &World) {
     let talk = ConversationId::new(TALK);
     let gate = world.store.gates(&talk).await.unwrap().remove(0);
@@ -132,7 +132,7 @@ async fn age(world: &World) {
 }
 
 #[test]
-fn a_gate_past_its_timeout_takes_no_answer_and_a_stale_answer_does_not_count() {
+fn an_expired_gate_accepts_no_answer_and_a_stale_answer_is_ignored() {
     let world = World::default();
     let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
     let id = suspend(&runner);
@@ -140,7 +140,7 @@ fn a_gate_past_its_timeout_takes_no_answer_and_a_stale_answer_does_not_count() {
         age(&world).await;
         let late = ErrorCode::TURN_GATE_TIMEOUT;
         assert_eq!(refused(&runner, &id, GateAnswer::approve()).await, late);
-        // The resumed turn asks again, with all of the time.
+        // The resumed turn asks again, with the complete timeout.
         assert!(runner.resume(TURN).await.unwrap().await.is_suspended());
         runner
             .answer_gate(TALK, &id, GateAnswer::approve())
@@ -154,7 +154,7 @@ fn a_gate_past_its_timeout_takes_no_answer_and_a_stale_answer_does_not_count() {
 }
 
 #[test]
-fn an_answer_in_the_store_reaches_a_turn_that_waits_in_memory() {
+fn a_recorded_answer_reaches_a_turn_in_memory() {
     let world = World::default();
     process().block_on(async {
         let model = ScriptedModel::new([
@@ -166,7 +166,7 @@ fn an_answer_in_the_store_reaches_a_turn_that_waits_in_memory() {
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
         let other = world.paying(&answers()).build().unwrap();
-        // Its record may come a moment after the gate.
+        // Its record may be written a moment after the gate opens.
         while other
             .answer_gate(TALK, &gate.id, GateAnswer::approve())
             .await
@@ -181,7 +181,7 @@ fn an_answer_in_the_store_reaches_a_turn_that_waits_in_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_answers_at_once_one_counts() {
+async fn one_of_two_concurrent_answers_counts() {
     for _ in 0..20 {
         let world = World::default();
         let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();

@@ -41,7 +41,7 @@ fn runner(world: &World, store: DyingStore) -> TurnRunner {
         .unwrap()
 }
 
-/// One process: starts or resumes the turn, and answers where it was suspended. Returns whether it died.
+/// One process: starts or resumes the turn, and answers if it was suspended. Returns whether it died.
 fn live_until(world: &World, at: usize, dies: Dies) -> bool {
     let died = Arc::new(Notify::new());
     let store = Deadly::store(world, at, dies, &died);
@@ -65,7 +65,7 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
                     GateKind::Approval => GateAnswer::approve(),
                     _ => GateAnswer::value(true),
                 };
-                // A store that fails took no answer: the next process gives it.
+                // A store that fails accepted no answer. The next process gives it.
                 drop(runner.answer_gate(TALK, &gate.id, answer).await);
             }
         };
@@ -117,7 +117,7 @@ async fn judge(world: &World, what: &str) {
         .ledger(&ConversationId::new(TALK))
         .await
         .unwrap();
-    // A call that waited for approval has not begun: it runs once, or is known to be unknown.
+    // A call that waited for approval has not started: it runs once, or is unknown.
     for line in &ledger {
         let ran = runs.iter().filter(|key| *key == line.id()).count();
         assert!(ran <= 1, "{what}: ran {ran} times");
@@ -126,7 +126,7 @@ async fn judge(world: &World, what: &str) {
     for call in world.calls().await {
         assert!(call.is_complete(), "{what}: {} was left open", call.tool());
     }
-    // A turn whose store fails cancels its calls, and leaves their gates as they are.
+    // A turn whose store fails cancels its calls and leaves their gates as they are.
     if !what.starts_with("Fails") {
         let states = world.gate_states().await;
         assert!(

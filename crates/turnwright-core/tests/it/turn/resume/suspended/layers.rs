@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Asks two questions of one kind.
+/// Opens two gates of one kind.
 async fn ask_twice(ctx: &TurnContext, notes: &Notes) -> Result<(), BoxError> {
     for question in ["first", "second"] {
         let gate = TurnGate::new("go_on").question(question).build()?;
@@ -37,7 +37,7 @@ fn of_dispatch(notes: &Notes) -> impl Middleware<DispatchContext> + use<> {
 type Place = fn(TurnRunnerBuilder, &Notes) -> TurnRunnerBuilder;
 
 #[test]
-fn gates_of_every_layer_suspend_and_each_question_is_asked_once() {
+fn gates_of_every_layer_suspend_and_are_asked_once() {
     let places: [(&str, Place, usize); 4] = [
         (
             "turn input",
@@ -64,7 +64,7 @@ fn gates_of_every_layer_suspend_and_each_question_is_asked_once() {
     ];
     for (name, place, questions) in places {
         let (world, notes) = (World::default(), Notes::default());
-        // One script for all processes: a model that is asked again would come to its end.
+        // One script for all processes: a model that is asked again would run out of steps.
         let model = ScriptedModel::new([Step::call_tool("look", "{}"), Step::say("All is well.")]);
         let runner = || {
             let look = world.acting("look").effects(Effects::ReadOnly).build();
@@ -108,7 +108,7 @@ fn asking(runs: &Notes) -> ToolBuilder<Value> {
 }
 
 #[test]
-fn a_gate_inside_of_a_handler_suspends_if_the_tool_only_reads() {
+fn a_gate_in_a_handler_suspends_if_the_tool_is_read_only() {
     let world = World::default();
     let ask = || asking(&world.runs).effects(Effects::ReadOnly).build();
     let first = world
@@ -128,7 +128,7 @@ fn a_gate_inside_of_a_handler_suspends_if_the_tool_only_reads() {
 }
 
 #[test]
-fn a_gate_inside_of_a_handler_that_writes_keeps_the_turn_in_memory_and_its_status_says_so() {
+fn a_gate_in_a_writing_handler_keeps_the_turn_in_memory() {
     let world = World::default();
     let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("All is well.")]);
     process().block_on(async {
@@ -159,7 +159,7 @@ fn a_gate_inside_of_a_handler_that_writes_keeps_the_turn_in_memory_and_its_statu
             .await
             .unwrap();
         let outcome = turn.await;
-        // Once that call is done, the request counts.
+        // Once that call has ended, the request takes effect.
         assert!(gates_of(&outcome).is_empty());
         assert_eq!(world.runs.all().len(), 1);
         let outcome = runner.resume(TURN).await.unwrap().await;
@@ -169,7 +169,7 @@ fn a_gate_inside_of_a_handler_that_writes_keeps_the_turn_in_memory_and_its_statu
 }
 
 #[test]
-fn a_sub_agent_that_waits_keeps_the_outer_turn_in_memory_and_nothing_is_lost() {
+fn a_waiting_sub_agent_keeps_the_outer_turn_in_memory() {
     let world = World::default();
     process().block_on(async {
         let model = ScriptedModel::new([
@@ -200,7 +200,7 @@ fn a_sub_agent_that_waits_keeps_the_outer_turn_in_memory_and_nothing_is_lost() {
             panic!("{:?}", turn.activity())
         };
         assert_eq!(*tool_calls[0], *world.calls().await[0].id());
-        // The inner turn is stored: its gate is answered like any other.
+        // The inner turn is stored, so its gate is answered like any other.
         outer
             .answer_gate("inner", &gate.id, GateAnswer::approve())
             .await

@@ -1,4 +1,4 @@
-//! Turns that wait, over all conversations.
+//! Waiting turns of all conversations.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Turns that are suspended while they wait, sentence by sentence. Each is taken up by another process.
+//! Suspended turns. Each is resumed by another process.
 
 mod abandoned;
 mod answers;
@@ -13,7 +13,7 @@ use turnwright_core::gate::{OpenGate, TurnActivity, TurnWaiting};
 use turnwright_core::record::{GateState, TurnState};
 
 impl World {
-    /// A runner with the tool `pay`, which needs approval.
+    /// A runner with the tool `pay`, which requires approval.
     fn paying(&self, model: &ScriptedModel) -> TurnRunnerBuilder {
         let pay = Tool::dynamic(
             "pay",
@@ -59,7 +59,7 @@ fn gates_of(outcome: &TurnOutcome) -> Vec<OpenGate> {
     }
 }
 
-/// Runs the turn until it is suspended at its only gate, in a process of its own.
+/// Runs the turn until it is suspended at its only gate, in its own process.
 fn suspend(runner: &TurnRunner) -> Arc<str> {
     let outcome = process().block_on(runner.run(go_input()));
     let [gate] = &gates_of(&outcome)[..] else {
@@ -73,7 +73,7 @@ fn a_turn_that_can_only_wait_ends_as_suspended_and_is_stored_without_a_lease() {
     let world = World::default();
     let first = world.paying(&pays()).suspend_at_gates().build().unwrap();
     process().block_on(async {
-        // Nobody holds its gates: that is no reason to deny the call.
+        // No gates handle is held, which is no reason to deny the call.
         let outcome = first.run(go_input()).await;
         let gates = gates_of(&outcome);
         assert_eq!((gates.len(), &gates[0].kind), (1, &GateKind::Approval));
@@ -106,7 +106,7 @@ fn resume_continues_with_the_recorded_answer_in_another_process() {
         let first = world.paying(&pays()).suspend_at_gates().build().unwrap();
         let id = suspend(&first);
         drop(first);
-        // Any process that has the store records the answer: it needs neither tools nor a model.
+        // Any process with the store can record the answer. It needs neither tools nor a model.
         process().block_on(async {
             let talk = ConversationId::new(TALK);
             let answered = world.store.answer_gate(&talk, &id, answer).await;
@@ -125,7 +125,7 @@ fn resume_continues_with_the_recorded_answer_in_another_process() {
 }
 
 #[test]
-fn gates_that_are_still_open_are_waited_for_again_under_the_same_ids() {
+fn open_gates_are_waited_for_again_with_the_same_ids() {
     let world = World::default();
     let first = world.paying(&pays()).suspend_at_gates().build().unwrap();
     let id = suspend(&first);
@@ -165,7 +165,7 @@ fn a_turn_without_a_conversation_cannot_be_suspended() {
 }
 
 #[test]
-fn a_turn_can_be_suspended_by_its_input_alone() {
+fn a_turn_can_be_suspended_by_its_input_only() {
     let world = World::default();
     process().block_on(async {
         let runner = world.paying(&pays()).build().unwrap();

@@ -1,9 +1,9 @@
-//! Suspending a turn that works.
+//! Suspending a working turn.
 
 use super::*;
 
 #[test]
-fn work_that_runs_is_let_finish_and_nothing_new_is_begun() {
+fn running_work_finishes_and_nothing_new_is_started() {
     let world = World::default();
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let slow = || {
@@ -28,7 +28,7 @@ fn work_that_runs_is_let_finish_and_nothing_new_is_begun() {
         let (one, _two) = (gates.next().await.unwrap(), gates.next().await.unwrap());
         reached.notified().await;
         turn.suspend().unwrap();
-        // Approved, but the turn is to be suspended: it does not begin any more.
+        // Approved, but the turn is being suspended, so it does not start any more.
         assert!(gates.approve(&one.id).unwrap());
         for _ in 0..50 {
             tokio::task::yield_now().await;
@@ -91,7 +91,7 @@ fn a_turn_that_does_not_wait_is_suspended_before_its_next_iteration() {
         assert!(gates_of(&outcome).is_empty());
         assert_eq!(texts(&outcome).await, ["stopped"]);
         assert_eq!(model.times_asked(), 1);
-        // It waits for nobody, and still a new message does not pass it by.
+        // It does not wait for anything, and still a new message does not overtake it.
         let more = runner.run(TurnInput::new("more").conversation(TALK)).await;
         assert_eq!(code_of(&more), "E_TURN_WAITING");
         assert!(runner.resume(TURN).await.unwrap().await.is_answered());
@@ -100,7 +100,7 @@ fn a_turn_that_does_not_wait_is_suspended_before_its_next_iteration() {
 }
 
 #[test]
-fn an_approver_is_waited_for_unless_the_turn_is_told_to_suspend() {
+fn a_turn_waits_for_its_approver_unless_suspension_is_requested() {
     let world = World::default();
     let asked = Arc::new(Notify::new());
     let asking = Arc::clone(&asked);
