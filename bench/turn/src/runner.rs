@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use turnwright_core::artifact_tools::ForgePolicy;
-use turnwright_core::spool::MemorySpool;
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, MemoryStore, Next, Tool,
+    BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, Next, Storage, Tool,
     ToolContext, ToolRegistry, TurnContext, TurnInput, TurnRunner,
 };
 
@@ -82,7 +81,7 @@ struct Script(Called);
 #[async_trait]
 impl Executor for Script {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        black_box((ctx.timeline(), ctx.tools().visible()));
+        black_box((ctx.records().timeline(), ctx.tools().visible()));
         ctx.call_tools([ctx.propose(self.0.tool(), ARGS)]).await;
         if ctx.iteration() == CALLS {
             ctx.answer("That is all.").await?;
@@ -102,8 +101,7 @@ pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> 
     }
     let events = Arc::new(AtomicU64::new(0));
     turnwright_core::runner(Script(called))
-        .store(MemoryStore::default())
-        .spool(MemorySpool::default())
+        .storage(Storage::memory())
         .tools(tools.iter().cloned())
         .turn_input(of_turn)
         .turn_input(of_turn)
@@ -141,7 +139,6 @@ pub(crate) async fn turn(runner: &TurnRunner) {
 pub(crate) fn bare(tools: &[Tool]) -> Result<DispatchContext, Error> {
     Ok(DispatchContext::builder()
         .tools(ToolRegistry::new(tools.iter().cloned())?)
-        .spool(MemorySpool::default())
         .build())
 }
 
