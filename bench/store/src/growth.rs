@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use turnwright_core::middleware::hydrate;
 use turnwright_core::store::Store;
-use turnwright_core::{BoxError, DispatchContext, MemoryStore, TurnInput};
+use turnwright_core::{BoxError, DispatchContext, TurnInput};
+use turnwright_core::store::MemoryStore;
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::folder::Folder;

@@ -9,10 +9,9 @@ use tokio::runtime::{Builder, Runtime};
 use turnwright_core::store::{
     Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
 };
-use turnwright_core::{
-    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Store, Tool,
-    ToolContext, TurnInput, TurnRunner,
-};
+use turnwright_core::{BoxError, DispatchContext, Effects, Executor, Tool, ToolContext, TurnInput, TurnRunner};
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{MemoryStore, Store};
 
 const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
 pub(crate) const CALLS: u32 = 3;

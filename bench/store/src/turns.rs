@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use turnwright_bench_measure::Subject;
 use turnwright_core::store::Store;
-use turnwright_core::{MemoryStore, TurnRunner};
+use turnwright_core::TurnRunner;
+use turnwright_core::store::MemoryStore;
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::folder::Folder;

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
 use turnwright_core::store::{ConversationId, StoreExt as _};
-use turnwright_core::{
-    BoxError, ByteStream, DispatchContext, MemoryStore, Tool, ToolContext, TurnInput, TurnRunner,
-};
+use turnwright_core::{BoxError, DispatchContext, Tool, ToolContext, TurnInput, TurnRunner};
+use turnwright_core::spool::ByteStream;
+use turnwright_core::store::MemoryStore;
 
 const LARGE_TURNS: usize = 100;
 const LARGE_RESULT: usize = 5_000_000;

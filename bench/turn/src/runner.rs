@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use turnwright_core::artifact_tools::ForgePolicy;
 use turnwright_core::spool::MemorySpool;
-use turnwright_core::{
-    BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, MemoryStore, Next, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnInput, TurnRunner,
-};
+use turnwright_core::{BoxError, DispatchContext, Effects, Error, Executor, Next, Tool, ToolContext, ToolRegistry, TurnContext, TurnInput, TurnRunner};
+use turnwright_core::artifact::Inline;
+use turnwright_core::event::Event;
+use turnwright_core::store::MemoryStore;
 
 pub(crate) const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
 const CALLS: u32 = 3;
