@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
+use turnwright_core::record::RecordKind;
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
+    Batch, Change, ConversationId, Layered, MemoryStore, Revision, Store, StoreError, StoreLayer,
 };
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Storage, Store, Tool,
-    ToolContext, TurnInput, TurnRunner,
+    BoxError, DispatchContext, Effects, Executor, Storage, Tool, ToolContext, TurnInput, TurnRunner,
 };
 
 const ARGS: &str = r#"{"word": "turn", "most": 3}"#;

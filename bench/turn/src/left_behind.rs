@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
+use turnwright_core::spool::ByteStream;
 use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_core::{
-    BoxError, ByteStream, DispatchContext, Storage, Tool, ToolContext, TurnInput, TurnRunner,
+    BoxError, DispatchContext, Storage, Tool, ToolContext, TurnInput, TurnRunner,
 };
 
 const LARGE_TURNS: usize = 100;

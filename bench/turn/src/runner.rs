@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use turnwright_core::artifact::Inline;
 use turnwright_core::artifact_tools::ForgePolicy;
+use turnwright_core::event::Event;
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, Next, Storage, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnInput, TurnRunner,
+    BoxError, DispatchContext, Effects, Error, Executor, Next, Storage, Tool, ToolContext,
+    ToolRegistry, TurnContext, TurnInput, TurnRunner,
 };
 
 pub(crate) const ARGS: &str = r#"{"word": "turn", "most": 3}"#;

@@ -65,13 +65,15 @@ async fn ask_both(
         Either::Left((answer, _)) => read(answer),
         Either::Right((approval, answer)) => {
             let approval = approval.unwrap_or_else(|panic| {
-                ctx.warn(format!("the approver panicked: {}", text_of(panic)));
+                ctx.turn()
+                    .warn(format!("the approver panicked: {}", text_of(panic)));
                 denied("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.
             if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
-                ctx.warn(format!("the approver's answer was not taken: {why}"));
+                ctx.turn()
+                    .warn(format!("the approver's answer was not taken: {why}"));
                 return denied(
                     "whoever was asked changed the arguments, and the change does not fit",
                 );

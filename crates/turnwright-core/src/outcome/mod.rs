@@ -27,7 +27,7 @@ pub struct TurnOutcome {
     /// The last words of the model in this turn, complete ones; empty if there are none.
     pub text: String,
     /// What the turn stored, in order: what the store holds of it if its conversation was named, save for the books that it keeps
-    /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
+    /// ([`RecordKind::is_bookkeeping`](crate::record::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
     /// What it used of the model.
     pub usage: Usage,

@@ -4,6 +4,14 @@ mod cut_off;
 mod ledger;
 mod results;
 
+use crate::artifact::ArtifactKind;
+use crate::artifact::SpooledArtifact;
+use crate::checksum::checksum;
+use crate::record::ToolCall;
+use crate::schema::Schema;
+use crate::spool::Body;
+use crate::spool::ByteStream;
+use crate::tool::Content;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -201,7 +209,7 @@ async fn an_unknown_tool_is_an_answer_with_the_names_that_exist() {
         .await
         .unwrap();
     assert!(!text.contains('\u{202e}') && text.len() < 1000, "{text}");
-    assert_eq!(watched.ctx.records().tool_calls().len(), 2);
+    assert_eq!(watched.ctx.records().all::<ToolCall>().len(), 2);
 }
 
 #[tokio::test]

@@ -384,7 +384,7 @@ async fn words_to_operators_are_events_where_they_were_said() {
     let executor = |ctx: DispatchContext| async move {
         ctx.log(Matters::Debug, "one");
         ctx.call("speaks", args("a")).await;
-        ctx.reporter().log(Matters::Error, "two");
+        ctx.log(Matters::Error, "two");
         ctx.answer("done").await?;
         Ok(())
     };

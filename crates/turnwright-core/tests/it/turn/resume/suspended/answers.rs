@@ -1,6 +1,10 @@
 //! Answers that are recorded in the store.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::record::Record;
+use turnwright_core::record::RecordKind;
 
 /// The code of the error with which an answer is refused.
 async fn refused(runner: &TurnRunner, gate: &str, answer: impl Into<GateAnswer>) -> ErrorCode {
