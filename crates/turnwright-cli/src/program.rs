@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
+use turnwright::Executor;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
-use turnwright::ApprovalPolicy;
-use turnwright::prelude::*;
+use turnwright::approval::ApprovalPolicy;
 use turnwright::runner::{IntoTool, TurnRunnerBuilder};
 
 use crate::args::{self, Cli, Command};
@@ -91,7 +91,7 @@ impl Program {
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
-    /// use turnwright::{PendingCall, approval::when};
+    /// use turnwright::approval::{when, PendingCall};
     ///
     /// fn main() -> std::process::ExitCode {
     ///     let large = |call: &PendingCall<'_>| call.args()["amount"].as_u64() > Some(1_000);
@@ -259,10 +259,13 @@ impl Default for Program {
 
 #[cfg(test)]
 mod tests {
+    use turnwright::prelude::*;
+
     use super::*;
     use crate::agent::{self, Agent};
+    use turnwright::approval::PendingCall;
     use turnwright::approval::when;
-    use turnwright::{Effects, Error, PendingCall};
+    use turnwright::{Effects, Error};
 
     #[test]
     fn a_program_of_yours_speaks_of_itself() {

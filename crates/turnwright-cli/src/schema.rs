@@ -1,7 +1,7 @@
 //! What the call path would say to arguments.
 
 use serde_json::{Value, json};
-use turnwright::{CheckedArgs, InvalidArguments, Schema, SchemaError};
+use turnwright::schema::{CheckedArgs, InvalidArguments, Schema, SchemaError};
 
 use crate::args::SchemaCheck;
 use crate::exit::{Exit, misuse};

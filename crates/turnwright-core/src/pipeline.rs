@@ -5,7 +5,7 @@
 //! own pipeline only, not the steps after the pipeline. To measure the duration of a turn, use `TurnEnd`.
 //!
 //! ```
-//! use turnwright_core::pipeline::Next;
+//! use turnwright_core::Next;
 //! use turnwright_core::{Message, TurnContext};
 //!
 //! let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
@@ -19,7 +19,7 @@
 //!         _ => next.run().await,
 //!     }
 //! };
-//! # fn is<M: turnwright_core::pipeline::Middleware<TurnContext>>(_: M) {}
+//! # fn is<M: turnwright_core::Middleware<TurnContext>>(_: M) {}
 //! # is(guard);
 //! ```
 

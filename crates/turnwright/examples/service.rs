@@ -20,10 +20,10 @@ use axum::{Json, Router, routing};
 use futures_util::StreamExt as _;
 use serde_json::json;
 use turnwright::approval::always;
+use turnwright::gate::{GateAnswer, OpenGate};
 use turnwright::prelude::*;
-use turnwright::{
-    Error, ErrorKind, GateAnswer, State, Turn, TurnEvent, gate::OpenGate, store::TurnFilter,
-};
+use turnwright::store::TurnFilter;
+use turnwright::{Error, ErrorKind, State, Turn, TurnEvent};
 
 /// The callers that the service knows. A real one looks tokens up in its sessions.
 const TOKENS: [(&str, &str); 2] = [("ada-token", "ada"), ("bob-token", "bob")];

@@ -9,9 +9,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use turnwright::event::{Event, EventKind};
 use turnwright::prelude::*;
 use turnwright::render::{Part, Renderer};
-use turnwright::{Cancellation, Effects, Error, Event, EventKind, Usage};
+use turnwright::{Cancellation, Effects, Error, Usage};
 
 /// Searches a library.
 #[tool(effects = "read_only", timeout_secs = 60)]

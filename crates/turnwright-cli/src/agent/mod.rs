@@ -4,11 +4,13 @@ mod server;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use turnwright::approval::before_writes;
 
+use turnwright::approval::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
+use turnwright::record::RecordKind;
 use turnwright::runner::{History, TurnRunnerBuilder};
-use turnwright::{ApprovalPolicy, RecordKind};
 use turnwright_testkit::cassette::Cassette;
 
 use server::Server;

@@ -62,7 +62,7 @@ pub(crate) async fn run(
 /// The conversation of a folder with a server: what was said to one is never sent to another unasked.
 fn usual_name(folder: &Path, server: &str) -> String {
     let whose = json!({ "folder": folder.to_string_lossy(), "server": server });
-    let digest = turnwright::checksum_of_value("chat", &whose);
+    let digest = turnwright::call::checksum("chat", whose);
     let plain = |ch: &char| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-');
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let folder: String = folder.chars().filter(plain).take(24).collect();

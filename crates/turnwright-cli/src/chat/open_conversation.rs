@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, Query, Store as _, StoreError};
 
 use crate::args;

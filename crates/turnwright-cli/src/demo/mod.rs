@@ -6,10 +6,11 @@ mod model;
 mod tools;
 
 use std::time::Instant;
+use turnwright::approval::before_writes;
 
-use turnwright::Store as _;
 use turnwright::prelude::*;
 use turnwright::record::new_id;
+use turnwright::store::Store as _;
 use turnwright::store::TurnFilter;
 use turnwright_testkit::server::Server;
 

@@ -1,7 +1,8 @@
 //! What the agent of the demo can do.
 
-use turnwright::ByteStream;
+use turnwright::Json;
 use turnwright::prelude::*;
+use turnwright::spool::ByteStream;
 
 use super::incident;
 

@@ -1,7 +1,7 @@
 //! What checking changed, for people.
 
 use serde_json::Value;
-use turnwright::{Repair, RepairKind};
+use turnwright::schema::{Repair, RepairKind};
 
 use crate::terminal::{fit, json, one_line};
 
@@ -46,7 +46,7 @@ pub(crate) fn as_written(args: &Value, repairs: &[Repair]) -> Value {
 mod tests {
     use super::*;
     use serde_json::json;
-    use turnwright::Schema;
+    use turnwright::schema::Schema;
 
     #[test]
     fn every_repair_is_said_in_words() {

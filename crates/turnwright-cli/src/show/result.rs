@@ -1,7 +1,8 @@
 //! What came of a call.
 
+use turnwright::ToolCall;
+use turnwright::artifact::ArtifactKind;
 use turnwright::record::ToolResults;
-use turnwright::{ArtifactKind, ToolCall};
 
 use crate::terminal::style::{self, paint};
 use crate::terminal::{LINE, Screen, fit, one_line, plain, wrap};

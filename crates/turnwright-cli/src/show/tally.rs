@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use turnwright::{Event, EventKind};
+use turnwright::event::{Event, EventKind};
 
 use super::repair::is_default;
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use etcetera::BaseStrategy as _;
-use turnwright::Spool;
+use turnwright::spool::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use turnwright::Effects;
 use turnwright::Error;
 use turnwright::ErrorCode;
 use turnwright::approval::when_tainted;
+use turnwright::artifact::ArtifactKind;
 use turnwright::media::MediaReader as _;
 use turnwright::models::fetch::{AddressGuard, Fetcher};
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
-use turnwright::{ArtifactKind, Effects};
 
 use super::content::not_text;
 

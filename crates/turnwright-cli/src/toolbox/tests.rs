@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use turnwright::ArtifactKind;
+use turnwright::artifact::ArtifactKind;
 use turnwright::models::fetch::AddressGuard;
 use turnwright::prelude::*;
 use turnwright::{Effects, ToolCall};

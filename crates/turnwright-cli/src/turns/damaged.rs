@@ -1,7 +1,7 @@
 //! Records that cannot be read.
 
 use serde_json::{Value, json};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, DamagedRecord};
 
 use crate::exit::Exit;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use turnwright::prelude::*;
+use turnwright::record::{Record, RecordKind};
 use turnwright::sqlite::{Retention, SqliteError, SqliteErrorKind};
 use turnwright::store::{Batch, ConversationId, Query, StoreError};
-use turnwright::{Record, RecordKind};
 
 use super::find::find;
 use super::resume_check::{IfHeld, unfinished, wait_until_free, waiting};

@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::Value;
-use turnwright::Store as _;
 use turnwright::prelude::*;
+use turnwright::record::{Record, RecordKind};
+use turnwright::store::Store as _;
 use turnwright::store::{ConversationId, Query};
-use turnwright::{Record, RecordKind};
 
 use super::damaged::{self, Damaged};
 use super::find::find;

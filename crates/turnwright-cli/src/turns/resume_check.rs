@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{CallState, Lease, LedgerEntry, Record};
 use turnwright::store::{ConversationId, Query, Store as _, StoreError, observe_lease};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{Author, CallState, Record, TurnRecord};
 use turnwright::store::{
     ConversationFilter, ConversationId, Position, Query, Store as _, StoreError, TurnFilter,

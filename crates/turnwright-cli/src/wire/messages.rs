@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
+use turnwright::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright::record::Record;
 use turnwright::record::ToolResults;
-use turnwright::{ArtifactKind, Message, Record, SpooledArtifact, ToolCall};
+use turnwright::{Message, ToolCall};
 
 /// What a turn begins with.
 #[derive(Default)]

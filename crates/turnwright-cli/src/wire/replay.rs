@@ -1,6 +1,7 @@
 //! Recorded turns, played again through the whole kit.
 
 use std::sync::Arc;
+use turnwright::Executor as _;
 
 use serde::Serialize;
 use serde_json::json;

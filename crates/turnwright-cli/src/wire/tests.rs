@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use turnwright::Record;
+use turnwright::record::Record;
 use turnwright_testkit::cassette::Exchange;
 
 use super::decode::{decoded, line, name_of};

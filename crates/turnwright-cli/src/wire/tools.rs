@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use turnwright::{Effects, Error, Inline, Schema, SchemaError, Tool, ToolContext};
+use turnwright::artifact::Inline;
+use turnwright::schema::{Schema, SchemaError};
+use turnwright::{Effects, Error, Tool, ToolContext};
 
 use super::messages::{list, text_of};
 

@@ -73,7 +73,8 @@ impl SpooledArtifact {
     }
 
     /// Creates an artifact from the spool entry with this id. A store saves the id, not the bytes.
-    pub fn spooled(
+    #[cfg(test)]
+    pub(crate) fn spooled(
         spool_id: impl Into<String>,
         reader: Arc<dyn ByteReader>,
         kind: ArtifactKind,
@@ -90,7 +91,7 @@ impl SpooledArtifact {
     /// ```
     /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
     /// use turnwright_core::spool::MemorySpool;
-    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::Body;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let spool = MemorySpool::default();

@@ -112,8 +112,8 @@ impl Query {
 
     /// Returns whether the query applies to artifacts of this kind.
     pub(crate) fn fits(&self, kind: ArtifactKind) -> bool {
-        let asked = |query: &Query| std::ptr::eq(query, self) || query.name == self.name;
-        text::queries().iter().any(asked) || kind.queries().iter().any(asked)
+        let same = |query: &Query| std::ptr::eq(query, self) || query.name == self.name;
+        text::queries().iter().any(same) || kind.queries().iter().any(same)
     }
 }
 

@@ -88,7 +88,7 @@ impl ArtifactRead {
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read or the caller has dropped its future.
-    pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
+    pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
         let unreadable = |error| Error::unreadable_artifact(error, at, self.len());
         self.fill(at, into).map_err(unreadable)
     }

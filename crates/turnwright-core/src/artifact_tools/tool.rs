@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+#[cfg(test)]
+use super::ForgePolicy;
+use super::Readable;
 use super::readable::Current;
-use super::{ForgePolicy, Readable};
 use crate::artifact::{Query, SpooledArtifact};
 use crate::effects::{Effects, OnCollision};
 use crate::error::{Error, ErrorCode, ToolError};
@@ -22,7 +24,7 @@ pub(super) const INDEX: &str = "index";
 /// Builds tools that read artifacts. Such a tool exists for one dispatch, replaces another tool of the same name, is read-only
 /// and never trusted. Its answers are text and do not become artifacts.
 #[derive(Clone, Copy, Debug)]
-pub struct ArtifactTool;
+pub(crate) struct ArtifactTool;
 
 impl ArtifactTool {
     /// Builds a tool from a query over a snapshot of artifacts. [`forge_tools`](super::forge_tools) does this for a whole
@@ -30,7 +32,8 @@ impl ArtifactTool {
     ///
     /// # Errors
     /// Returns `E_INVALID_INITIAL_TOOL_VALUE` if the query is invalid.
-    pub fn forge(
+    #[cfg(test)]
+    pub(crate) fn forge(
         query: &'static Query,
         all: &Readable,
         policy: ForgePolicy,

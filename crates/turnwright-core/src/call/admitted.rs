@@ -28,7 +28,7 @@ const MOST_CHANGES: usize = 3;
 /// A call that may run, with exactly the arguments that were checked and approved.
 #[derive(Debug)]
 #[must_use = "an admitted call does nothing until it is run"]
-pub struct AdmittedCall {
+pub(crate) struct AdmittedCall {
     pub(super) call: CheckedCall,
     /// The guard of its records, once the call was opened.
     pub(super) guard: Option<CallGuard>,
@@ -42,7 +42,7 @@ impl CheckedCall {
     ///
     /// # Errors
     /// Returns the refused call if it was not approved, or if changed arguments are invalid.
-    pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
+    pub(crate) async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
         if !self.is_reviewed() {
             return Ok(self.admitted());
         }
@@ -177,11 +177,6 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
 }
 
 impl AdmittedCall {
-    /// Returns the call with the arguments that it will run with.
-    pub fn checked(&self) -> &CheckedCall {
-        &self.call
-    }
-
     /// Returns whether the call may write, and so must be in the ledger before it runs.
     pub(super) fn is_noted(&self) -> bool {
         self.call.tool().effects() != Effects::ReadOnly

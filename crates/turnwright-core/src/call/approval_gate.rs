@@ -65,13 +65,15 @@ async fn ask_both(
         Either::Left((answer, _)) => read(answer),
         Either::Right((approval, answer)) => {
             let approval = approval.unwrap_or_else(|panic| {
-                ctx.warn(format!("the approver panicked: {}", text_of(panic)));
+                ctx.turn()
+                    .warn(format!("the approver panicked: {}", text_of(panic)));
                 denied("the approver failed")
             });
             // The approver answers through the gate too, so that only the first answer counts.
             if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
-                ctx.warn(format!("the approver's answer was not accepted: {why}"));
+                ctx.turn()
+                    .warn(format!("the approver's answer was not accepted: {why}"));
                 return denied(
                     "the approver changed the arguments, and the changed arguments are invalid",
                 );

@@ -8,14 +8,16 @@ use crate::checksum;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
 use crate::record::CallRequest;
-use crate::schema::{Opened, RawArgs, Repair};
+#[cfg(test)]
+use crate::schema::Repair;
+use crate::schema::{Opened, RawArgs};
 use crate::tool::context::{Call, Checked, DispatchContext};
 use crate::tool::{BoundHandler, Tool};
 
 /// A call whose arguments satisfy the tool's schema, its type and its external checks.
 #[derive(Debug)]
 #[must_use = "a checked call does nothing until it is admitted"]
-pub struct CheckedCall {
+pub(crate) struct CheckedCall {
     /// Boxed, so that the later stages move only a pointer.
     pub(super) checked: Box<Checked>,
     pub(super) bound: BoundHandler,
@@ -99,31 +101,32 @@ impl CheckedCall {
 
     /// Returns the call id.
     #[must_use]
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.checked.call.id.as_str()
     }
 
     /// Returns the checksum. Equal calls have equal checksums.
     #[must_use]
-    pub fn checksum(&self) -> &str {
+    pub(crate) fn checksum(&self) -> &str {
         self.checked.checksum.as_str()
     }
 
     /// Returns the tool.
     #[must_use]
-    pub fn tool(&self) -> &Tool {
+    pub(crate) fn tool(&self) -> &Tool {
         &self.checked.tool
     }
 
     /// Returns the checked arguments.
     #[must_use]
-    pub fn args(&self) -> &Value {
+    pub(crate) fn args(&self) -> &Value {
         self.checked.args.value()
     }
 
     /// Returns the repairs that were made to the arguments.
     #[must_use]
-    pub fn repairs(&self) -> &[Repair] {
+    #[cfg(test)]
+    pub(crate) fn repairs(&self) -> &[Repair] {
         self.checked.args.repairs()
     }
 }

@@ -1,15 +1,17 @@
-//! The path on which a tool runs.
+//! Tool calls: the path on which a tool runs, and the checksum of a call.
+//!
+//! [`DispatchContext::propose`](crate::DispatchContext::propose) creates a [`ProposedCall`], and
+//! [`ProposedCall::complete`] takes it through every stage:
 //!
 //! ```text
-//! ctx.propose(name, args)   ProposedCall
-//!     .check().await        CheckedCall     decode → coerce → defaults → validate → type → external checks
-//!     .admit().await        AdmittedCall    policies, approval if required; changes are checked again
-//!     .run().await          RawOutcome      the only place that runs a handler
-//!     .settle().await       ToolCall        the record
+//! check    decode → coerce → defaults → validate → deserialise → external checks
+//! admit    policies, and an approver if required; changed arguments are checked again
+//! run      the only stage that runs a handler
+//! settle   the record: a ToolCall
 //! ```
 //!
-//! Each stage consumes the previous one. Stages cannot be constructed, cloned or skipped. A call that does not pass becomes a
-//! [`RefusedCall`], which settles into a record too.
+//! Each stage consumes the value of the previous one. The values are private, so no caller can skip a stage or use an
+//! approval twice. A call that is refused becomes a record with a text for the model.
 //!
 //! ```compile_fail
 //! # async fn skip(ctx: turnwright_core::DispatchContext) {
@@ -35,10 +37,10 @@ mod settle_with;
 #[cfg(test)]
 mod tests;
 
-pub use admitted::AdmittedCall;
-pub use checked::CheckedCall;
-pub use proposed::{ProposedCall, RefusedCall};
-pub use run::RawOutcome;
+pub use crate::checksum::checksum;
+pub use proposed::ProposedCall;
+
+use checked::CheckedCall;
 
 pub(crate) use proposed::shown_name;
 pub(crate) use recovery::{OpenCalls, left_open, not_approved};

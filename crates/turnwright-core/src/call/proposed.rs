@@ -144,7 +144,7 @@ impl ProposedCall {
 
     /// Returns the name of the tool.
     #[must_use]
-    pub fn tool_name(&self) -> &str {
+    pub(crate) fn tool_name(&self) -> &str {
         &self.call.name
     }
 
@@ -152,7 +152,8 @@ impl ProposedCall {
     ///
     /// # Errors
     /// Returns the refused call if there is no such tool or the arguments are invalid.
-    pub async fn check(self) -> Result<CheckedCall, RefusedCall> {
+    #[cfg(test)]
+    pub(crate) async fn check(self) -> Result<CheckedCall, RefusedCall> {
         self.check_alone(None)?.ask_external().await
     }
 
@@ -211,7 +212,7 @@ const MOST_LISTED: usize = 50;
 
 /// A call that was refused before it ran.
 #[derive(Debug)]
-pub struct RefusedCall {
+pub(crate) struct RefusedCall {
     inner: Box<Refused>,
 }
 
@@ -255,19 +256,13 @@ impl RefusedCall {
 
     /// Returns the call id.
     #[must_use]
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.inner.call.id.as_str()
-    }
-
-    /// Returns the checksum of the proposed call.
-    #[must_use]
-    pub fn checksum(&self) -> &str {
-        self.inner.checksum.as_str()
     }
 
     /// Returns why the call was refused.
     #[must_use]
-    pub fn error(&self) -> &Error {
+    pub(crate) fn error(&self) -> &Error {
         &self.inner.error
     }
 
@@ -282,12 +277,12 @@ impl RefusedCall {
 
     /// Returns why the call was refused.
     #[must_use]
-    pub fn into_error(self) -> Error {
+    pub(crate) fn into_error(self) -> Error {
         self.inner.error
     }
 
     /// Records the refused call, with the information that the model needs to try again.
-    pub async fn settle(self) -> Arc<ToolCall> {
+    pub(crate) async fn settle(self) -> Arc<ToolCall> {
         let ctx = self.inner.call.ctx.clone();
         let record = self.record();
         let records = vec![Record::ToolCall(Arc::clone(&record))];

@@ -186,7 +186,8 @@ impl DispatchContext {
             Err(cut) => super::run::describe(cut).1,
         };
         let tool = &line.tool;
-        self.warn(format!("reconciling a call of `{tool}` failed: {why}"));
+        self.turn()
+            .warn(format!("reconciling a call of `{tool}` failed: {why}"));
         Finding::Unknown
     }
 

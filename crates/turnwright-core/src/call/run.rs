@@ -29,7 +29,7 @@ use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 /// The outcome of a call, not yet stored.
 #[derive(Debug)]
 #[must_use = "an outcome is not recorded until it is settled"]
-pub struct RawOutcome {
+pub(crate) struct RawOutcome {
     pub(super) facts: Arc<CallFacts>,
     pub(super) result: Result<ToolOutput, Error>,
     pub(super) guard: Option<CallGuard>,
@@ -44,24 +44,18 @@ impl RawOutcome {
     ///
     /// # Errors
     /// Returns an error if the handler failed, panicked, timed out or was cancelled.
-    pub async fn into_result(self) -> Result<ToolOutput, Error> {
+    pub(crate) async fn into_result(self) -> Result<ToolOutput, Error> {
         if let Some(guard) = self.guard {
             Box::pin(guard.end(self.state)).await;
         }
         self.result
-    }
-
-    /// Returns the error, if the call failed.
-    #[must_use]
-    pub fn error(&self) -> Option<&Error> {
-        self.result.as_ref().err()
     }
 }
 
 impl AdmittedCall {
     /// Runs the handler with its timeout and the cancellation of the dispatch. Catches panics. The start and end events always
     /// come as a pair.
-    pub async fn run(mut self) -> RawOutcome {
+    pub(crate) async fn run(mut self) -> RawOutcome {
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);

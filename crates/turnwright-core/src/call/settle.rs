@@ -23,7 +23,7 @@ use crate::tool::{Content, ToolOutput};
 
 impl RawOutcome {
     /// Stores the result and records the call. Decides whether the result is inlined into the prompt.
-    pub async fn settle(self) -> Arc<ToolCall> {
+    pub(crate) async fn settle(self) -> Arc<ToolCall> {
         let RawOutcome {
             facts,
             result,
@@ -132,7 +132,7 @@ async fn keep(
     settled.truncated = truncated.get();
     if settled.truncated {
         let (id, tool) = (facts.call.id.as_str(), tool.name());
-        ctx.warn(format!(
+        ctx.turn().warn(format!(
             "the result of call `{id}` of `{tool}` was truncated at {most} bytes: return less, or increase `max_result_bytes` of the tool or the runner"
         ));
     }

@@ -3,7 +3,7 @@
 //! The checksum of a call identifies the request. Equal calls have equal checksums, on every machine and after every retry.
 //!
 //! ```
-//! use turnwright_core::checksum;
+//! use turnwright_core::call::checksum;
 //!
 //! assert_eq!(checksum("find", r#"{"b": 1, "a": 2}"#), checksum("find", r#"{"a":2,"b":1}"#));
 //! ```
@@ -12,7 +12,7 @@ pub(crate) mod canonical;
 mod idempotency_key;
 mod tool_call;
 
-pub use tool_call::{checksum, checksum_of_value};
+pub use tool_call::checksum;
 
 pub(crate) use canonical::{HashSink, Hex, Sink};
 pub(crate) use idempotency_key::idempotency_key;

@@ -1,9 +1,7 @@
 //! Builds a dispatch without a runner.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
@@ -21,7 +19,7 @@ use crate::tool::registry::ToolRegistry;
 /// ```
 /// use turnwright_core::{DispatchContext, ToolRegistry};
 ///
-/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([])?).inline_limit(1024).build();
+/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([])?).build();
 /// assert!(ctx.tools().all().is_empty());
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
@@ -96,18 +94,11 @@ impl DispatchContextBuilder {
         self
     }
 
-    /// Sets how long to wait for an approval.
-    ///
-    /// Default: 15 minutes.
-    pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup.approval_timeout = limit;
-        self
-    }
-
     /// Sets the maximum size in bytes of a text result that is inlined into the prompt.
     ///
     /// Default: 4 KiB.
-    pub fn inline_limit(mut self, bytes: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn inline_limit(mut self, bytes: u64) -> Self {
         self.setup.inline_limit = bytes;
         self
     }
@@ -116,14 +107,9 @@ impl DispatchContextBuilder {
     /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes).
     ///
     /// Default: 64 MiB.
-    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.setup.max_result_bytes = bytes;
-        self
-    }
-
-    /// Sets the limits for artifact queries.
-    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
-        self.setup.artifact_limits = limits;
         self
     }
 

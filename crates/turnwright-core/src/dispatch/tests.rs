@@ -1,3 +1,4 @@
+use crate::event::EventKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,8 @@
 //! The error type of this crate, with a stable code, a text for the operator and a text for the model.
 //!
 //! ```
-//! use turnwright_core::{Error, ErrorCode, Schema};
+//! use turnwright_core::{Error, ErrorCode};
+//! use turnwright_core::schema::Schema;
 //! use serde_json::json;
 //!
 //! let document = json!({ "type": "object", "minLenght": 1 });

@@ -3,7 +3,8 @@
 //! Neither readers nor observers can slow down, change or break a turn.
 //!
 //! ```
-//! use turnwright_core::{DispatchContext, Event};
+//! use turnwright_core::DispatchContext;
+//! use turnwright_core::event::Event;
 //! use std::sync::{Arc, Mutex};
 //!
 //! let ctx = DispatchContext::standalone();

@@ -106,7 +106,7 @@ pub enum TurnEventKind {
         how: &'static str,
     },
     /// A settled call was stored: by the call path, or by hand with
-    /// [`store`](crate::context::TurnRecords::store). Calls that run together come in the order in which they end;
+    /// [`store`](crate::tool::context::TurnRecords::store). Calls that run together come in the order in which they end;
     /// their records are in the proposed order.
     #[serde(serialize_with = "record")]
     ToolCall(Arc<ToolCall>),

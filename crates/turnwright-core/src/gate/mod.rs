@@ -16,7 +16,7 @@
 //! ```
 
 mod activity;
-mod approval_answer;
+pub(crate) mod approval_answer;
 mod check;
 mod gates;
 mod id;
@@ -31,7 +31,7 @@ use serde_json::Value;
 
 pub use crate::record::{GateAnswer, GateKind};
 pub use activity::TurnActivity;
-pub use approval_answer::Approval;
+pub(crate) use approval_answer::Approval;
 pub use gates::{Gates, OpenGate};
 
 pub use turn_waiting::TurnWaiting;

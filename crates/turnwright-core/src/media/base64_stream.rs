@@ -12,7 +12,7 @@ use crate::spool::ByteStream;
 const GROUP: usize = 3;
 
 /// The bytes of a media item as base64: see [`Media::base64_stream`](super::Media::base64_stream).
-pub struct Base64Stream {
+pub(crate) struct Base64Stream {
     bytes: ByteStream,
     /// Bytes that do not form a complete group yet.
     rest: BytesMut,
@@ -29,7 +29,7 @@ impl Base64Stream {
     }
 
     /// Returns the next piece, which is never empty, or `None` at the end. Returns `None` after an error.
-    pub async fn next(&mut self) -> Option<io::Result<String>> {
+    pub(crate) async fn next(&mut self) -> Option<io::Result<String>> {
         while !self.ended {
             match self.bytes.next().await {
                 Some(Ok(piece)) => self.rest.extend_from_slice(&piece),

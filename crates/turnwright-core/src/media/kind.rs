@@ -40,7 +40,7 @@ names!(MediaKind {
 impl MediaKind {
     /// Returns the kind for a MIME type. Everything but images, audio and video is a document.
     #[must_use]
-    pub fn of_mime_type(mime_type: &str) -> Self {
+    pub(crate) fn of_mime_type(mime_type: &str) -> Self {
         let family = mime_type.split('/').next().unwrap_or_default().trim();
         let named = |kind: &&MediaKind| family.eq_ignore_ascii_case(kind.as_str());
         let known = MediaKind::ALL.iter().find(named);

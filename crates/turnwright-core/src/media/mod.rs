@@ -32,7 +32,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
 
-pub use base64_stream::Base64Stream;
+use base64_stream::Base64Stream;
 pub use builder::MediaBuilder;
 pub use descriptor::MediaDescriptor;
 pub use kind::{MediaKind, ModalityHazard};
@@ -211,8 +211,7 @@ impl Media {
         Ok(all.freeze())
     }
 
-    /// Reads everything as base64 (standard alphabet, with padding) into memory, without a size limit. Use
-    /// [`Media::base64_stream`] if the size is unknown.
+    /// Reads everything as base64 (standard alphabet, with padding) into memory, without a size limit.
     ///
     /// # Errors
     /// Returns an error if the bytes cannot be read.
@@ -226,10 +225,7 @@ impl Media {
     }
 
     /// Opens a stream of the bytes as base64. The concatenated pieces equal [`Media::base64`].
-    ///
-    /// # Errors
-    /// Returns an error if the bytes cannot be read.
-    pub async fn base64_stream(&self) -> io::Result<Base64Stream> {
+    pub(crate) async fn base64_stream(&self) -> io::Result<Base64Stream> {
         Ok(Base64Stream::new(self.stream().await?))
     }
 }

@@ -42,7 +42,7 @@ pub struct TurnOutcome {
     /// The last complete message of the model in this turn. Empty if there is none.
     pub text: String,
     /// The records of the turn, in order. For a named conversation, these are the records in the store, except bookkeeping
-    /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
+    /// ([`RecordKind::is_bookkeeping`](crate::record::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
     /// Token usage.
     pub usage: Usage,

@@ -106,7 +106,7 @@ impl Retrievable {
     /// It is the record's own id if its tier is first-party. Otherwise it is a digest of the id: an id chosen by a third party
     /// is untrusted text, and the id appears outside of envelopes and in tool definitions.
     #[must_use]
-    pub fn shown_id(&self) -> Cow<'_, str> {
+    pub(crate) fn shown_id(&self) -> Cow<'_, str> {
         match self.tier {
             TrustTier::FirstParty => Cow::Borrowed(&self.stamp.id),
             TrustTier::ThirdPartyPrivate | TrustTier::ThirdPartyPublic => {

@@ -55,7 +55,7 @@ impl Taint {
     }
 
     /// Adds media and the texts derived from them.
-    pub fn add_media(&mut self, media: &Media) {
+    pub(crate) fn add_media(&mut self, media: &Media) {
         self.add(media.tier());
         for derived in media.stash().values() {
             self.add(derived.trust_tier);
@@ -63,7 +63,7 @@ impl Taint {
     }
 
     /// Adds the result of a call: media by their own tiers, text by whether the tool is trusted. A handle is never trusted.
-    pub fn add_tool_call(&mut self, call: &ToolCall) {
+    pub(crate) fn add_tool_call(&mut self, call: &ToolCall) {
         match call.results() {
             // The framework's own text.
             ToolResults::Nothing | ToolResults::Refusal(_) => {}
@@ -78,7 +78,7 @@ impl Taint {
     }
 
     /// Adds a retrievable.
-    pub fn add_retrievable(&mut self, found: &Retrievable) {
+    pub(crate) fn add_retrievable(&mut self, found: &Retrievable) {
         self.add(found.tier());
         if let Retrieved::Media(media) = found.content() {
             self.add_media(media);
@@ -86,7 +86,7 @@ impl Taint {
     }
 
     /// Adds a message. Text of the user is first-party, but attachments are not. Text of the model has no tier.
-    pub fn add_message(&mut self, message: &Message) {
+    pub(crate) fn add_message(&mut self, message: &Message) {
         match message.author() {
             Author::User => self.add(TrustTier::FirstParty),
             Author::Assistant | Author::Framework => {}

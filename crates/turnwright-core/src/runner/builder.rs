@@ -34,11 +34,11 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// turn without a conversation stays in memory and leaves nothing behind.
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, TurnInput};
+/// use turnwright_core::{DispatchContext, Message, TurnInput};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
+///     ctx.answer(format!("{} messages so far", ctx.records().all::<Message>().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;
@@ -202,8 +202,9 @@ impl TurnRunnerBuilder {
     /// [`approval_timeout`](Self::approval_timeout) to the time that a person may take. Default: off.
     ///
     /// ```
-    /// use turnwright_core::approval::always;
-    /// use turnwright_core::{DispatchContext, GateAnswer, Tool, ToolContext, TurnInput, TurnStatus};
+    /// use turnwright_core::tool::approval::always;
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnInput, TurnStatus};
+    /// use turnwright_core::gate::GateAnswer;
     /// use serde_json::{Value, json};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -285,11 +286,11 @@ impl TurnRunnerBuilder {
     ///
     /// ```
     /// use turnwright_core::runner::History;
-    /// use turnwright_core::{DispatchContext, TurnInput};
+    /// use turnwright_core::{DispatchContext, Message, TurnInput};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let counts = |ctx: DispatchContext| async move {
-    ///     ctx.answer(ctx.records().messages().len().to_string()).await?;
+    ///     ctx.answer(ctx.records().all::<Message>().len().to_string()).await?;
     ///     Ok(())
     /// };
     /// let runner = turnwright_core::runner(counts).history(History::none()).build()?;
@@ -351,7 +352,7 @@ impl TurnRunnerBuilder {
     }
 
     /// Sets the maximum number of iterations of a dispatch. The turn then ends with
-    /// [`Limit::Iterations`](crate::Limit::Iterations). Default: 64.
+    /// [`Limit::Iterations`](crate::outcome::Limit::Iterations). Default: 64.
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup().iteration_limit = most;
         self

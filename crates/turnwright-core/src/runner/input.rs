@@ -247,7 +247,7 @@ impl TurnInput {
     /// Replaces what was set here before.
     ///
     /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
-    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::Retrievable) is fenced.
+    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::record::Retrievable) is fenced.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnInput};

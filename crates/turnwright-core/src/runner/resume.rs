@@ -147,7 +147,7 @@ impl TurnRunner {
 
 impl TurnRunner {
     /// Records an answer at a gate of a stored turn, from any process. A turn that waits at the gate learns of it: at once with a
-    /// [`MemoryStore`](crate::MemoryStore), otherwise within half a second. A suspended turn finds it when it is
+    /// [`MemoryStore`](crate::store::MemoryStore), otherwise within half a second. A suspended turn finds it when it is
     /// [resumed](TurnRunner::resume).
     ///
     /// The answer is checked like one that is given through [`Gates::answer`](crate::gate::Gates::answer): against the schema that is

@@ -33,7 +33,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// between turns.
 ///
 /// ```
-/// use turnwright_core::Body;
+/// use turnwright_core::spool::Body;
 /// use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-{}", std::process::id()));

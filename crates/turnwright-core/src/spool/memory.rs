@@ -70,13 +70,13 @@ struct Results {
 
 impl MemorySpool {
     /// The capacity of [`MemorySpool::default`]: 1 GiB.
-    pub const DEFAULT_CAPACITY: u64 = 1024 * 1024 * 1024;
+    pub(crate) const DEFAULT_CAPACITY: u64 = 1024 * 1024 * 1024;
 
     /// Creates a spool with this capacity in bytes. If a result does not fit, [`Spool::put`] fails with
     /// [`io::ErrorKind::StorageFull`] and stores nothing. A stream is read only as far as it fits.
     ///
     /// ```
-    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::Body;
     /// use turnwright_core::spool::{MemorySpool, Spool};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

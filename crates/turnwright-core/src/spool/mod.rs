@@ -4,7 +4,7 @@
 //! through a [`ByteReader`].
 //!
 //! ```
-//! use turnwright_core::Body;
+//! use turnwright_core::spool::Body;
 //! use turnwright_core::spool::{ByteReader, MemorySpool, Spool};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

@@ -20,7 +20,7 @@ const PIECE: u64 = 64 * 1024;
 /// A stream of bytes.
 ///
 /// ```
-/// use turnwright_core::ByteStream;
+/// use turnwright_core::spool::ByteStream;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let (sender, mut stream) = ByteStream::channel(8);
@@ -79,7 +79,7 @@ impl ByteStream {
 
     /// Creates a stream of all bytes of a reader. Bytes are read on demand.
     #[must_use]
-    pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
+    pub(crate) fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
         let pieces = stream::try_unfold((reader, 0), async |(reader, at)| {
             let end = reader.len();
             if at >= end {

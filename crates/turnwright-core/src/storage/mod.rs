@@ -80,7 +80,8 @@ impl Storage {
     /// use std::sync::Arc;
     /// use turnwright_core::spool::MemorySpool;
     /// use turnwright_core::trust::ConversationSecret;
-    /// use turnwright_core::{MemoryStore, Storage};
+    /// use turnwright_core::Storage;
+    /// use turnwright_core::store::MemoryStore;
     ///
     /// let secret = ConversationSecret::from_bytes([7; 32]);
     /// let spool = MemorySpool::with_capacity(64 * 1024 * 1024);

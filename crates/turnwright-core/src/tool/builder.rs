@@ -233,7 +233,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///
     /// ```
     /// use serde_json::Value;
-    /// use turnwright_core::{DispatchContext, Rejection, Tool};
+    /// use turnwright_core::{DispatchContext, Tool};
+    /// use turnwright_core::schema::Rejection;
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Forecast { city: String }
@@ -354,7 +355,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Sets the policy that decides whether a call may run, such as [`always`](crate::approval::always). It runs after the
+    /// Sets the policy that decides whether a call may run, such as [`always`](crate::tool::approval::always). It runs after the
     /// policies of the runner.
     ///
     /// Default: none; calls run without approval.

@@ -12,7 +12,7 @@ use crate::schema::{Inadmissible, admit};
 /// Metadata of a tool, by dot path. Turnwright does not interpret it. Use it for permission scopes, flags or telemetry hints.
 ///
 /// ```
-/// use turnwright_core::Meta;
+/// use turnwright_core::tool::Meta;
 /// use serde_json::json;
 ///
 /// let meta = Meta::from(json!({ "rbac": { "scopes": ["read"] } }));

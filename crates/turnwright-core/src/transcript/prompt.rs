@@ -76,7 +76,7 @@ impl<W: Send + Sync> Transcript<W> {
 
     /// Updates the prompt to the current timeline. `system` is called the first time and returns the start of the prompt.
     ///
-    /// The timeline has the order of [`timeline`](crate::context::TurnRecords::timeline): an instruction or a memory that changed
+    /// The timeline has the order of [`timeline`](crate::tool::context::TurnRecords::timeline): an instruction or a memory that changed
     /// is listed where it changed, and is rendered there.
     ///
     /// # Errors

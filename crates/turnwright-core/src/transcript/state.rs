@@ -60,7 +60,7 @@ impl ResponseState {
 
     /// Returns the id of the response.
     #[must_use]
-    pub fn response(&self) -> &str {
+    pub(crate) fn response(&self) -> &str {
         &self.response
     }
 

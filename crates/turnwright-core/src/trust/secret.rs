@@ -49,7 +49,7 @@ impl ConversationSecret {
 
     /// Derives the secret of a conversation from this one.
     #[must_use]
-    pub fn for_conversation(&self, name: &str) -> Self {
+    pub(crate) fn for_conversation(&self, name: &str) -> Self {
         // HMAC accepts keys of any length.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             return self.clone();

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use turnwright::Effects;
+use turnwright::artifact::ArtifactKind;
 use turnwright::prelude::*;
-use turnwright::{ArtifactKind, Effects};
 
 use crate::child::{Environment, Program};
 use crate::exit::misuse;

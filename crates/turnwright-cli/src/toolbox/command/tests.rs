@@ -5,8 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnwright::artifact::ArtifactKind;
+use turnwright::event::EventKind;
 use turnwright::prelude::*;
-use turnwright::{ArtifactKind, Cancellation, Effects, EventKind};
+use turnwright::{Cancellation, Effects};
 
 use super::tools;
 use crate::exit::Misuse;

@@ -11,8 +11,8 @@ mod tests;
 
 use std::path::Path;
 
+use turnwright::approval::{ApprovalPolicy, PendingCall, when};
 use turnwright::prelude::*;
-use turnwright::{ApprovalPolicy, PendingCall, approval::when};
 
 use folder::Folder;
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 use turnwright::Effects;
+use turnwright::Error;
+use turnwright::artifact::ArtifactKind;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
-use turnwright::{ArtifactKind, Error};
-use turnwright::{Body, ByteSender, ByteStream};
+use turnwright::spool::{Body, ByteSender, ByteStream};
 
 use super::folder::{Folder, unreadable};
 use crate::toolbox::content::{ENOUGH, not_text};

@@ -1,7 +1,7 @@
 //! Below one folder, and nowhere else.
 
 use serde_json::{Value, json};
-use turnwright::ArtifactKind;
+use turnwright::artifact::ArtifactKind;
 use turnwright::record::ToolResults;
 
 use super::tools;
@@ -131,8 +131,8 @@ mod unix {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
+    use turnwright::approval::{Approval, ApprovalRequest};
     use turnwright::prelude::*;
-    use turnwright::{Approval, ApprovalRequest};
 
     use proptest::prelude::prop;
     use proptest::strategy::{Strategy as _, ValueTree as _};

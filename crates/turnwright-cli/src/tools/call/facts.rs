@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use turnwright::{Event, EventKind, Fault, Repair};
+use turnwright::event::{Event, EventKind};
+use turnwright::schema::{Fault, Repair};
 
 /// What is known of a call.
 #[derive(Clone, Default)]

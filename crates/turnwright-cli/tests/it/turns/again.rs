@@ -1,6 +1,6 @@
 //! Before a turn is taken up again: what would be lost by it, and the command that loses nothing.
 
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::chat;
 

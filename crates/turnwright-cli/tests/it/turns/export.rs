@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{ByteResolver, Record, ToolCall};
 use turnwright::spool::MemorySpool;
 use turnwright_testkit::server::chat;

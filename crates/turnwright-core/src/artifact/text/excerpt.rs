@@ -49,7 +49,7 @@ impl SpooledArtifact {
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
-    pub async fn cat_from(
+    pub(crate) async fn cat_from(
         &self,
         lines: impl RangeBounds<u64>,
         offset: u64,

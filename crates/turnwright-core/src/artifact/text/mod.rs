@@ -1,8 +1,8 @@
 //! Text queries, which every artifact supports.
 //!
 //! Lines are numbered from 0 and shown without their `\n` or `\r\n`. A final newline does not start another line. Queries read
-//! only what they need: [`head`](crate::SpooledArtifact::head) reads the first bytes and [`tail`](crate::SpooledArtifact::tail)
-//! the last ones. [`grep`](crate::SpooledArtifact::grep) and counting read everything, in pieces and with constant memory.
+//! only what they need: [`head`](crate::artifact::SpooledArtifact::head) reads the first bytes and [`tail`](crate::artifact::SpooledArtifact::tail)
+//! the last ones. [`grep`](crate::artifact::SpooledArtifact::grep) and counting read everything, in pieces and with constant memory.
 //!
 //! ```
 //! use turnwright_core::artifact::text::Grep;

@@ -1,6 +1,12 @@
 //! Approval of calls.
 
 use super::*;
+use crate::checksum::checksum;
+use crate::gate::Approval;
+use crate::tool::approval::ApprovalRequest;
+use crate::tool::approval::Approver;
+use crate::tool::approval::PendingCall;
+use crate::tool::approval::Review;
 
 /// Answers from a list and stores the requests.
 #[derive(Default)]

@@ -1,5 +1,9 @@
 //! Size limits of results.
 
+use crate::record::Record;
+use crate::record::RecordKind;
+use crate::spool::Body;
+use crate::spool::ByteStream;
 use std::io;
 
 use bytes::Bytes;

@@ -1,6 +1,7 @@
 //! What the store contains about a call before and after it runs.
 
 use super::*;
+use crate::record::ToolCall;
 use crate::record::{CallState, Record};
 use crate::store::{
     Batch, Change, ConversationId, Layered, MemoryStore, Query, Revision, Store, StoreError,
@@ -171,7 +172,7 @@ async fn a_call_whose_end_cannot_be_recorded_stays_open_and_ends_the_turn() {
     assert!(!call.is_complete());
     assert_eq!(entry.state, CallState::Begun);
     assert!(
-        !ctx.records().tool_calls()[0].is_complete(),
+        !ctx.records().all::<ToolCall>()[0].is_complete(),
         "the turn has what the store has"
     );
 }
@@ -194,7 +195,7 @@ async fn calls_that_start_together_are_recorded_in_one_batch_in_the_proposed_ord
     assert_eq!(batches, ["done record", "done record", "record"]);
     let held: Vec<String> = ctx
         .records()
-        .tool_calls()
+        .all::<ToolCall>()
         .iter()
         .map(|call| call.tool().into())
         .collect();
@@ -234,7 +235,7 @@ async fn a_dropped_call_is_closed_as_interrupted() {
     drop(call);
     ctx.turn().inner().tasks.wait().await;
     assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
-    let calls = ctx.records().tool_calls();
+    let calls = ctx.records().all::<ToolCall>();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));
     let shown_text = call.text().await.unwrap();

@@ -5,6 +5,14 @@ mod ledger;
 mod results;
 mod texts;
 
+use crate::artifact::ArtifactKind;
+use crate::artifact::SpooledArtifact;
+use crate::checksum::checksum;
+use crate::record::ToolCall;
+use crate::schema::Schema;
+use crate::spool::Body;
+use crate::spool::ByteStream;
+use crate::tool::Content;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -200,7 +208,7 @@ async fn the_result_for_an_unknown_tool_lists_the_available_ones() {
         .await
         .unwrap();
     assert!(!text.contains('\u{202e}') && text.len() < 1000, "{text}");
-    assert_eq!(watched.ctx.records().tool_calls().len(), 2);
+    assert_eq!(watched.ctx.records().all::<ToolCall>().len(), 2);
 }
 
 #[tokio::test]

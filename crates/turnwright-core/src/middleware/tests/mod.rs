@@ -2,6 +2,9 @@ mod audit;
 mod limits;
 mod tools;
 
+use crate::record::Record;
+use crate::store::MemoryStore;
+use crate::store::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

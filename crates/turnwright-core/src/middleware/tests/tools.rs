@@ -1,3 +1,4 @@
+use crate::effects::OnCollision;
 use std::time::Duration;
 
 use super::*;

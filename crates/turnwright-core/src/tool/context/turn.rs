@@ -132,13 +132,13 @@ impl TurnContext {
 
     /// Returns the maximum size of text that is inlined into the prompt, unless the tool overrides it.
     #[must_use]
-    pub fn inline_limit(&self) -> u64 {
+    pub(crate) fn inline_limit(&self) -> u64 {
         self.setup().inline_limit
     }
 
     /// Returns the limits for artifact queries in this turn.
     #[must_use]
-    pub fn artifact_limits(&self) -> ArtifactLimits {
+    pub(crate) fn artifact_limits(&self) -> ArtifactLimits {
         self.setup().artifact_limits
     }
 
@@ -175,7 +175,7 @@ impl TurnContext {
 
     /// Adds the usage of a model response and emits it on the event stream and to observers. It also counts for outer turns,
     /// which do not emit it again.
-    pub fn add_usage(&self, usage: impl Into<ModelUsage>) {
+    pub(crate) fn add_usage(&self, usage: impl Into<ModelUsage>) {
         let usage = Arc::new(usage.into());
         self.0.usage.lock().itself += usage.tokens;
         for outer in self.and_outer().skip(1) {
@@ -187,7 +187,7 @@ impl TurnContext {
 
     /// Returns a handle that does not keep the turn alive.
     #[must_use]
-    pub fn downgrade(&self) -> WeakTurnContext {
+    pub(crate) fn downgrade(&self) -> WeakTurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
     }
 
@@ -299,7 +299,7 @@ impl TurnContext {
 
 /// A [`TurnContext`] that does not keep the turn alive.
 #[derive(Clone, Debug)]
-pub struct WeakTurnContext(Weak<TurnState>);
+pub(crate) struct WeakTurnContext(Weak<TurnState>);
 
 impl WeakTurnContext {
     /// Returns whether it is this turn.
@@ -309,7 +309,7 @@ impl WeakTurnContext {
 
     /// Returns the turn, if it is still alive.
     #[must_use]
-    pub fn upgrade(&self) -> Option<TurnContext> {
+    pub(crate) fn upgrade(&self) -> Option<TurnContext> {
         self.0.upgrade().map(TurnContext)
     }
 }

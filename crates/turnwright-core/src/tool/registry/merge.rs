@@ -9,9 +9,6 @@ use super::{ToolRegistry, clash};
 use crate::effects::OnCollision;
 use crate::error::Error;
 
-/// What a merge does about a collision that the new tool does not decide.
-pub type MergePolicy = OnCollision;
-
 impl ToolRegistry {
     /// Creates a registry with the tools of all `registries`, which are not changed.
     ///
@@ -23,7 +20,7 @@ impl ToolRegistry {
     /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if a collision is not resolved.
     pub fn merge<'r>(
         registries: impl IntoIterator<Item = &'r ToolRegistry>,
-        policy: MergePolicy,
+        policy: OnCollision,
     ) -> Result<ToolRegistry, Error> {
         let mut registries = registries.into_iter();
         // The first registry is used as it is: it has no collisions.
@@ -41,7 +38,7 @@ impl ToolRegistry {
 }
 
 impl Snapshot {
-    fn take_in(&mut self, incoming: &Snapshot, policy: MergePolicy) -> Result<(), Error> {
+    fn take_in(&mut self, incoming: &Snapshot, policy: OnCollision) -> Result<(), Error> {
         for tool in incoming.tools() {
             let decision = match tool.on_collision() {
                 OnCollision::Error => policy,

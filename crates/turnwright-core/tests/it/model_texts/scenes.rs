@@ -3,14 +3,19 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright_core::artifact::{ArtifactKind, Inline, SpooledArtifact};
 use turnwright_core::artifact_tools::ForgePolicy;
+use turnwright_core::media::{MediaBuilder, MediaKind};
 use turnwright_core::middleware::repeated_call_guard;
-use turnwright_core::record::{Author, Memory, StandingInstruction, ToolCall, ToolResults};
+use turnwright_core::record::{
+    Author, Memory, Record, StandingInstruction, ToolCall, ToolResults,
+};
 use turnwright_core::render::{Part, Renderer};
+use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::transcript::Standing;
-use turnwright_core::trust::{ConversationSecret, NOTICE};
+use turnwright_core::tool::approval::{Approval, ApprovalRequest, PendingCall, Review, always};
+use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
+use turnwright_core::trust::{ConversationSecret, NOTICE, TrustTier};
 use turnwright_core::*;
 
 use super::Texts;
@@ -69,7 +74,7 @@ async fn after_one(tool: Tool) -> String {
 }
 
 fn with_approver(approval: Approval) -> DispatchContext {
-    let tool = done(number("count").approval(approval::always("it costs money")));
+    let tool = done(number("count").approval(always("it costs money")));
     DispatchContext::builder()
         .tools(ToolRegistry::new([tool]).unwrap())
         .approver(move |_: ApprovalRequest| {
@@ -95,7 +100,7 @@ async fn prompts() -> Texts {
     let ctx = DispatchContext::standalone();
     ctx.records().add(instruction);
     ctx.records().add(memory);
-    let mut transcript = transcript::Transcript::default();
+    let mut transcript = Transcript::default();
     let system = || Standing::new("You are a clerk.").explain_fences(false);
     let timeline = ctx.records().timeline();
     transcript
@@ -104,7 +109,7 @@ async fn prompts() -> Texts {
         .unwrap();
     let standing: Vec<&str> = transcript.messages().map(String::as_str).collect();
 
-    let media = |tier: fn(MediaKind, &str, &str, MemoryReader) -> media::MediaBuilder| {
+    let media = |tier: fn(MediaKind, &str, &str, MemoryReader) -> MediaBuilder| {
         tier(
             MediaKind::Image,
             "image/png",
@@ -133,7 +138,7 @@ async fn prompts() -> Texts {
 /// Writes only the constant part.
 struct Plain;
 
-impl transcript::Writer for Plain {
+impl Writer for Plain {
     type Wire = String;
 
     fn protocol(&self) -> &str {
@@ -144,7 +149,7 @@ impl transcript::Writer for Plain {
         Ok(vec![standing.text()])
     }
 
-    async fn entry(&mut self, _: &transcript::Entry) -> Result<Vec<String>, Error> {
+    async fn entry(&mut self, _: &Entry) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
@@ -198,7 +203,7 @@ async fn calls() -> Texts {
         (
             "Approval required, no approver",
             after_one(done(
-                number("count").approval(approval::always("it costs money")),
+                number("count").approval(always("it costs money")),
             ))
             .await,
         ),
@@ -276,7 +281,7 @@ async fn calls() -> Texts {
 }
 
 /// The messages of the framework in a turn.
-async fn reminders(runner: runner::TurnRunnerBuilder) -> String {
+async fn reminders(runner: TurnRunnerBuilder) -> String {
     framework_texts(&runner.build().unwrap().run("?").await)
 }
 

@@ -384,7 +384,7 @@ async fn log_messages_are_events_in_the_current_span() {
     let executor = |ctx: DispatchContext| async move {
         ctx.log(Matters::Debug, "one");
         ctx.call("speaks", args("a")).await;
-        ctx.reporter().log(Matters::Error, "two");
+        ctx.log(Matters::Error, "two");
         ctx.answer("done").await?;
         Ok(())
     };

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use turnwright_core::event::Event;
+use turnwright_core::record::Record;
 
 use turnwright_core::event::Level;
 
@@ -95,7 +97,7 @@ async fn observers_get_logs_usage_warnings_progress_and_errors() {
     let model = ScriptedModel::new([
         Step::call_tool("act", "{}").usage(Usage::tokens(10, 2)),
         Step::run(|ctx| async move {
-            ctx.reporter().log(Level::Info, "all is well");
+            ctx.log(Level::Info, "all is well");
             Err("it is not".into())
         }),
     ]);
@@ -421,7 +423,7 @@ async fn events_are_serialised_with_the_names_of_the_reference() {
     let names = named.clone();
     let runner = runner(model)
         .tool(saying("act", "acted"))
-        .policy(turnwright_core::approval::always("careful"))
+        .policy(tool::approval::always("careful"))
         .observer(observed.observer())
         .observer(move |event| names.note(event.name()))
         .build()

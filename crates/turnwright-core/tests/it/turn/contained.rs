@@ -1,10 +1,17 @@
 //! User code that fails in unexpected places.
 
 use std::ops::Range;
+use std::sync::Weak;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::record::Record;
+use turnwright_core::spool::Body;
+use turnwright_core::spool::Spool;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::store::Store;
 
 use bytes::Bytes;
-use turnwright_core::approval::always;
 use turnwright_core::spool::ByteReader;
+use turnwright_core::tool::approval::always;
 
 use super::*;
 
@@ -102,10 +109,13 @@ async fn a_type_that_panics_on_its_answer_fails_the_turn() {
 
 #[tokio::test]
 async fn on_ack_work_does_not_keep_an_aborted_turn_alive() {
-    let stored: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
+    /// Lives as long as its turn.
+    #[derive(Default)]
+    struct Alive;
+    let stored: Arc<Mutex<Option<Weak<Alive>>>> = Arc::default();
     let keep = Arc::clone(&stored);
     let runner = runner(move |ctx: DispatchContext| {
-        *keep.lock() = Some(ctx.turn().downgrade());
+        *keep.lock() = Some(Arc::downgrade(&ctx.turn().per_turn::<Alive>()));
         async move {
             let held = ctx.clone();
             ctx.on_ack(move || drop(held));

@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use turnwright_core::StoreExt as _;
-use turnwright_core::approval::always;
+use turnwright_core::event::EventKind;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, ToolResults};
 use turnwright_core::store::ConversationId;
+use turnwright_core::store::StoreExt as _;
+use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{Approval, ApprovalRequest};
 use turnwright_core::{
-    Approval, ApprovalRequest, Cancellation, DispatchContext, EventKind, Next, Record, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnEventKind, TurnGate, TurnInput, TurnStatus,
+    Cancellation, DispatchContext, Next, Tool, ToolContext, ToolRegistry, TurnContext,
+    TurnEventKind, TurnInput, TurnStatus,
 };
 use turnwright_testkit::store::storage_of;
 

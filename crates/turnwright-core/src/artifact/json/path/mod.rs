@@ -118,7 +118,7 @@ impl JsonPath {
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_QUERY` with the position of the error and a hint how to fix it.
-    pub fn filtered(&self, condition: &str) -> Result<Self, Error> {
+    pub(crate) fn filtered(&self, condition: &str) -> Result<Self, Error> {
         // Models often include the question mark.
         let bare = condition.trim();
         let bare = bare.strip_prefix('?').unwrap_or(bare).trim();
@@ -141,7 +141,7 @@ impl JsonPath {
     ///
     /// # Errors
     /// Returns `E_ARTIFACT_QUERY` if a number is too large for a path.
-    pub fn sliced(
+    pub(crate) fn sliced(
         &self,
         start: Option<i64>,
         end: Option<i64>,
@@ -173,7 +173,7 @@ impl JsonPath {
 
     /// Returns whether the path matches at most one node in any document.
     #[must_use]
-    pub fn is_singular(&self) -> bool {
+    pub(crate) fn is_singular(&self) -> bool {
         self.layout.is_singular()
     }
 

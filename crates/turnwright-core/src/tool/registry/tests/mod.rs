@@ -1,5 +1,6 @@
 mod forks;
 
+use crate::effects::OnCollision;
 use serde_json::{Value, json};
 
 use crate::*;
@@ -110,16 +111,16 @@ fn collisions_are_resolved_with_order_and_visibility() {
 
 #[test]
 fn a_merge_without_a_policy_fails_on_collision_and_an_empty_merge_is_empty() {
-    assert_eq!(MergePolicy::default(), OnCollision::Error);
+    assert_eq!(OnCollision::default(), OnCollision::Error);
     assert!(
-        ToolRegistry::merge([], MergePolicy::default())
+        ToolRegistry::merge([], OnCollision::default())
             .unwrap()
             .is_empty()
     );
     let registry = ToolRegistry::new([plain("b")]).unwrap();
     expect_clash(ToolRegistry::merge(
         [&registry, &registry],
-        MergePolicy::default(),
+        OnCollision::default(),
     ));
 }
 

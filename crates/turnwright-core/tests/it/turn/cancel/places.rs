@@ -1,6 +1,7 @@
 //! The places where a turn may wait when it is cancelled.
 
 use super::*;
+use turnwright_core::gate::TurnGate;
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_cancelled_in_its_input_middleware() {

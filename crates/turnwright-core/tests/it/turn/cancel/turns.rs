@@ -1,6 +1,7 @@
 //! Which turns a cancellation reaches.
 
 use super::*;
+use turnwright_core::Message;
 
 #[tokio::test]
 async fn a_turn_cancelled_before_it_starts_does_nothing() {
@@ -20,7 +21,7 @@ async fn a_turn_cancelled_before_it_starts_does_nothing() {
 async fn a_token_cancels_all_its_turns_and_a_turn_does_not_cancel_the_token() {
     let token = Cancellation::new();
     let runner = runner(|ctx: DispatchContext| async move {
-        match ctx.records().messages()[0].text() {
+        match ctx.records().all::<Message>()[0].text() {
             "abort" => ctx.turn().abort("me alone"),
             _ => std::future::pending().await,
         }

@@ -2,10 +2,11 @@
 
 use super::every_write::{Dies, DyingStore, live_until};
 use super::*;
+use turnwright_core::Message;
 
 /// A model that knows only the records: each answer is better than the last.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let messages = ctx.records().messages();
+    let messages = ctx.records().all::<Message>();
     let rejected = messages
         .iter()
         .filter(|message| message.text().starts_with("Your answer was rejected"));

@@ -1,6 +1,7 @@
 //! Calls in progress.
 
 use super::*;
+use turnwright_core::tool::Concurrency;
 
 #[test]
 fn a_read_only_call_runs_again_with_the_same_ids() {

@@ -1,8 +1,13 @@
 //! Gates at which a turn waited.
 
 use super::*;
-use turnwright_core::approval::always;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
+use turnwright_core::gate::TurnGate;
 use turnwright_core::record::GateState;
+use turnwright_core::record::Record;
+use turnwright_core::record::RecordKind;
+use turnwright_core::tool::approval::always;
 
 /// Runs the turn in a process that dies at its first gate. Returns the gate id.
 fn die_at_gate(runner: &TurnRunner) -> String {

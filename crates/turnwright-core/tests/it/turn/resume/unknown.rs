@@ -1,7 +1,8 @@
 //! Reconciling calls that had started.
 
 use super::*;
-use turnwright_core::reconcile::{Finding, UnknownCall, ask_operator};
+use turnwright_core::gate::GateKind;
+use turnwright_core::tool::reconcile::{Finding, UnknownCall, ask_operator};
 
 /// A store with a payment that was started by a process that died.
 fn begun() -> World {

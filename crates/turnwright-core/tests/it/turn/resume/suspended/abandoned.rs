@@ -1,6 +1,7 @@
 //! A new message while a turn is suspended.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
 
 fn more() -> TurnInput {
     TurnInput::new("something else")

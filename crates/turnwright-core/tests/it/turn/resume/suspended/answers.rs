@@ -1,6 +1,10 @@
 //! Answers that are recorded in the store.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::record::Record;
+use turnwright_core::record::RecordKind;
 
 /// The error code with which an answer is rejected.
 async fn refused(runner: &TurnRunner, gate: &str, answer: impl Into<GateAnswer>) -> ErrorCode {

@@ -2,6 +2,9 @@
 
 use super::super::every_write::{Deadly, Dies, DyingStore};
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
+use turnwright_core::gate::TurnGate;
 
 fn runner(world: &World, store: DyingStore) -> TurnRunner {
     let runs = world.runs.clone();

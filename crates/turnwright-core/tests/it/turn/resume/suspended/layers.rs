@@ -1,6 +1,8 @@
 //! Where a turn waits: in layers, handlers and sub-agents.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::TurnGate;
 
 /// Opens two gates of one kind.
 async fn ask_twice(ctx: &TurnContext, notes: &Notes) -> Result<(), BoxError> {

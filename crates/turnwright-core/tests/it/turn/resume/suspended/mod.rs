@@ -8,9 +8,11 @@ mod listed;
 mod while_working;
 
 use super::*;
-use turnwright_core::approval::always;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
 use turnwright_core::gate::{OpenGate, TurnActivity, TurnWaiting};
 use turnwright_core::record::{GateState, TurnState};
+use turnwright_core::tool::approval::always;
 
 impl World {
     /// A runner with the tool `pay`, which requires approval.

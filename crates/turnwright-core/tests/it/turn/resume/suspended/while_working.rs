@@ -1,6 +1,8 @@
 //! Suspending a working turn.
 
 use super::*;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
 
 #[test]
 fn running_work_finishes_and_nothing_new_is_started() {
