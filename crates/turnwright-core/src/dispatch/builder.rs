@@ -85,7 +85,7 @@ impl DispatchContextBuilder {
 
     /// Sets how long an approver has to answer. Default: 15 minutes.
     pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup.approval_timeout = limit;
+        self.setup.approval_timeout = Some(limit);
         self
     }
 
