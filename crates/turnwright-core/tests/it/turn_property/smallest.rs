@@ -54,12 +54,9 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
         .build();
     let reported = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&reported);
-    ctx.turn()
-        .events()
-        .observe(move |_| {
-            count.fetch_add(1, Ordering::SeqCst);
-        })
-        .keep();
+    ctx.turn().events().observe(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     let call = async { ctx.call("count", "{}").await };
     let cancel = async {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -128,13 +125,11 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
         .unwrap();
         let closed = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&closed);
-        runner
-            .observe(move |event| {
-                if let EventKind::GateClosed { how, .. } = &event.kind {
-                    seen.lock().push(*how);
-                }
-            })
-            .keep();
+        runner.observe(move |event| {
+            if let EventKind::GateClosed { how, .. } = &event.kind {
+                seen.lock().push(*how);
+            }
+        });
         let turn = runner.start("go");
         let gates = turn.gates();
         drop(opened(&gates).await);
