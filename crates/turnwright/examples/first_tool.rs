@@ -34,8 +34,7 @@ async fn main() -> Result<(), Error> {
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([tool])?)
         .build();
-    let _observer = ctx
-        .turn()
+    ctx.turn()
         .events()
         .observe(|event| println!("  · {}", event.name()));
 

@@ -119,7 +119,7 @@ async fn main() -> Result<(), Error> {
     println!("> everything (called off as soon as the inner search has begun)");
     let stop = Cancellation::new();
     let stopping = stop.clone();
-    let _watch = agent.observe(move |event| {
+    agent.observe(move |event| {
         if matches!(event.kind, EventKind::ToolExecutionStart { .. }) {
             stopping.cancel();
         }

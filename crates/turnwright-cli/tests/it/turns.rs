@@ -1,6 +1,7 @@
 //! `turnwright turns`: what was kept, looked at, taken up again, written out and deleted.
 
 mod again;
+mod answer;
 mod crash;
 mod delete;
 mod export;

@@ -143,7 +143,7 @@ fn stash_values_are_copies_and_updates_are_atomic() {
 }
 
 #[test]
-fn a_panicking_observer_is_harmless_and_dropping_it_stops_it() {
+fn a_panicking_observer_is_harmless_and_removing_it_stops_it() {
     let ctx = DispatchContext::standalone();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
@@ -157,10 +157,24 @@ fn a_panicking_observer_is_harmless_and_dropping_it_stops_it() {
         });
     };
     tell();
-    drop(steady);
+    steady.remove();
     tell();
-    drop(broken);
+    broken.remove();
     assert_eq!(seen.load(Ordering::Relaxed), 1);
     ctx.turn()
         .tell(|| panic!("no observer, so no event is created"));
+}
+
+#[test]
+fn an_observer_added_by_a_statement_stays() {
+    let ctx = DispatchContext::standalone();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    ctx.turn().events().observe(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    ctx.turn().tell(|| EventKind::Warning {
+        message: "x".to_owned(),
+    });
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
 }

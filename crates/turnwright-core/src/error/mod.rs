@@ -417,6 +417,41 @@ impl Error {
         self.0.kind
     }
 
+    /// Returns the HTTP status for a request that failed with this error.
+    ///
+    /// It depends on the code if that describes the request (409 if the turn or gate is in another state, 410 if the request is
+    /// too late, 422 if a value is not accepted), and on the kind otherwise. Programming errors are 500.
+    ///
+    /// ```
+    /// use turnwright_core::{Error, ErrorCode};
+    ///
+    /// assert_eq!(Error::new(ErrorCode::UNKNOWN_TURN_GATE, "no such gate").http_status(), 404);
+    /// assert_eq!(Error::new(ErrorCode::TURN_GATE_ANSWERED, "answered before").http_status(), 409);
+    /// ```
+    #[must_use]
+    pub fn http_status(&self) -> u16 {
+        match self.code() {
+            ErrorCode::TURN_EXISTS
+            | ErrorCode::TURN_HELD
+            | ErrorCode::TURN_WAITING
+            | ErrorCode::TURN_NOT_RESUMABLE
+            | ErrorCode::TURN_NOT_SUSPENDABLE
+            | ErrorCode::TURN_INTERRUPTED
+            | ErrorCode::TURN_GATE_ANSWERED
+            | ErrorCode::TURN_GATE_CLOSED => 409,
+            ErrorCode::TURN_GATE_TIMEOUT => 410,
+            _ => match self.kind() {
+                ErrorKind::InvalidArguments => 422,
+                ErrorKind::NotFound => 404,
+                ErrorKind::Denied => 403,
+                ErrorKind::Timeout => 504,
+                ErrorKind::RateLimited => 429,
+                ErrorKind::Cancelled | ErrorKind::Unavailable => 503,
+                ErrorKind::Internal => 500,
+            },
+        }
+    }
+
     /// Returns whether it is a programming error.
     #[must_use]
     pub fn is_fatal(&self) -> bool {

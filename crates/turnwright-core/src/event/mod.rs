@@ -12,7 +12,7 @@
 //! let seen = names.clone();
 //! let observer = ctx.turn().events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
 //! // … run tools …
-//! drop(observer);
+//! observer.remove();
 //! assert!(names.lock().unwrap().is_empty());
 //! ```
 
@@ -138,7 +138,7 @@ pub enum EventKind {
         /// The question.
         question: Value,
     },
-    /// Nobody is waited for any more.
+    /// A gate was closed. The gates of a turn that is suspended stay open.
     #[serde(rename = "turnGateClosed")]
     #[non_exhaustive]
     GateClosed {

@@ -104,7 +104,7 @@ impl Middleware<TurnContext> for Audit {
             seen: Mutex::default(),
         };
         // Observes for the lifetime of the turn. The end of the turn is reported after all open calls have been closed.
-        ctx.events().observe(move |event| watch.see(event)).keep();
+        ctx.events().observe(move |event| watch.see(event));
         next.run().await
     }
 

@@ -68,9 +68,9 @@ pub enum TurnStatus {
     Failed(Error),
     /// The turn reached a limit.
     Limit(Limit),
-    /// The turn was suspended: everything is stored, and no process is running it. Answer at its gates with
-    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate), then continue with
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume).
+    /// The turn was suspended: everything is stored, and no process is running it.
+    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers at a gate and continues it. A turn without gates is
+    /// continued with [`TurnRunner::resume`](crate::TurnRunner::resume).
     #[non_exhaustive]
     Suspended {
         /// The gates at which it waits. Empty if it was suspended between two iterations.
@@ -98,6 +98,15 @@ impl TurnOutcome {
         matches!(self.ended, TurnStatus::Answered)
     }
 
+    /// Returns the gates at which a suspended turn waits. They are open in the store. Empty for a turn that was not suspended.
+    #[must_use]
+    pub fn open_gates(&self) -> &[OpenGate] {
+        match &self.ended {
+            TurnStatus::Suspended { gates } => gates,
+            _ => &[],
+        }
+    }
+
     /// Returns whether the turn was suspended and can be resumed.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
@@ -115,7 +124,9 @@ impl TurnOutcome {
                     turn_id: Arc::clone(&self.turn_id),
                     gates: gates.clone(),
                 };
-                Some(waiting.into_error("answer with `answer_gate`, then `resume` the turn"))
+                Some(waiting.into_error(
+                    "answer with `runner.answer_gate`, or `resume` it if every gate has its answer",
+                ))
             }
             ended => ended.error(),
         }

@@ -131,9 +131,13 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how long an approver has to answer. Default: 15 minutes.
+    /// Sets how long an approval waits for an answer, counted from when its gate was opened, also while the turn is suspended. An
+    /// answer that is recorded in the store is used for as long again.
+    ///
+    /// Default: 15 minutes, counted only while a process waits. The gate of a suspended or interrupted turn then waits without
+    /// limit.
     pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup().approval_timeout = limit;
+        self.setup().approval_timeout = Some(limit);
         self
     }
 
@@ -198,8 +202,8 @@ impl TurnRunnerBuilder {
     ///
     /// While an approver is being asked, the turn waits for it.
     ///
-    /// An answer must come within the timeout of its gate, also for a suspended turn: set
-    /// [`approval_timeout`](Self::approval_timeout) to the time that a person may take. Default: off.
+    /// A suspended turn waits without limit, unless [`approval_timeout`](Self::approval_timeout) or the gate sets one. Default:
+    /// off.
     ///
     /// ```
     /// use turnwright_core::tool::approval::always;
@@ -228,9 +232,8 @@ impl TurnRunnerBuilder {
     /// let TurnStatus::Suspended { gates, .. } = &outcome.ended else { panic!() };
     ///
     /// // Later, in any process that has the store:
-    /// runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
-    /// let outcome = runner.resume(&outcome.turn_id).await?.await;
-    /// assert_eq!(outcome.into_answer()?, "paid");
+    /// let turn = runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
+    /// assert_eq!(turn.await.into_answer()?, "paid");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     pub fn suspend_at_gates(mut self) -> Self {
@@ -347,7 +350,7 @@ impl TurnRunnerBuilder {
 
     /// Tells `observer` everything that happens in the turns of this runner.
     pub fn observer(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.plan.events.observe(observer).keep();
+        self.plan.events.observe(observer);
         self
     }
 
@@ -477,8 +480,8 @@ impl TurnRunnerBuilder {
         wrong.check("parallel_calls", few, "is too large");
         let room = plan.stream_capacity > 0;
         wrong.check("stream_capacity", room, "must be at least one event");
-        let answers = !setup.approval_timeout.is_zero();
-        wrong.check("approval_timeout", answers, "is zero: nobody could answer");
+        let answers = setup.approval_timeout.is_none_or(|limit| !limit.is_zero());
+        wrong.check("approval_timeout", answers, "must not be zero");
         let writes = !setup.store_timeout.is_zero();
         wrong.check("store_timeout", writes, "must not be zero");
         // A shorter lease would expire before a store has written it.

@@ -206,8 +206,8 @@ impl TurnHandle {
 
     /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
     /// Work that is running finishes; calls and iterations that have not begun do not begin. Everything is stored, the lease is
-    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there, and
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume) continues, in any process.
+    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there and
+    /// continues, in any process.
     ///
     /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
     /// later. A gate inside a handler does keep it, unless the tool is read-only: such a handler runs again. So does a turn that

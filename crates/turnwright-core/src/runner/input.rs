@@ -13,6 +13,7 @@ use crate::record::Message;
 use crate::schema::admit;
 use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::stash::refused;
+use crate::store::Waiting;
 use crate::tool::Tool;
 use crate::tool::context::ToolContext;
 use crate::validate::Violations;
@@ -336,7 +337,7 @@ debug_fields!(TurnInput {
     turn_id
 });
 
-/// The turn to resume: its id, or a [`TurnInput::resume`] with more.
+/// The turn to resume: its id, a row of [`Storage::waiting`](crate::Storage::waiting), or a [`TurnInput::resume`] with more.
 ///
 /// ```
 /// use turnwright_core::TurnInput;
@@ -371,6 +372,13 @@ impl ResumeInput {
 impl From<TurnInput> for ResumeInput {
     fn from(input: TurnInput) -> Self {
         ResumeInput(input)
+    }
+}
+
+impl From<&Waiting> for ResumeInput {
+    fn from(turn: &Waiting) -> Self {
+        let input = TurnInput::resume(Arc::clone(&turn.turn_id));
+        ResumeInput(input.conversation(Arc::clone(&turn.conversation)))
     }
 }
 

@@ -21,6 +21,7 @@
 //! ```
 
 mod acquire;
+mod answer_gate;
 mod answers;
 mod attach;
 mod builder;

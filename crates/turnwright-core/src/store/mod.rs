@@ -70,6 +70,7 @@ pub use memory::MemoryStore;
 pub use pages::Pages;
 pub use query::{DamagedRecord, Loaded, Position, Query, Stored};
 pub use turns::{FoundTurn, TurnCursor, TurnFilter};
+pub use waiting::{Waiting, WaitingQuery, WaitingState};
 
 pub(crate) use answer_gate::answer_gate;
 pub(crate) use lease_expiry::observe_damaged;

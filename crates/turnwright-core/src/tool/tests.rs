@@ -299,8 +299,7 @@ async fn secrets_in_arguments_and_results_stay_out_of_debug() {
         .build();
     let seen = std::sync::Arc::new(parking_lot::Mutex::new(String::new()));
     let shown = std::sync::Arc::clone(&seen);
-    let _observer = ctx
-        .turn()
+    ctx.turn()
         .events()
         .observe(move |event| shown.lock().push_str(&format!("{event:?}")));
     ctx.stash().set("token", secret).unwrap();

@@ -38,21 +38,15 @@ fn number(name: &str) -> ToolBuilder<Value> {
 struct Watched {
     ctx: DispatchContext,
     events: Arc<Mutex<Vec<Value>>>,
-    _observer: event::Observer,
 }
 
 fn watch(ctx: DispatchContext) -> Watched {
     let events: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&events);
-    let observer = ctx
-        .turn()
+    ctx.turn()
         .events()
         .observe(move |event| seen.lock().push(serde_json::to_value(event).unwrap()));
-    Watched {
-        ctx,
-        events,
-        _observer: observer,
-    }
+    Watched { ctx, events }
 }
 
 impl Watched {

@@ -285,7 +285,7 @@ async fn a_panicking_sink_causes_a_warning_and_gets_the_next_call() {
         .turn_input(broken)
         .build()
         .unwrap();
-    let (events, _observer) = heard(&runner);
+    let events = heard(&runner);
     let outcome = runner.run("go").await;
     assert!(outcome.is_answered());
     assert_eq!(tries.load(Ordering::Relaxed), 2);

@@ -280,14 +280,14 @@ async fn a_failed_fetch_fails_the_turn_or_causes_a_warning() {
         let input = || TurnInput::new("?").stash("how", how);
         let error = strict.run(input()).await.into_answer().unwrap_err();
         assert!(error.message().contains(shown_text), "{error}");
-        let (events, _observer) = heard(&lenient);
+        let events = heard(&lenient);
         assert_eq!(lenient.run(input()).await.text, "base | base");
         let warnings = of_event(&events, "warning");
         assert_eq!(warnings.len(), 1);
         let text = warnings[0]["message"].as_str().unwrap();
         assert!(text.contains(shown_text), "{text}");
     }
-    let (events, _observer) = heard(&lenient);
+    let events = heard(&lenient);
     assert_eq!(lenient.run("?").await.text, "base late | base late");
     assert!(of_event(&events, "warning").is_empty());
 }

@@ -236,6 +236,7 @@ impl TurnContext {
         self.hub().end(|| TurnEventKind::Ended {
             status: crate::record::TurnState::Aborted,
             code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
+            gates: Vec::new(),
             usage: self.usage(),
             duration: self.0.started.elapsed(),
         });

@@ -7,9 +7,7 @@ use turnwright_core::artifact::{ArtifactKind, Inline, SpooledArtifact};
 use turnwright_core::artifact_tools::ForgePolicy;
 use turnwright_core::media::{MediaBuilder, MediaKind};
 use turnwright_core::middleware::repeated_call_guard;
-use turnwright_core::record::{
-    Author, Memory, Record, StandingInstruction, ToolCall, ToolResults,
-};
+use turnwright_core::record::{Author, Memory, Record, StandingInstruction, ToolCall, ToolResults};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::spool::MemoryReader;
@@ -202,10 +200,7 @@ async fn calls() -> Texts {
         ),
         (
             "Approval required, no approver",
-            after_one(done(
-                number("count").approval(always("it costs money")),
-            ))
-            .await,
+            after_one(done(number("count").approval(always("it costs money")))).await,
         ),
         (
             "Denied by an approver",

@@ -203,7 +203,7 @@ async fn a_cancelled_turn_closes_its_spans() {
         let runner = runner.build().unwrap();
         let ended = Arc::new(Notify::new());
         let reported = Arc::clone(&ended);
-        let observer = runner.observe(move |event| {
+        runner.observe(move |event| {
             if event.name() == "turnEnd" {
                 reported.notify_one();
             }
@@ -218,7 +218,6 @@ async fn a_cancelled_turn_closes_its_spans() {
             }
         }
         ended.notified().await;
-        drop(observer);
         // The task of a turn that is not awaited ends right after its last event.
         while !traced.seen().all_closed() {
             tokio::task::yield_now().await;

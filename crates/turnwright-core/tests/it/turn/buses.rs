@@ -157,7 +157,7 @@ async fn a_panicking_observer_does_not_affect_the_turn_or_other_observers() {
 }
 
 #[tokio::test]
-async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped() {
+async fn an_observer_of_a_runner_sees_all_its_turns_until_it_is_removed() {
     let runner = runner(|ctx: DispatchContext| async move {
         ctx.ack()?;
         Ok(())
@@ -165,9 +165,9 @@ async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped()
     .build()
     .unwrap();
     let observed = Observed::default();
-    let guard = runner.observe(observed.observer());
+    let observer = runner.observe(observed.observer());
     let (a, b) = tokio::join!(runner.run("a"), runner.run("b"));
-    drop(guard);
+    observer.remove();
     runner.run("c").await;
     let mut ids: Vec<Value> = observed
         .of("turnEnd")
@@ -468,7 +468,7 @@ async fn a_reader_of_all_turns_that_lags_learns_how_many_events_it_missed() {
     .build()
     .unwrap();
     let observed = Observed::default();
-    let _guard = runner.observe(observed.observer());
+    runner.observe(observed.observer());
     let mut events = runner.events();
     assert!(
         runner.run("go").await.is_answered(),
@@ -497,7 +497,7 @@ async fn a_log_entry_has_a_kind_and_a_payload_and_every_event_a_time() {
     .build()
     .unwrap();
     let observed = Observed::default();
-    let _guard = runner.observe(observed.observer());
+    runner.observe(observed.observer());
     let (streamed, _) = heard(runner.start(TurnInput::new("go").conversation("c"))).await;
     let logs = observed.of("log");
     assert_eq!(

@@ -233,7 +233,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
             .build();
         ctx.stash().set("turn", 0).unwrap();
         let seen = Arc::clone(&reported);
-        let observer = ctx.turn().events().observe(move |event| match &event.kind {
+        ctx.turn().events().observe(move |event| match &event.kind {
             EventKind::ToolExecutionStart { id, .. } => seen.lock().push((id.to_string(), true)),
             EventKind::ToolExecutionEnd { id, .. } => seen.lock().push((id.to_string(), false)),
             _ => {}
@@ -250,7 +250,6 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
         }
         drop(work);
         all_ended().await;
-        drop(observer);
         let weak = Arc::downgrade(&ctx.turn().per_turn::<Alive>());
         drop(ctx);
         (ended, weak)

@@ -54,12 +54,9 @@ async fn a_call_cancelled_while_it_is_recorded_does_not_start() {
         .build();
     let reported = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&reported);
-    ctx.turn()
-        .events()
-        .observe(move |_| {
-            count.fetch_add(1, Ordering::SeqCst);
-        })
-        .keep();
+    ctx.turn().events().observe(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     let call = async { ctx.call("count", "{}").await };
     let cancel = async {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -128,13 +125,11 @@ async fn the_approver_keeps_its_timeout_after_the_last_gates_handle_is_dropped()
         .unwrap();
         let closed = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&closed);
-        runner
-            .observe(move |event| {
-                if let EventKind::GateClosed { how, .. } = &event.kind {
-                    seen.lock().push(*how);
-                }
-            })
-            .keep();
+        runner.observe(move |event| {
+            if let EventKind::GateClosed { how, .. } = &event.kind {
+                seen.lock().push(*how);
+            }
+        });
         let turn = runner.start("go");
         let gates = turn.gates();
         drop(opened(&gates).await);

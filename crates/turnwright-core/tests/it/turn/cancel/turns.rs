@@ -94,7 +94,7 @@ async fn dropping_a_turn_its_handle_or_its_stream_does_not_cancel_it() {
         let observed = Observed::default();
         let ended = Arc::new(Notify::new());
         let (observer, tell) = (observed.observer(), Arc::clone(&ended));
-        let _guard = runner.observe(move |event| {
+        runner.observe(move |event| {
             observer(event);
             if event.name() == "turnEnd" {
                 tell.notify_one();

@@ -134,7 +134,11 @@ fn asked_again(given: &str, recalls: bool) {
         let reopen = record::ByteResolver::new(Arc::new(spool::MemorySpool::default()));
         let old = Record::from_value(RecordKind::Gate, &value, &reopen).unwrap();
         world.store.put(&conversation_id, old).await.unwrap();
-        let second = world.runner(&answers()).tool(pay());
+        let minute = std::time::Duration::from_secs(60);
+        let second = world
+            .runner(&answers())
+            .tool(pay())
+            .approval_timeout(minute);
         let second = second.recall_answers(recalls).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();

@@ -69,7 +69,7 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
                     _ => GateAnswer::value(true),
                 };
                 // A store that fails accepted no answer. The next process gives it.
-                drop(runner.answer_gate(TALK, &gate.id, answer).await);
+                drop(runner.storage().answer_gate(TALK, &gate.id, answer).await);
             }
         };
         tokio::select! {
