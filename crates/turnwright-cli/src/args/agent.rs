@@ -32,10 +32,10 @@ pub(crate) struct Demo {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreFile {
     /// Database of conversations [default: conversations.db in the data directory]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Storage")]
     pub(crate) store: Option<PathBuf>,
     /// Directory with the large results of the database [default: FILE.results]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "store")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "store", help_heading = "Storage")]
     pub(crate) results: Option<PathBuf>,
 }
 
@@ -68,16 +68,16 @@ pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) agent: Agent,
     /// Conversation to continue or start; NAME~2 is its second part [default: one per directory and server]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Conversation")]
     pub(crate) conversation: Option<String>,
     /// Start a new part of the conversation; earlier messages stay stored but are not sent
-    #[arg(long)]
+    #[arg(long, help_heading = "Conversation")]
     pub(crate) new: bool,
     /// Do not read or store conversations
-    #[arg(long, conflicts_with_all = ["new", "store", "switch_server"])]
+    #[arg(long, conflicts_with_all = ["new", "store", "switch_server"], help_heading = "Conversation")]
     pub(crate) forget: bool,
     /// Record requests and responses in this file, without the API key, for `wire decode` and `wire replay`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Conversation")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) again: ResumeOptions,
@@ -89,28 +89,33 @@ pub(crate) struct Chat {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Agent {
     /// Base URL of the model server, including `/v1` [default: OpenAI if OPENAI_API_KEY is set]
-    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url)]
+    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Model")]
     pub(crate) base_url: Option<String>,
     /// Model to use [default: the server's only model]
-    #[arg(long, env = "OPENAI_MODEL", value_name = "NAME")]
+    #[arg(
+        long,
+        env = "OPENAI_MODEL",
+        value_name = "NAME",
+        help_heading = "Model"
+    )]
     pub(crate) model: Option<String>,
     /// Allow sending a conversation to another server than before
-    #[arg(long)]
+    #[arg(long, help_heading = "Model")]
     pub(crate) switch_server: bool,
     /// Directory that the file tools can read [default: .]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Tools")]
     pub(crate) folder: Option<PathBuf>,
     /// Send only the last N exchanges, for a conversation that exceeds the context window
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Model")]
     pub(crate) last: Option<usize>,
     /// System prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "Model")]
     pub(crate) system: Option<String>,
     /// Approve all tool calls without asking
-    #[arg(long)]
+    #[arg(long, help_heading = "Tools")]
     pub(crate) yes: bool,
     /// Remove the tool that fetches web addresses
-    #[arg(long)]
+    #[arg(long, help_heading = "Tools")]
     pub(crate) no_fetch: bool,
     /// Print answers as raw text instead of rendering Markdown
     #[arg(long)]
@@ -123,6 +128,6 @@ pub(crate) struct Agent {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ToolFiles {
     /// Add the tools of this file (repeatable); see `turnwright tools --help` for the format
-    #[arg(long = "tools", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long = "tools", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
     pub(crate) files: Vec<PathBuf>,
 }

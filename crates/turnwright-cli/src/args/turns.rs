@@ -141,10 +141,10 @@ pub(crate) struct TurnsAnswer {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ResumeOptions {
     /// Resume without the tools files of the original chat
-    #[arg(long, conflicts_with = "files")]
+    #[arg(long, conflicts_with = "files", help_heading = "Resuming")]
     pub(crate) without_tools: bool,
     /// Do not ask about interrupted calls; tell the model that their effect is unknown
-    #[arg(long)]
+    #[arg(long, help_heading = "Resuming")]
     pub(crate) tell_model: bool,
 }
 

@@ -74,6 +74,8 @@ fn lasting(text: &str) -> String {
         Regex::new(r"just now|[0-9]+ (s|min) ago|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC").unwrap();
     let text = ids.replace_all(text, "ID");
     let text = &when.replace_all(&text, "WHEN");
+    let calls = Regex::new("(callId(&quot;|\"):(&quot;|\"))[0-9a-z]{10}").unwrap();
+    let text = &calls.replace_all(text, "${1}CALL");
     let codes = Regex::new("(tw-[a-z]+)-[0-9a-f]{20}").unwrap();
     let times = Regex::new(r"\d+(\.\d+)? (m?s)\b").unwrap();
     let text = codes.replace_all(text, "$1-CODE");

@@ -68,12 +68,13 @@ pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<String> {
         match pieces {
             Piece::Break => lines.push(std::mem::take(&mut line).text),
             Piece::Word { space, parts } => {
+                let (space, space_style) = space;
                 let wide: usize = parts.iter().map(|(text, _)| columns(text)).sum();
                 let gap = if line.used == 0 { 0 } else { space };
                 if line.used > 0 && line.used + gap + wide > width {
                     lines.push(std::mem::take(&mut line).text);
                 } else {
-                    line.push(&" ".repeat(gap), Style::new());
+                    line.push(&" ".repeat(gap), space_style);
                 }
                 for (text, style) in parts {
                     push_word(&mut lines, &mut line, &text, style, width);
@@ -107,35 +108,36 @@ fn push_word(lines: &mut Vec<String>, line: &mut Line, text: &str, style: Style,
 
 enum Piece {
     Break,
-    /// A word with the number of spaces before it. Its parts may differ in style.
+    /// A word with the number of spaces before it and their style. Its parts may differ in style.
     Word {
-        space: usize,
+        space: (usize, Style),
         parts: Vec<(String, Style)>,
     },
 }
 
 fn words(spans: &[Span]) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    let (mut space, mut parts): (usize, Vec<(String, Style)>) = (0, Vec::new());
-    let end = |pieces: &mut Vec<Piece>, space: &mut usize, parts: &mut Vec<(String, Style)>| {
-        if !parts.is_empty() {
-            pieces.push(Piece::Word {
-                space: std::mem::take(space),
-                parts: std::mem::take(parts),
-            });
-        }
-    };
+    let (mut space, mut parts): ((usize, Style), Vec<(String, Style)>) = Default::default();
+    let end =
+        |pieces: &mut Vec<Piece>, space: &mut (usize, Style), parts: &mut Vec<(String, Style)>| {
+            if !parts.is_empty() {
+                pieces.push(Piece::Word {
+                    space: std::mem::take(space),
+                    parts: std::mem::take(parts),
+                });
+            }
+        };
     for span in spans {
         for ch in span.text.chars() {
             match ch {
                 '\n' => {
                     end(&mut pieces, &mut space, &mut parts);
-                    space = 0;
+                    space = (0, Style::new());
                     pieces.push(Piece::Break);
                 }
                 ' ' => {
                     end(&mut pieces, &mut space, &mut parts);
-                    space += 1;
+                    space = (space.0 + 1, span.style);
                 }
                 ch => match parts.last_mut() {
                     Some((text, style)) if *style == span.style => text.push(ch),
