@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use turnwright::Store as _;
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind};
 use turnwright::store::ConversationFilter;
+use turnwright::store::Store as _;
 
 use super::{Storage, StorageLocation};
 use crate::args::StoreFile;
