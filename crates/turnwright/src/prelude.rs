@@ -9,8 +9,9 @@ pub use crate::ChatCompletions;
 pub use crate::sqlite::SqliteStorage;
 pub use crate::store::StoreExt;
 pub use crate::{
-    BoxError, Conversation, DispatchContext, Storage, Tool, ToolContext, ToolError, ToolOutput,
-    ToolRegistry, TurnContext, TurnEventKind, TurnInput, TurnOutcome, TurnRunner, TurnStatus,
+    BoxError, Conversation, DispatchContext, History, Storage, Tool, ToolContext, ToolError,
+    ToolOutput, ToolRegistry, TurnContext, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
+    TurnStatus,
 };
 #[cfg(feature = "macros")]
 pub use turnwright_macros::tool;

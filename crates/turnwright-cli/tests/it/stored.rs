@@ -1,4 +1,4 @@
-//! What stands in a database, as the store says it.
+//! Reads and changes a database through the store.
 
 use std::path::Path;
 use std::sync::Arc;

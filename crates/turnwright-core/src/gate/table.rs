@@ -94,6 +94,11 @@ impl TurnGates {
         &self.activity
     }
 
+    /// Keeps the gates of a stored turn open although no handle of the turn is left.
+    pub(crate) fn detach(&self) {
+        self.table.keep_open();
+    }
+
     /// Suspends the turn whenever it can only wait.
     pub(crate) fn suspend_at_gates(&self) {
         self.table.keep_open();

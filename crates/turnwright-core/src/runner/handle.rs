@@ -21,8 +21,10 @@ use crate::outcome::TurnOutcome;
 /// it with [`Turn::cancel`], or call [`Turn::cancel_on_drop`]. A turn that runs under a call
 /// ([`TurnInput::under`](super::TurnInput::under)) is part of that call and is always cancelled on drop.
 ///
-/// Gates need a holder: once the last [`Turn`], [`TurnHandle`] and [`Gates`] of a turn is dropped, its gates fail with
-/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`. Keep [`Turn::gates`] as long as a person may answer.
+/// A dropped turn with a conversation still waits at its gates, within their timeouts:
+/// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) or a reader that [attaches](crate::TurnRunner::attach) can
+/// answer. A turn that is awaited or has no conversation needs a [`Gates`] handle. Without one its gates fail with
+/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnEventKind};
@@ -271,8 +273,11 @@ impl TurnHandle {
 
 impl Drop for TurnHandle {
     fn drop(&mut self) {
-        if self.cancels && self.running.is_some() {
-            self.cancellation.cancel();
+        match self.running {
+            None => {}
+            Some(_) if self.cancels => self.cancellation.cancel(),
+            // The turn runs on. The answer may come through the store, or from a reader that attaches.
+            Some(_) => self.turn_gates.detach(),
         }
     }
 }

@@ -385,3 +385,26 @@ fn a_gate_that_a_resumed_turn_no_longer_comes_to_is_closed() {
         assert_eq!(world.runs.all().len(), 1);
     });
 }
+
+#[test]
+fn a_turn_whose_reader_disconnects_still_waits_for_its_approval() {
+    let world = World::default();
+    let steps = [
+        Step::call_tool("pay", r#"{"amount": 7}"#),
+        Step::say("done"),
+    ];
+    let runner = world.paying(&ScriptedModel::new(steps)).build().unwrap();
+    process().block_on(async {
+        let mut turn = runner.start(go_input());
+        let gate = loop {
+            let event = turn.next().await.expect("the turn waits");
+            if let TurnEventKind::GateOpened(gate) = event.kind {
+                break gate;
+            }
+        };
+        drop(turn);
+        let turn = runner.answer_gate(TALK, &gate.id, GateAnswer::approve());
+        assert!(turn.await.unwrap().await.is_answered());
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
