@@ -34,10 +34,10 @@ impl fmt::Display for Inadmissible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Inadmissible::TooDeep { levels, most } => {
-                write!(f, "has {levels} levels (maximum: {most})")
+                write!(f, "has {levels} levels: at most {most} are allowed")
             }
             Inadmissible::ReservedKey => f.write_str(
-                "has a key that starts with `$serde_json::private::`, which serde_json interprets: rename it",
+                "has a key that begins with `$serde_json::private::`, which serde_json interprets: rename it",
             ),
             Inadmissible::NumberOutOfRange => {
                 f.write_str("has a number outside the range of a 64-bit float: send it as a string")

@@ -33,11 +33,11 @@ pub(super) fn is_narrow(document: &Value, repair: &Repair) -> bool {
 }
 
 fn is_a_default(document: &Value, value: &Value) -> bool {
-    let mut stands = false;
+    let mut found = false;
     walk::subschemas(document, &mut |_, schema| {
-        stands |= schema.get("default") == Some(value);
+        found |= schema.get("default") == Some(value);
     });
-    stands
+    found
 }
 
 /// Where the document declares one type, the repair must produce that type, and required properties must not be
