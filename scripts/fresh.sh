@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The README's two commands, on a fresh clone with an empty cargo home: what a new machine with Rust does. Says how long each took.
+# Runs the README's two commands on a fresh clone with an empty cargo home, like a new machine with Rust. Prints how long each took.
 #
-#   scripts/fresh.sh [FOLDER]    works in FOLDER, else in a temporary one, which is removed at the end
+#   scripts/fresh.sh [FOLDER]    works in FOLDER (default: a temporary folder that is removed at the end)
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:-$(mktemp -d)}
@@ -11,10 +11,10 @@ mkdir -p "$folder"
 rm -rf "$folder/clone" "$folder/cargo"
 git clone --quiet "$root" "$folder/clone"
 cd "$folder/clone"
-# Nothing of this user's: no downloaded packages, no configuration, no built target.
+# Isolated from this user: no downloaded packages, no configuration, no built target.
 export CARGO_HOME="$folder/cargo"
 unset CARGO_TARGET_DIR RUSTFLAGS
-# The vectors and recordings beside the checkout are not part of it.
+# The vectors and recordings next to the checkout are not part of it.
 
 timed() {
   local command=$1 start=$SECONDS

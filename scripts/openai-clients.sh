@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The official OpenAI clients for Python and for JavaScript, each in a conversation with tools against
-# `turnwright serve-script`: streamed, and whole.
+# Tests `turnwright serve-script` with the official OpenAI clients for Python and JavaScript: a conversation with tools each,
+# with and without streaming.
 #
 #     scripts/openai-clients.sh [FOLDER]
 #
-# The clients are installed into FOLDER, a temporary one unless told, and kept there. Where one cannot be had, that is said
-# as SKIPPED and counts as no failure; where one disagrees, that is said as FAILED, and the script fails.
+# The clients are installed into FOLDER (default: a temporary folder) and kept there. If a client is not available, the script
+# prints SKIPPED and continues. If a client reports an error, it prints FAILED and exits with an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD/scripts/openai-clients
@@ -21,7 +21,7 @@ finish() {
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
   [ $# -gt 0 ] || rm -rf "$folder"
 }
-# Only what was made here is taken away again.
+# Removes only what the script created.
 if [ $# -gt 0 ]; then trap 'finish kept' EXIT; else trap finish EXIT; fi
 
 failed=0
@@ -32,11 +32,11 @@ skip() {
 cargo build --quiet -p turnwright-cli
 program=${CARGO_TARGET_DIR:-target}/debug/turnwright
 
-# Starts a server with the script anew, and has a client talk to it.
+# Starts a new server with the script, and runs a client against it.
 converse() {
   local name=$1
   shift
-  # Emptied first: the address of the server before is not to be read.
+  # Emptied first, so that the address of the previous server is not read.
   : >"$folder/server.log"
   "$program" serve-script "$here/script.json" >"$folder/server.log" 2>&1 &
   server=$!
@@ -51,16 +51,16 @@ converse() {
     echo "FAILED: the server did not start: $(cat "$folder/server.log")"
     failed=1
   elif timeout 120 env "$@" "$url" "$folder/npm"; then
-    # Asked to end, it ends well, and every reply was asked for.
+    # It must terminate cleanly on request, after all replies were used.
     local code=0
     kill -INT "$server"
     wait "$server" || code=$?
     if [ "$code" != 0 ] || grep -q 'not asked for' "$folder/server.log"; then
-      echo "FAILED: the server did not end as it should (code $code): $(tail -n 1 "$folder/server.log")"
+      echo "FAILED: the server did not exit cleanly (code $code): $(tail -n 1 "$folder/server.log")"
       failed=1
     fi
   else
-    echo "FAILED: $name; the server said:"
+    echo "FAILED: $name; the server printed:"
     cat "$folder/server.log"
     failed=1
   fi

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Runs the tests in an environment that no developer has, to find tests that depend on the caller's environment:
-# odd values for every variable that the program, a terminal, a shell or an HTTP client reads, an empty home, and proxies that
-# nobody listens on.
+# Runs the tests in an unusual environment, to find tests that depend on the caller's environment:
+# odd values for every variable that the program, a terminal, a shell or an HTTP client reads, an empty home, and unreachable
+# proxies.
 #
 #   scripts/strange-env.sh                                       # cargo test --workspace --all-features
 #   scripts/strange-env.sh cargo test -p turnwright-cli          # another command
 #
-# STRANGE_ENV_SECONDS bounds how long it may take. Default: 3600.
+# STRANGE_ENV_SECONDS   timeout. Default: 3600.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 
-# The port of `discard` on loopback: nobody listens there.
+# The `discard` port on loopback, on which no server listens.
 dead=http://hidden-user:hidden-password@127.0.0.1:9
 
-# Cargo and its toolchain stay where they are; all else of the user's home is gone.
+# Cargo and its toolchain stay available; the rest of the user's home is hidden.
 variables=(
   "CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}"
   "RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}"

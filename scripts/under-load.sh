@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs the tests several times beside a load on all cores, to find tests that depend on how long something takes.
+# Runs the tests several times under load on all cores, to find tests that depend on timing.
 #
 #   scripts/under-load.sh                                        # three times cargo test --workspace --all-features
 #   scripts/under-load.sh cargo test -p turnwright-cli           # another command
 #
-# UNDER_LOAD_RUNS      how often the command is run. Default: 3.
-# UNDER_LOAD_THREADS   how many processes make the load. Default: twice the number of cores.
-# UNDER_LOAD_SECONDS   the most that one run may take. Default: 3600.
+# UNDER_LOAD_RUNS      number of runs. Default: 3.
+# UNDER_LOAD_THREADS   number of busy processes. Default: twice the number of cores.
+# UNDER_LOAD_SECONDS   timeout of one run. Default: 3600.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ runs=${UNDER_LOAD_RUNS:-3}
 threads=${UNDER_LOAD_THREADS:-$((2 * $(nproc)))}
 seconds=${UNDER_LOAD_SECONDS:-3600}
 
-# Building is not what is tried: `cargo test` builds before the load begins.
+# Build before the load starts.
 if [ "$1 ${2:-}" = "cargo test" ]; then
   build=()
   for word in "$@"; do
@@ -34,12 +34,12 @@ stop() {
 }
 trap stop EXIT
 for _ in $(seq "$threads"); do
-  # Ends by itself too, should this script be killed.
+  # Also ends by itself if this script is killed.
   timeout $((runs * seconds)) sh -c 'while :; do :; done' &
   load+=($!)
 done
 
 for run in $(seq "$runs"); do
-  echo "run $run of $runs beside $threads busy processes"
+  echo "run $run of $runs with $threads busy processes"
   timeout "$seconds" "$@"
 done

@@ -1,10 +1,10 @@
-// A conversation with tools by the official client for JavaScript: streamed, then whole.
+// A conversation with tools, with the official JavaScript client: with streaming, then without.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-// The package stands in the folder that is given, not beside this file.
+// The package is in the given folder, not next to this file.
 const [url, folder] = process.argv.slice(2);
 const require = createRequire(path.join(folder, "here.js"));
 const { default: OpenAI } = await import(pathToFileURL(require.resolve("openai")).href);
@@ -82,7 +82,7 @@ reply = await streamed(client, messages);
 expect("the answer", [reply.text, reply.calls, reply.finish], ["It rains in Bern, and in Zürich the sun shines 🌞.", [], "stop"]);
 expect("its tokens", reply.usage.total_tokens, 105);
 
-// The same without a stream.
+// The same without streaming.
 messages = [{ role: "user", content: "And in Basel?" }];
 let whole = await client.chat.completions.create({ model: "scripted", messages, tools });
 expect("the end of the whole reply", whole.choices[0].finish_reason, "tool_calls");
@@ -90,7 +90,7 @@ messages.push(whole.choices[0].message, ...answers(whole.choices[0].message.tool
 whole = await client.chat.completions.create({ model: "scripted", messages, tools });
 expect("the whole answer", [whole.choices[0].message.content, whole.usage.total_tokens], ["Basel: fog.", 54]);
 
-// Beyond the script there is an error that the client understands.
+// After the end of the script the server returns an error that the client understands.
 let refused = null;
 try {
   await client.chat.completions.create({ model: "scripted", messages });
@@ -99,4 +99,4 @@ try {
 }
 expect("the error beyond the script", refused, [400, "script_ended"]);
 
-console.log(`openai for JavaScript ${version}: a streamed and a whole conversation with tools`);
+console.log(`openai for JavaScript ${version}: a conversation with tools, with and without streaming`);

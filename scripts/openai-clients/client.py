@@ -1,4 +1,4 @@
-"""A conversation with tools by the official client for Python: streamed, then whole."""
+"""A conversation with tools, with the official Python client: with streaming, then without."""
 
 import json
 import sys
@@ -74,7 +74,7 @@ text, calls, finish, usage = streamed(client, messages)
 expect("the answer", (text, calls, finish), ("It rains in Bern, and in Zürich the sun shines 🌞.", [], "stop"))
 expect("its tokens", usage.total_tokens, 105)
 
-# The same without a stream.
+# The same without streaming.
 messages = [{"role": "user", "content": "And in Basel?"}]
 reply = client.chat.completions.create(model="scripted", messages=messages, tools=TOOLS).choices[0]
 expect("the end of the whole reply", reply.finish_reason, "tool_calls")
@@ -83,11 +83,11 @@ messages += answers([call.model_dump() for call in reply.message.tool_calls])
 reply = client.chat.completions.create(model="scripted", messages=messages, tools=TOOLS)
 expect("the whole answer", (reply.choices[0].message.content, reply.usage.total_tokens), ("Basel: fog.", 54))
 
-# Beyond the script there is an error that the client understands.
+# After the end of the script the server returns an error that the client understands.
 try:
     client.chat.completions.create(model="scripted", messages=messages)
     sys.exit("a request beyond the script was answered")
 except openai.BadRequestError as error:
     expect("the error", error.type, "script_ended")
 
-print(f"openai for Python {openai.__version__}: a streamed and a whole conversation with tools")
+print(f"openai for Python {openai.__version__}: a conversation with tools, with and without streaming")

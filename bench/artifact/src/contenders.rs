@@ -1,4 +1,4 @@
-//! Who runs against whom.
+//! The sides of each race.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::questions::{Question, ask};
 pub(crate) const TURNWRIGHT: &str = "Turnwright";
 pub(crate) const RIPGREP: &str = "rg -c -j1 --no-mmap";
 
-/// The same question to several.
+/// The same question for several sides.
 pub(crate) struct Race {
     pub(crate) name: &'static str,
     pub(crate) sides: Vec<Side>,
@@ -27,21 +27,21 @@ enum Run {
 }
 
 impl Side {
-    /// Whether the program is installed.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Returns `true` if the program is installed.
+    pub(crate) fn is_installed(&self) -> bool {
         match &self.run {
             Run::Here(..) => true,
             Run::Program(program, _) => {
                 let there = Command::new(program).arg("--version").output().is_ok();
                 if !there {
-                    eprintln!("{program} is not installed: left out");
+                    eprintln!("{program} is not installed: skipped");
                 }
                 there
             }
         }
     }
 
-    /// Its answer, and how long it took: the file opened, or the program started.
+    /// Returns the answer, and how long it took, including opening the file or starting the program.
     pub(crate) fn run(&self) -> Result<(String, Duration), Box<dyn Error>> {
         let start = Instant::now();
         let answer = match &self.run {
@@ -58,7 +58,7 @@ impl Side {
     }
 }
 
-/// The programs that are installed, with their versions.
+/// Returns the installed programs with their versions.
 pub(crate) fn versions() -> String {
     let version = |program: &str| {
         let output = Command::new(program).arg("--version").output().ok()?;

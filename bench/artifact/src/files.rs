@@ -1,4 +1,4 @@
-//! The files that are asked, the same in every run.
+//! The test files, the same in every run.
 
 use std::env;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Removed at the end, unless told.
+/// Removed at the end, unless `TURNWRIGHT_BENCH_KEEP=1` is set.
 pub(crate) struct Files {
     folder: PathBuf,
     log: PathBuf,
@@ -15,7 +15,7 @@ pub(crate) struct Files {
     keep: bool,
 }
 
-/// What 100 MB are.
+/// 100 MB.
 const HUNDRED: u64 = 100_000_000;
 
 impl Files {
@@ -58,7 +58,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         if !self.keep {
-            // What cannot be removed lies in the folder for temporary files.
+            // A file that cannot be removed stays in the temporary folder.
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
@@ -132,7 +132,7 @@ fn json_line(dice: &mut Dice, out: &mut Vec<u8>) -> io::Result<()> {
     )
 }
 
-/// Numbers that look random and are the same in every run (splitmix64).
+/// A deterministic pseudorandom number generator (splitmix64).
 struct Dice(u64);
 
 impl Dice {

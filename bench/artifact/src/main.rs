@@ -1,8 +1,8 @@
-//! What it costs to ask a large artifact: time beside `rg`, `grep`, `head` and `tail`, and memory.
+//! The cost of querying a large artifact: time compared with `rg`, `grep`, `head` and `tail`, and memory.
 //!
-//! `cargo run --release` makes a log of 1 GiB, a line of 100 MB and 100 MB of JSON lines in the system's folder for temporary
-//! files, prints the report and removes them. `-- --mib 64 --rounds 3` makes it short. With `TURNWRIGHT_BENCH_KEEP=1` the files stay
-//! and are taken again. `-- --ask count ERROR <file>` asks once, for a profiler.
+//! `cargo run --release` creates a log of 1 GiB, a line of 100 MB and 100 MB of JSON lines in the temporary folder,
+//! prints the report and removes them. `-- --mib 64 --rounds 3` makes it short. With `TURNWRIGHT_BENCH_KEEP=1` the
+//! files are kept and reused. `-- --ask count ERROR <file>` runs one query, for a profiler.
 
 mod contenders;
 mod files;
@@ -44,14 +44,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Lets the sides of each race run in turn, round by round, so that what disturbs the machine disturbs them all.
+/// Runs the sides of each race alternately, round by round, so that disturbances affect all of them.
 fn race(races: &[Race], rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for race in races {
         let sides: Vec<&Side> = race.sides.iter().filter(|side| side.is_there()).collect();
         let mut times = vec![Vec::new(); sides.len()];
         let mut answers = Vec::new();
-        // The first round warms caches and counts for nothing.
+        // The first round warms caches and is not counted.
         for round in 0..=rounds {
             for (side, times) in sides.iter().zip(&mut times) {
                 let (answer, time) = side.run()?;
@@ -76,7 +76,7 @@ fn race(races: &[Race], rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     Ok(rows)
 }
 
-/// The most memory of a fresh process that asks one question.
+/// Returns the peak memory of a new process that runs one query.
 fn memory(files: &Files) -> Result<Vec<Memory>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for (name, file) in files.all() {
@@ -101,7 +101,7 @@ fn peak_of_child(question: &Question, file: &Path) -> Result<u64, Box<dyn Error>
             .stderr(Stdio::inherit())
             .output()?;
         let text = String::from_utf8(output.stdout)?;
-        let peak = text.lines().last().ok_or("the child said nothing")?;
+        let peak = text.lines().last().ok_or("the child printed nothing")?;
         most = most.max(peak.parse::<u64>()?);
     }
     Ok(most)

@@ -29,7 +29,7 @@ impl Options {
                     let mut words: Vec<String> = words.collect();
                     let file = words
                         .pop()
-                        .ok_or("--ask wants a question and a file")?
+                        .ok_or("--ask needs a question and a file")?
                         .into();
                     let question = Question::from_words(&words)?;
                     let what = What::Ask { question, file };

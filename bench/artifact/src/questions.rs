@@ -1,4 +1,4 @@
-//! Questions to an artifact, asked in this process or in a fresh one.
+//! Queries on an artifact, run in this process or in a new one.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,7 +12,7 @@ use turnwright_core::spool::FileReader;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
-    /// Opens the file and asks nothing: what the process takes by itself.
+    /// Opens the file without a query: the baseline of the process.
     Nothing,
     Head(u64),
     Tail(u64),
@@ -25,7 +25,7 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// What is asked of a file for the sake of its memory.
+    /// Returns the queries whose memory is measured.
     pub(crate) fn all(file: &str) -> Vec<Question> {
         let far = if file == "log" { 5_000_000 } else { 0 };
         let mut questions = vec![
@@ -89,7 +89,7 @@ impl Question {
     }
 }
 
-/// Opens the file and asks, on one thread and one for blocking work.
+/// Opens the file and runs the query, with one thread and one for blocking work.
 pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Error>> {
     let runtime = Builder::new_current_thread().build()?;
     runtime.block_on(async {

@@ -27,12 +27,12 @@ pub(crate) struct Report {
     pub(crate) memory: Vec<Memory>,
 }
 
-/// The bounds that were set for this.
+/// The goals.
 const OF_RIPGREP: f64 = 1.5;
 const OF_PROGRAM: f64 = 1.0;
 const MOST_MIB: f64 = 16.0;
 
-/// Our median beside that of another side of the same race.
+/// Returns our median divided by that of another side of the same race.
 fn ratio(rows: &[Row], race: &str, side: &str) -> Option<f64> {
     let median = |side: &str| {
         let row = rows
@@ -46,7 +46,7 @@ fn ratio(rows: &[Row], race: &str, side: &str) -> Option<f64> {
 fn table(f: &mut Formatter<'_>, rows: &[Row], unit: &str, factor: f64) -> fmt::Result {
     writeln!(
         f,
-        "| | | median {unit} | min {unit} | spread | Turnwright beside it |"
+        "| | | median {unit} | min {unit} | spread | Turnwright compared with it |"
     )?;
     writeln!(f, "| --- | --- | ---: | ---: | ---: | ---: |")?;
     for row in rows {
@@ -88,19 +88,19 @@ impl Report {
         races.dedup();
         for race in races {
             let measured = ratio(&self.searches, race, RIPGREP);
-            goal(format!("{race} beside ripgrep"), measured, OF_RIPGREP, "×")?;
+            goal(format!("{race} compared with ripgrep"), measured, OF_RIPGREP, "×")?;
         }
         for (race, side) in [
             ("first 10 lines", "head -n 10"),
             ("last 10 lines", "tail -n 10"),
         ] {
             let measured = ratio(&self.ends, race, side);
-            goal(format!("{race} beside `{side}`"), measured, OF_PROGRAM, "×")?;
+            goal(format!("{race} compared with `{side}`"), measured, OF_PROGRAM, "×")?;
         }
         let most = self.memory.iter().map(|row| row.kib).max();
         let most = most.map(|kib| kib as f64 / 1024.0);
         goal(
-            "the most memory of any question".to_owned(),
+            "the peak memory of any query".to_owned(),
             most,
             MOST_MIB,
             "MiB",
@@ -119,9 +119,9 @@ impl Display for Report {
         )?;
         writeln!(f, "\n### Lines of the log that match, counted\n")?;
         table(f, &self.searches, "ms", 1e3)?;
-        writeln!(f, "\n### Its ends\n")?;
+        writeln!(f, "\n### First and last lines\n")?;
         table(f, &self.ends, "µs", 1e6)?;
-        writeln!(f, "\n### Peak memory of a process that asks once\n")?;
+        writeln!(f, "\n### Peak memory of a process with one query\n")?;
         writeln!(f, "| file | question | MiB |")?;
         writeln!(f, "| --- | --- | ---: |")?;
         for row in &self.memory {

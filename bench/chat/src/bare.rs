@@ -1,4 +1,4 @@
-//! The loop that somebody writes who wants no kit: a client, two structs, and a `loop`.
+//! The loop that a user writes without a framework: a client, two structs, and a `loop`.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -109,7 +109,7 @@ struct Usage {
     completion_tokens: u64,
 }
 
-/// What came of one request.
+/// The result of one request.
 #[derive(Default)]
 struct Reply {
     text: String,
@@ -118,7 +118,7 @@ struct Reply {
     usage: Usage,
 }
 
-/// What came of a turn.
+/// The result of a turn.
 struct Answer {
     text: String,
     calls: usize,
@@ -126,7 +126,7 @@ struct Answer {
 }
 
 impl Bare {
-    /// A client of the same settings as ours, and the same definitions of tools.
+    /// Creates a client with the same settings and tool definitions as ours.
     pub(crate) fn new(base_url: &str, tools: &[Tool]) -> Result<Self, Box<dyn Error>> {
         let http = Client::builder()
             .redirect(redirect::Policy::none())
@@ -149,7 +149,7 @@ impl Bare {
         })
     }
 
-    /// A turn that must come out as the script says. Deltas are handed to whoever wants them.
+    /// Runs a turn that must follow the script. Deltas are passed to a callback.
     pub(crate) async fn run(&self, script: Script) {
         let mut heard = 0;
         let on_text = |text: &str| heard += black_box(text).len();
@@ -171,7 +171,7 @@ impl Bare {
             usage.prompt_tokens += reply.usage.prompt_tokens;
             usage.completion_tokens += reply.usage.completion_tokens;
             if reply.finish_reason.is_none() {
-                return Err("the response is not whole".into());
+                return Err("the response is not complete".into());
             }
             if reply.calls.is_empty() {
                 return Ok(Answer {
@@ -188,7 +188,7 @@ impl Bare {
                 tool_calls: reply.calls,
             });
             for (tool_call_id, result) in ids.into_iter().zip(results) {
-                // A model is told of its mistakes, and may do better.
+                // The model sees its mistakes and may correct them.
                 let content = result.unwrap_or_else(|error| format!("error: {error}"));
                 messages.push(Message::Tool {
                     tool_call_id,

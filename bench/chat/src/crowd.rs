@@ -1,4 +1,4 @@
-//! Many turns at once, in a process of their own.
+//! Many concurrent turns, in a separate process.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -16,7 +16,7 @@ use crate::ours::{self, Ours};
 use crate::script::Script;
 use crate::server::Server;
 
-/// Those who run turns, one after the other each.
+/// The number of concurrent callers. Each runs one turn after the other.
 pub(crate) const CALLERS: usize = 64;
 pub(crate) const THREADS: usize = 2;
 
@@ -28,19 +28,19 @@ pub(crate) struct Crowd {
     url: String,
 }
 
-/// What one run took.
+/// The measurements of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    /// Turns by the second.
+    /// Turns per second.
     pub(crate) rate: f64,
-    /// Microseconds of processor time for one turn.
+    /// Microseconds of CPU time per turn.
     pub(crate) cpu: f64,
-    /// MiB after a first turn, and at most.
+    /// MiB after the first turn, and at the peak.
     pub(crate) before: f64,
     pub(crate) peak: f64,
 }
 
-/// All runs of both sides, which took turns.
+/// All runs of both sides, which alternated.
 pub(crate) struct Crowds {
     pub(crate) ours: Vec<Taken>,
     pub(crate) bare: Vec<Taken>,
@@ -65,7 +65,7 @@ impl Crowds {
 impl Crowd {
     pub(crate) fn from_words(words: &[String]) -> Result<Self, Box<dyn Error>> {
         let [side, turns, url] = words else {
-            return Err("`crowd` wants `ours` or `bare`, a number, and a base URL".into());
+            return Err("`crowd` needs `ours` or `bare`, a number, and a base URL".into());
         };
         Ok(Crowd {
             by_hand: side == "bare",
@@ -113,7 +113,7 @@ impl Crowd {
         let mut builder = Builder::new_multi_thread();
         let runtime = builder.worker_threads(THREADS).enable_all().build()?;
         runtime.block_on(async {
-            // One before all others: what is made once is made now.
+            // Runs one turn first, for one-time initialisation.
             tokio::spawn(once()).await?;
             let before = resident_memory_kib()?;
             let (start, cpu) = (Instant::now(), cpu_time());

@@ -1,8 +1,8 @@
-//! What a turn over HTTP costs, compared with a hand-written loop on the same HTTP client.
+//! The cost of a turn over HTTP, compared with a hand-written loop on the same HTTP client.
 //!
-//! `cargo run --release` prints the report; `-- --quick` makes it short.
-//! `-- --repeat 1000 --only "three calls: Turnwright"` runs the rows whose section and label contain that text so many times
-//! without timing them, for a profiler.
+//! `cargo run --release` prints the report; `-- --quick` makes it short. `-- --repeat 1000 --only "three calls:
+//! Turnwright"` runs the rows whose section and label contain that text this many times without timing them, for a
+//! profiler.
 
 mod bare;
 mod cost;

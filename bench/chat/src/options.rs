@@ -11,9 +11,9 @@ use crate::crowd::Crowd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) timing: measure::Plan,
-    /// How often each crowd runs, in a process of its own each time.
+    /// How often each crowd runs, each time in a separate process.
     pub(crate) crowds: usize,
-    /// Turns of one run of a crowd.
+    /// The number of turns in one run of a crowd.
     pub(crate) turns: usize,
 }
 
@@ -24,9 +24,9 @@ pub(crate) enum What {
         times: u64,
         only: String,
     },
-    /// Is the model server.
+    /// Runs the model server.
     Serve,
-    /// Runs many turns at once in this process, and prints what that took.
+    /// Runs many concurrent turns in this process, and prints the measurements.
     Crowd(Crowd),
 }
 

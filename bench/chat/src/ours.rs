@@ -8,7 +8,7 @@ use turnwright_models::ChatCompletions;
 use crate::script::{LOOK_UP, Script, WAIT};
 use crate::tools::{LOOK_UP_IS_FOR, LookUp, QUESTION, SYSTEM, WAIT_IS_FOR, Wait, look_up, wait};
 
-/// The server and its tools. Everything is as it is unless told.
+/// The server and its tools, with default settings.
 pub(crate) struct Ours {
     model: ChatCompletions,
     tools: [Tool; 2],
@@ -24,7 +24,7 @@ impl Ours {
         Ok(Ours { model, tools })
     }
 
-    /// A runner with a store in memory of its own, on the connections of all others.
+    /// Returns a runner with its own memory store and shared connections.
     pub(crate) fn runner(&self) -> Result<TurnRunner, Error> {
         turnwright_core::runner(self.model.clone())
             .instructions(SYSTEM)
@@ -32,7 +32,7 @@ impl Ours {
             .build()
     }
 
-    /// Turns that nobody reads while they run.
+    /// Runs turns without reading their events.
     pub(crate) async fn run(&self, times: u64, script: Script) {
         for batch in batches(times) {
             let runner = self.runner().expect("the runner is well defined");
@@ -42,7 +42,7 @@ impl Ours {
         }
     }
 
-    /// Turns whose deltas are read as they come.
+    /// Runs turns and reads their deltas as they arrive.
     pub(crate) async fn read(&self, times: u64, script: Script) {
         for batch in batches(times) {
             let runner = self.runner().expect("the runner is well defined");
@@ -53,7 +53,7 @@ impl Ours {
     }
 }
 
-/// Turns of one runner. Its store keeps what it is given: a new one now and then lets that go, which counts.
+/// The number of turns per runner. A store keeps its records: a new one now and then frees them, which counts.
 const BATCH: u64 = 64;
 
 fn batches(times: u64) -> impl Iterator<Item = u64> {
@@ -75,14 +75,14 @@ pub(crate) fn tools() -> Result<[Tool; 2], Error> {
     Ok([looks_up, waits])
 }
 
-/// What is said, in a conversation of its own that the store keeps.
+/// Returns an input for a new conversation in the store.
 fn stored(text: &str) -> TurnInput {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
     TurnInput::new(text).conversation(number.to_string())
 }
 
-/// A turn that nobody reads while it runs.
+/// Runs a turn without reading its events.
 pub(crate) async fn run(runner: &TurnRunner, script: Script) {
     let outcome = runner.run(stored(QUESTION)).await;
     let fine = outcome.is_answered()

@@ -11,11 +11,11 @@ use crate::subjects::{BARE, DELTAS, DELTAS_APART, EIGHT_CALLS, READ, RUN, Reques
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// The bounds that were set for this.
+/// The goals.
 const OF_THE_LOOP: f64 = 1.5;
 const OF_THE_LOOPS_WALL: f64 = 1.15;
 
-/// One whole run.
+/// One complete run.
 pub(crate) struct Report {
     pub(crate) plan: Plan,
     pub(crate) requests: Requests,
@@ -26,7 +26,7 @@ pub(crate) struct Report {
 impl Report {
     fn requests(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let listed = |sizes: &[usize]| {
-            // The latest comes first.
+            // The latest is first.
             let sizes = sizes.iter().rev().map(|size| grouped(*size as f64));
             sizes.collect::<Vec<_>>().join(", ")
         };
@@ -66,7 +66,7 @@ impl Report {
     fn crowds(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let title = format!("Turns with three calls, {CALLERS} at once, {THREADS} threads");
         let columns = [
-            "turns a second",
+            "turns per second",
             "spread",
             "CPU µs a turn",
             "spread",
@@ -171,7 +171,7 @@ impl Display for Report {
         self.section(f, &title("the response in one write"), "ns", DELTAS)?;
         self.section(
             f,
-            &title("each event in a write of its own"),
+            &title("each event in a separate write"),
             "ns",
             DELTAS_APART,
         )?;

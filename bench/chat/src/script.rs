@@ -1,17 +1,17 @@
-//! What the model says: responses that are made in advance.
+//! The responses of the model, prepared in advance.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-/// What is asked for, by the first part of the path.
+/// The script, selected by the first part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
     /// Three iterations with one call each, then an answer of twenty deltas.
     ThreeCalls,
     /// An answer of many deltas.
     Long,
-    /// The same, each event in a write of its own.
+    /// The same, each event in a separate write.
     LongInSmallWrites,
     /// Eight calls in one response, then an answer of twenty deltas.
     EightCalls,
@@ -43,7 +43,7 @@ impl Script {
         }
     }
 
-    /// How many calls a turn makes.
+    /// Returns the number of calls in a turn.
     pub(crate) const fn calls(self) -> usize {
         match self {
             Script::ThreeCalls => CALLS,
@@ -52,7 +52,7 @@ impl Script {
         }
     }
 
-    /// How many bytes the answer of a turn has.
+    /// Returns the number of bytes in the answer of a turn.
     pub(crate) const fn answer(self) -> usize {
         match self {
             Script::ThreeCalls | Script::EightCalls => SHORT * WORD.len(),
@@ -60,7 +60,7 @@ impl Script {
         }
     }
 
-    /// The response to a prompt with so many results of tools in it, as the events of a stream.
+    /// Returns the response to a prompt with this many tool results, as the events of a stream.
     pub(crate) fn events(self, results: usize) -> Vec<String> {
         match self {
             Script::ThreeCalls if results < CALLS => {
@@ -78,7 +78,7 @@ impl Script {
     }
 }
 
-/// Calls whose arguments come in pieces of six bytes.
+/// Returns calls whose arguments are streamed in pieces of six bytes.
 fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<String> {
     let mut events = vec![chunk(
         &json!({ "role": "assistant", "content": null }),
@@ -148,7 +148,7 @@ fn event(choices: &Value, usage: &Value) -> String {
     format!("data: {chunk}\n\n")
 }
 
-/// A response as it goes over the wire, cut where it is written: each event is a chunk of HTTP.
+/// Returns a response in wire format, split into writes: each event is an HTTP chunk.
 pub(crate) fn response(script: Script, results: usize) -> Vec<Vec<u8>> {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n\
                 transfer-encoding: chunked\r\n\r\n";

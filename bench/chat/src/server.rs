@@ -1,4 +1,4 @@
-//! A model server on the loopback that answers at once, in a process of its own: what it costs is nobody's.
+//! A model server on loopback that answers immediately, in a separate process, so that its cost is not measured.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::script::{CALLS, Script, response};
 
-/// The server, as long as this lives.
+/// The server; stops when dropped.
 pub(crate) struct Server {
     child: Child,
     port: u16,
@@ -27,19 +27,19 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let out = child.stdout.take().ok_or("the server says nothing")?;
+        let out = child.stdout.take().ok_or("the server printed nothing")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         let port = line.trim().parse()?;
         Ok(Server { child, port })
     }
 
-    /// The base URL of a script.
+    /// Returns the base URL of a script.
     pub(crate) fn url(&self, script: Script) -> String {
         format!("http://127.0.0.1:{}/{}/v1", self.port, script.path())
     }
 
-    /// How many bytes the latest requests had, with their heads, since this was last asked.
+    /// Returns the sizes of the requests since the last call, including heads.
     pub(crate) fn sizes(&self, runtime: &Runtime) -> Result<Vec<usize>, Box<dyn Error>> {
         let text = runtime.block_on(async {
             let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
@@ -60,11 +60,11 @@ impl Drop for Server {
     }
 }
 
-/// Every response there is, by script and by how many results of tools the prompt holds.
+/// All responses, by script and by the number of tool results in the prompt.
 type Responses = Vec<(Script, Vec<Vec<Vec<u8>>>)>;
 type Sizes = Mutex<VecDeque<usize>>;
 
-/// Serves until whoever started this is gone.
+/// Serves until the parent process ends.
 pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
     thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -82,7 +82,7 @@ pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
             socket.set_nodelay(true)?;
             let (responses, sizes) = (Arc::clone(&responses), Arc::clone(&sizes));
             tokio::spawn(async move {
-                // A client that goes away ends it, as it may.
+                // A disconnecting client ends the task.
                 let _ = answer(socket, &responses, &sizes).await;
             });
         }

@@ -1,4 +1,4 @@
-//! What is measured, side by side.
+//! The measured subjects.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub(crate) const BARE: &str = "the loop by hand";
 pub(crate) const RUN: &str = "Turnwright, `run`";
 pub(crate) const READ: &str = "Turnwright, `start`, read";
 
-/// How many bytes the requests of a turn have, heads included: ours, and the loop's.
+/// The request sizes of a turn, including heads: ours, and the loop's.
 pub(crate) struct Requests {
     pub(crate) ours: Vec<usize>,
     pub(crate) bare: Vec<usize>,
 }
 
-/// Which clock counts.
+/// The clock that is used.
 type Clock = fn() -> Duration;
 
 pub(crate) fn by_section(server: &Server) -> Result<Vec<Vec<Subject<'static>>>, Box<dyn Error>> {
@@ -52,7 +52,7 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Subject<'static>>, Box<dyn Erro
     Ok(by_section(server)?.into_iter().flatten().collect())
 }
 
-/// Each with a runtime of one thread and connections of its own.
+/// Each with its own single-threaded runtime and connections.
 fn section(
     server: &Server,
     name: &'static str,
@@ -96,8 +96,8 @@ fn section(
     ])
 }
 
-/// Runs work where it would run in a program: in a task. The runtime looks for the network's news between two polls of
-/// what it blocks on, and only now and then between tasks.
+/// Runs work in a task, as in a real program. The runtime polls the network between two polls of the future it blocks
+/// on, but only occasionally between tasks.
 fn taken(
     runtime: &Runtime,
     clock: Clock,
@@ -119,7 +119,7 @@ fn one_thread() -> Result<Runtime, Box<dyn Error>> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
-/// One turn of each side, to see what goes over the wire.
+/// Runs one turn of each side, to see the requests on the wire.
 pub(crate) fn requests(server: &Server) -> Result<Requests, Box<dyn Error>> {
     let (runtime, script) = (one_thread()?, Script::ThreeCalls);
     let url = server.url(script);

@@ -1,4 +1,4 @@
-//! What the model calls: the same functions on both sides.
+//! The tools that the model calls: the same functions on both sides.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ pub(crate) const QUESTION: &str = "What is known of the word `turn`?";
 pub(crate) const LOOK_UP_IS_FOR: &str = "Looks up a word and gives what is known of it.";
 pub(crate) const WAIT_IS_FOR: &str = "Waits a moment, then says that it has waited.";
 
-/// How long the tool that waits does so.
+/// How long the waiting tool waits.
 pub(crate) const MOMENT: Duration = Duration::from_millis(20);
 
-/// Arguments of the tool that looks up a word.
+/// Arguments of the look-up tool.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LookUp {
     /// The word.
     word: String,
-    /// How many senses of it at most.
+    /// Maximum number of senses.
     most: u8,
 }
 
-/// Arguments of the tool that waits.
+/// Arguments of the waiting tool.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Wait {
     /// Which of several.

@@ -1,4 +1,4 @@
-//! What the benchmarks share: options of the command line, interleaved timing, memory of this process, Markdown tables.
+//! Shared by the benchmarks: command-line options, interleaved timing, process memory, Markdown tables.
 
 mod memory;
 mod options;

@@ -3,18 +3,18 @@
 use std::error::Error;
 use std::fs;
 
-/// Resident memory, in KiB.
+/// Returns the resident memory, in KiB.
 ///
 /// # Errors
-/// If the system does not report it.
+/// Fails if the system does not report it.
 pub fn resident_memory_kib() -> Result<u64, Box<dyn Error>> {
     status("VmRSS:")
 }
 
-/// The largest resident memory so far, in KiB.
+/// Returns the peak resident memory, in KiB.
 ///
 /// # Errors
-/// If the system does not report it.
+/// Fails if the system does not report it.
 pub fn peak_memory_kib() -> Result<u64, Box<dyn Error>> {
     status("VmHWM:")
 }

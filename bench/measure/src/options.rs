@@ -1,4 +1,4 @@
-//! The options that several benchmarks have.
+//! Options that several benchmarks share.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -10,12 +10,12 @@ use std::time::Duration;
 pub struct Plan {
     /// How often each subject is measured.
     pub rounds: usize,
-    /// The least that a subject takes in one round, by the clock that it counts.
+    /// The minimum time of a subject in one round, on its own clock.
     pub slice: Duration,
 }
 
 impl Plan {
-    /// So many rounds with slices of so many milliseconds.
+    /// Creates a plan with this many rounds and slices of this many milliseconds.
     pub const fn new(rounds: usize, slice_ms: u64) -> Self {
         Plan {
             rounds,
@@ -23,10 +23,10 @@ impl Plan {
         }
     }
 
-    /// Takes `--rounds` and `--slice-ms`.
+    /// Parses `--rounds` and `--slice-ms`.
     ///
     /// # Errors
-    /// If the word is no option, or no number above zero follows it.
+    /// Fails if the word is not an option, or if no number above zero follows it.
     pub fn option(
         &mut self,
         word: &str,
@@ -51,10 +51,10 @@ impl Display for Plan {
     }
 }
 
-/// The number above zero that follows an option.
+/// Parses the number above zero that follows an option.
 ///
 /// # Errors
-/// If the next word is no such number.
+/// Fails if the next word is not such a number.
 pub fn number<N: FromStr + Default + PartialEq>(
     words: &mut impl Iterator<Item = String>,
 ) -> Result<N, Box<dyn Error>> {

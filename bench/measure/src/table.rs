@@ -4,12 +4,12 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use crate::timing::Timing;
 
-/// The compiler that built this benchmark.
+/// Returns the compiler that built this benchmark.
 pub fn rustc() -> &'static str {
     env!("BENCH_RUSTC")
 }
 
-/// A package's name with its versions in a lock file.
+/// Returns a package's name with its versions in a lock file.
 pub fn locked(lock: &str, package: &str) -> String {
     let entry = format!("name = \"{package}\"\nversion = \"");
     let versions = lock.split(&entry).skip(1);
@@ -20,7 +20,7 @@ pub fn locked(lock: &str, package: &str) -> String {
     }
 }
 
-/// `12,345`, or a number with decimals below a hundred.
+/// Formats a number as `12,345`, or with decimals below a hundred.
 pub fn grouped(number: f64, decimals: usize) -> String {
     if number < 100.0 {
         return format!("{number:.decimals$}");
@@ -39,7 +39,7 @@ pub fn grouped(number: f64, decimals: usize) -> String {
 /// Writes a title and the head of a table: names in the first column, numbers in the others.
 ///
 /// # Errors
-/// If writing fails.
+/// Fails if writing fails.
 pub fn header(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> fmt::Result {
     writeln!(f, "\n### {title}\n")?;
     writeln!(f, "| | {} |", columns.join(" | "))?;
@@ -54,7 +54,7 @@ pub fn header(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> fmt::Resu
     f.write_char('\n')
 }
 
-/// Whether a goal is met, for a table of goals.
+/// Returns whether a goal is met, for a table of goals.
 pub fn verdict(met: bool) -> &'static str {
     if met { "met" } else { "**missed**" }
 }
@@ -64,14 +64,14 @@ pub fn verdict(met: bool) -> &'static str {
 pub struct Row<'t> {
     /// What was measured.
     pub timing: &'t Timing,
-    /// Nanoseconds of the unit that is shown.
+    /// The unit, in nanoseconds.
     pub unit: f64,
     /// Decimals of numbers below a hundred.
     pub decimals: usize,
 }
 
 impl<'t> Row<'t> {
-    /// A row in nanoseconds, with one decimal.
+    /// Creates a row in nanoseconds, with one decimal.
     pub fn new(timing: &'t Timing) -> Self {
         Row {
             timing,

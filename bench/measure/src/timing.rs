@@ -1,4 +1,4 @@
-//! Interleaved timing: every round gives each subject one slice of time, so that what disturbs the machine disturbs them all.
+//! Interleaved timing: every round gives each subject one slice of time, so that disturbances affect all of them.
 
 use std::fmt::{self, Debug, Formatter};
 use std::hint::black_box;
@@ -10,17 +10,18 @@ use crate::options::Plan;
 
 /// Work that can be repeated.
 pub struct Subject<'a> {
-    /// Under which title it is reported.
+    /// The section of the report.
     pub section: &'static str,
-    /// What its row is called.
+    /// The label of the row.
     pub label: &'static str,
-    /// How many pieces of work one repetition is, for the cost of a piece.
+    /// The number of work items in one repetition, for the cost per item.
     pieces: u64,
     repeat: Box<dyn FnMut(u64) -> Duration + 'a>,
 }
 
 impl<'a> Subject<'a> {
-    /// Counts the time that `repeat` returns for so many repetitions: by the clock, or of the processor.
+    /// Creates a subject that is measured by the time that `repeat` returns for a number of repetitions: wall time or
+    /// CPU time.
     pub fn new(
         section: &'static str,
         label: &'static str,
@@ -34,7 +35,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Counts the time of `once` by the clock.
+    /// Creates a subject that is measured by the wall time of `once`.
     pub fn once<T>(
         section: &'static str,
         label: &'static str,
@@ -49,7 +50,8 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Counts the time of awaiting `once` by the clock. The runtime is entered once for all repetitions.
+    /// Creates a subject that is measured by the wall time of awaiting `once`. The runtime is entered once for all
+    /// repetitions.
     pub fn awaited<T>(
         section: &'static str,
         label: &'static str,
@@ -67,7 +69,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Sets the number of pieces of work in one repetition. Default: 1.
+    /// Sets the number of work items in one repetition. Default: 1.
     #[must_use]
     pub fn of_pieces(mut self, pieces: u64) -> Self {
         self.pieces = pieces;
@@ -79,12 +81,12 @@ impl<'a> Subject<'a> {
         (self.repeat)(times)
     }
 
-    /// Whether its section and label contain a text.
+    /// Returns `true` if its section and label contain a text.
     pub fn is_named(&self, text: &str) -> bool {
         format!("{}: {}", self.section, self.label).contains(text)
     }
 
-    /// How many repetitions fill a slice.
+    /// Returns how many repetitions fill a slice.
     fn calibrate(&mut self, slice: Duration) -> u64 {
         let mut times = 1;
         loop {
@@ -104,14 +106,14 @@ impl Debug for Subject<'_> {
     }
 }
 
-/// Numbers of several rounds.
+/// Statistics over several rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
     /// The median.
     pub median: f64,
-    /// The smallest.
+    /// The minimum.
     pub min: f64,
-    /// The distance between the quartiles, as a share of the median.
+    /// The interquartile range, as a share of the median.
     pub spread: f64,
 }
 
@@ -129,7 +131,7 @@ impl Summary {
     }
 }
 
-/// Nanoseconds for one piece of work.
+/// Nanoseconds per work item.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// The subject's section.
@@ -140,7 +142,7 @@ pub struct Timing {
     pub summary: Summary,
 }
 
-/// Measures all subjects side by side. Each round starts with another one.
+/// Measures all subjects, interleaved. Each round starts with another one.
 pub fn measure(subjects: &mut [Subject<'_>], plan: Plan) -> Vec<Timing> {
     let times: Vec<u64> = subjects
         .iter_mut()
@@ -166,7 +168,7 @@ pub fn measure(subjects: &mut [Subject<'_>], plan: Plan) -> Vec<Timing> {
         .collect()
 }
 
-/// One number of a timing.
+/// A statistic of a timing.
 pub type Statistic = fn(&Timing) -> f64;
 
 /// The median of all rounds.
@@ -179,21 +181,21 @@ pub const MIN: Statistic = |timing| timing.summary.min;
 pub struct Timings(pub Vec<Timing>);
 
 impl Timings {
-    /// The timings of a section.
+    /// Returns the timings of a section.
     pub fn section(&self, section: &str) -> impl Iterator<Item = &Timing> {
         self.0
             .iter()
             .filter(move |timing| timing.section == section)
     }
 
-    /// Nanoseconds of a row; not a number if it was not measured.
+    /// Returns the nanoseconds of a row; NaN if it was not measured.
     pub fn of(&self, section: &str, label: &str, statistic: Statistic) -> f64 {
         let mut rows = self.section(section);
         rows.find(|timing| timing.label == label)
             .map_or(f64::NAN, statistic)
     }
 
-    /// A row divided by another one of its section.
+    /// Returns a row divided by another one of its section.
     pub fn ratio(&self, section: &str, of: &str, to: &str, statistic: Statistic) -> f64 {
         self.of(section, of, statistic) / self.of(section, to, statistic)
     }

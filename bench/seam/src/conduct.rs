@@ -1,4 +1,4 @@
-//! What each subject does with its arguments, found out before anything is timed.
+//! How each subject handles its arguments, checked before the timing.
 
 use std::error::Error;
 
@@ -16,7 +16,7 @@ pub(crate) struct Callable<A> {
     pub(crate) rmcp: Rmcp<A>,
 }
 
-/// What became of one text that is not right as it stands.
+/// The results for one invalid text.
 pub(crate) struct Observation {
     pub(crate) given: &'static str,
     pub(crate) turnwright: &'static str,
@@ -25,8 +25,8 @@ pub(crate) struct Observation {
 }
 
 impl<A: Arguments> Callable<A> {
-    /// Fails unless every subject answers the valid text, and Turnwright also repairs and refuses as it promises. What the
-    /// peers do with the other texts is only written down.
+    /// Fails unless every subject answers the valid text, and Turnwright also repairs and rejects as documented. What
+    /// the other libraries do with the other texts is only recorded.
     pub(crate) async fn observe(&self) -> Result<Vec<Observation>, Box<dyn Error>> {
         let Self {
             turnwright,
@@ -53,9 +53,9 @@ impl<A: Arguments> Callable<A> {
         Ok(vec![
             self.observation("a number above its maximum", A::OUT_OF_BOUNDS)
                 .await,
-            self.observation("a key given twice", A::DUPLICATE_KEY)
+            self.observation("a repeated key", A::DUPLICATE_KEY)
                 .await,
-            self.observation("a number given as text", A::COERCED).await,
+            self.observation("a number sent as a string", A::COERCED).await,
         ])
     }
 

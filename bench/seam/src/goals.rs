@@ -1,17 +1,17 @@
-//! What the numbers should show, judged from the numbers.
+//! The goals, evaluated from the measurements.
 
 use turnwright_bench_measure::{MEDIAN, MIN, Statistic, Timings};
 
 use crate::section;
 use crate::subjects::{building, parts, registry, rig, turnwright};
 
-/// The sum of the parts that a call cannot do without.
+/// Returns the sum of the parts that a call cannot do without.
 pub(crate) fn sum_of_parts(timings: &Timings, section: &str, statistic: Statistic) -> f64 {
     let parts = parts::ALL.iter();
     parts.map(|part| timings.of(section, part, statistic)).sum()
 }
 
-/// One goal: what was measured for it may be at most the bound.
+/// One goal: the measured value must not exceed the bound.
 pub(crate) struct Goal {
     pub(crate) text: &'static str,
     pub(crate) measured: f64,
@@ -27,7 +27,7 @@ impl Goal {
     }
 }
 
-/// The goals for which this run measured something.
+/// Returns the goals that this run measured.
 pub(crate) fn goals(timings: &Timings) -> Vec<Goal> {
     let goal = |text, bound, unit, measure: &dyn Fn(Statistic) -> f64| Goal {
         text,
@@ -44,32 +44,32 @@ pub(crate) fn goals(timings: &Timings) -> Vec<Goal> {
     };
     let mut goals = vec![
         goal(
-            "one small call, beside the sum of the parts",
+            "one small call, compared with the sum of the parts",
             1.5,
             "×",
             &of_the_parts(section::SMALL),
         ),
         goal(
-            "one large call, beside the sum of the parts",
+            "one large call, compared with the sum of the parts",
             1.5,
             "×",
             &of_the_parts(section::LARGE),
         ),
         goal(
-            "one small call, beside rig's `ToolSet`",
+            "one small call, compared with rig's `ToolSet`",
             1.0,
             "×",
             &ratio(section::SMALL, turnwright::CALL, rig::declared::CALL),
         ),
         #[cfg(feature = "rig-newest")]
         goal(
-            "one small call, beside the `ToolSet` of the newest rig",
+            "one small call, compared with the `ToolSet` of the newest rig",
             1.0,
             "×",
             &ratio(section::SMALL, turnwright::CALL, rig::newest::CALL),
         ),
         goal(
-            "`get` from 1,000 tools, beside `get` from 10 (constant time)",
+            "`get` from 1,000 tools, compared with `get` from 10 (constant time)",
             2.0,
             "×",
             &ratio(
@@ -79,7 +79,7 @@ pub(crate) fn goals(timings: &Timings) -> Vec<Goal> {
             ),
         ),
         goal(
-            "`visible()`, beside cloning the schemas (it clones none)",
+            "`visible()`, compared with cloning the schemas (it clones none)",
             0.2,
             "×",
             &ratio(

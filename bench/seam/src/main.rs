@@ -1,8 +1,9 @@
-//! Nanoseconds for one tool call, in one run: Turnwright, the parts that it cannot do without, and its peers.
+//! Nanoseconds per tool call, in one run: Turnwright, the parts that it cannot do without, and other libraries.
 //!
-//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5` makes it short. `-- --only "Turnwright"` times only the
-//! rows whose label contains that text. `-- --repeat 100000 --only "valid as it came"` runs the small call's matching rows that
-//! many times without timing them, for a profiler; add `--large` for the large call's.
+//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5` makes it short. `-- --only "Turnwright"`
+//! times only the rows whose label contains that text. `-- --repeat 100000 --only "valid without changes"` runs the
+//! matching rows of the small call that many times without timing them, for a profiler; add `--large` for the large
+//! call.
 
 mod arguments;
 mod conduct;

@@ -6,7 +6,7 @@ use turnwright_bench_measure::{Plan, Subject, number};
 
 use crate::section;
 
-/// Whether to time the subjects or just run them.
+/// Whether to time the subjects or only run them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mode {
     Measure(Plan),

@@ -15,7 +15,7 @@ use crate::{
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// One whole run.
+/// One complete run.
 pub(crate) struct Report {
     pub(crate) plan: Plan,
     pub(crate) timings: Timings,
@@ -67,7 +67,7 @@ impl Report {
     }
 
     fn conduct(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### What came of arguments that are not right\n")?;
+        writeln!(f, "\n### Invalid arguments\n")?;
         writeln!(f, "| call | given | Turnwright | rig | rmcp |")?;
         writeln!(f, "| --- | --- | --- | --- | --- |")?;
         for (call, seen) in [("small", &self.small), ("large", &self.large)] {
@@ -119,7 +119,7 @@ impl Display for Report {
     }
 }
 
-/// Two decimals, more where they would all be zero.
+/// Formats with two decimals, or more if they would all be zero.
 fn significant(number: f64) -> String {
     if number < 0.01 {
         format!("{number:.4}")

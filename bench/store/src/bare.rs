@@ -1,4 +1,4 @@
-//! The same work with SQLite alone: the same tables, the same rows, prepared statements, nothing around them.
+//! The same work with SQLite alone: the same tables, the same rows, prepared statements, and nothing else.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use turnwright_core::record::{CallState, Record};
 use turnwright_core::store::{Batch, Change};
 
-/// A row, with its text made beforehand.
+/// A row with prepared text.
 pub(crate) struct Row {
     kind: &'static str,
     id: String,
@@ -20,7 +20,7 @@ pub(crate) struct Row {
 /// The rows of one transaction.
 pub(crate) struct Rows {
     rows: Vec<Row>,
-    /// Flushed to the disk before it is answered.
+    /// Flushed to the disk before it is acknowledged.
     flushed: bool,
 }
 
@@ -51,7 +51,7 @@ impl Rows {
     }
 }
 
-/// A connection as the store has one, to a file that the store made.
+/// A connection like the store's, to a file that the store created.
 pub(crate) struct Bare {
     conn: Connection,
     conversation_id: i64,
@@ -74,7 +74,7 @@ impl Bare {
         })
     }
 
-    /// Begins a new conversation.
+    /// Starts a new conversation.
     pub(crate) fn conversation_id(&mut self, name: &str) -> rusqlite::Result<()> {
         self.conn.execute(
             "INSERT INTO conversations (conversation_id, revision, fencing_token, last_position, written_at) VALUES (?1, 0, 0, 0, 0)",
@@ -125,7 +125,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Reads the texts of a conversation, and does with each what is told.
+    /// Reads the texts of a conversation and passes each to a callback.
     pub(crate) fn select(
         &self,
         name: &str,

@@ -13,9 +13,9 @@ use crate::folder::Folder;
 use crate::runner::{Called, calls, runtime};
 
 pub(crate) const SECTION: &str = "a stored call";
-/// Calls of one conversation, before the next begins: rows stay new rows.
+/// The number of calls per conversation, so that rows are always new.
 const TURNS: usize = 100;
-/// Calls that are stored at once, in conversations of their own.
+/// The number of concurrent calls, in separate conversations.
 const AT_ONCE: usize = 16;
 
 pub(crate) const fn bare_label(called: Called) -> &'static str {
@@ -58,7 +58,7 @@ fn bare(
     file: &Path,
     calls: &[Vec<Batch>],
 ) -> Result<Subject<'static>, Box<dyn Error>> {
-    // The store makes the tables.
+    // The store creates the tables.
     let runtime = runtime();
     runtime.block_on(async { SqliteStore::open(file).await?.close().await })?;
     let mut bare = Bare::open(file)?;

@@ -1,4 +1,4 @@
-//! Where the files are, and that they are gone afterwards.
+//! A folder for the files, deleted at the end.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::{env, fs, process};
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// In the folder that `BENCH_FOLDER` names, else among what is temporary: what a disk costs depends on the disk.
+    /// Uses the folder in `BENCH_FOLDER`, otherwise the temporary folder: results depend on the disk.
     pub(crate) fn new() -> io::Result<Self> {
         let within = env::var_os("BENCH_FOLDER").map_or_else(env::temp_dir, PathBuf::from);
         let path = within.join(format!("turnwright-bench-store-{}", process::id()));

@@ -1,4 +1,4 @@
-//! A turn in a conversation that grows, of which each turn loads the last twenty exchanges.
+//! A turn in a growing conversation, of which each turn loads the last twenty exchanges.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -10,12 +10,12 @@ use turnwright_store::sqlite::SqliteStorage as _;
 use crate::folder::Folder;
 use crate::runner::runtime;
 
-/// Turns over which a median is taken.
+/// The number of turns for a median.
 const WINDOW: usize = 200;
-/// After how many turns of the conversation.
+/// The numbers of earlier turns after which it is measured.
 const AFTER: [usize; 5] = [200, 1_000, 2_500, 5_000, 10_000];
 
-/// Median times of a turn, by the number of turns before it.
+/// Median times of a turn, by the number of earlier turns.
 pub(crate) struct Growth(Vec<(usize, [Duration; 2])>);
 
 pub(crate) fn measure(folder: &Folder) -> Result<Growth, Box<dyn Error>> {

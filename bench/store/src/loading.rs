@@ -15,7 +15,7 @@ use crate::runner::{conversation, runtime};
 
 pub(crate) const SECTION: &str = "a record of a loaded conversation";
 
-/// So many records, and the labels of what is done with them.
+/// The number of records, and the labels of the measurements.
 pub(crate) const COUNTS: [(usize, [&str; 3]); 2] = [
     (
         1_000,

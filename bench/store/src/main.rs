@@ -1,9 +1,9 @@
-//! What the embedded database costs: a stored call and a loaded conversation beside bare SQLite, and a turn beside one in
-//! memory.
+//! The cost of the embedded database: a stored call and a loaded conversation compared with bare SQLite, and a turn
+//! compared with one in memory.
 //!
-//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5` makes it short. `-- --repeat 10000 --only "store: a call"`
-//! runs the rows whose section or label contains that text so many times without timing them, for a profiler. `-- --growth`
-//! measures a conversation that grows to 10,000 turns, and nothing else.
+//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5` makes it short. `-- --repeat 10000 --only
+//! "store: a call"` runs the rows whose section or label contains that text this many times without timing them, for
+//! a profiler. `-- --growth` measures only a conversation that grows to 10,000 turns.
 
 mod bare;
 mod calls;

@@ -7,7 +7,7 @@ use turnwright_bench_measure::{Plan, number};
 
 pub(crate) enum What {
     Report(Plan),
-    /// Measures a conversation that grows, and nothing else.
+    /// Measures only a growing conversation.
     Growth,
     /// Runs subjects without timing them, for a profiler.
     Repeat {

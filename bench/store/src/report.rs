@@ -11,20 +11,20 @@ use crate::turns::{self, memory_label};
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// The bounds that were set for this.
+/// The goals.
 const OF_BARE_CALL: f64 = 1.5;
 const OF_BARE_SELECT: f64 = 2.0;
-/// Chosen here, to tell linear time from anything above it.
+/// Chosen here, to distinguish linear time from anything above it.
 const OF_FEW_RECORDS: f64 = 1.5;
 
-/// One whole run.
+/// One complete run.
 pub(crate) struct Report {
     pub(crate) plan: Plan,
     pub(crate) timings: Timings,
 }
 
 impl Report {
-    /// The rows of a section, in groups that each begin with the row which the others are compared with.
+    /// Writes the rows of a section, in groups that start with the row that the others are compared with.
     fn section(&self, f: &mut Formatter<'_>, section: &str, firsts: &[&str]) -> fmt::Result {
         let columns = ["median ns", "min ns", "spread", "of the first"];
         header(f, &format!("What {section} costs"), &columns)?;
@@ -53,21 +53,21 @@ impl Report {
         for called in Called::ALL {
             let bare = bare_label(called);
             for label in [calls::store_label(called), at_once_label(called)] {
-                let text = format!("{label}, beside bare SQLite");
+                let text = format!("{label}, compared with bare SQLite");
                 goal(&text, calls::SECTION, [label, bare], OF_BARE_CALL)?;
             }
         }
         let [(_, [_, _, few]), (_, [select, parse, many])] = COUNTS;
         let section = loading::SECTION;
         goal(
-            "10,000 records, beside a bare `SELECT`",
+            "10,000 records, compared with a bare `SELECT`",
             section,
             [many, select],
             OF_BARE_SELECT,
         )?;
-        let text = "for comparison, not the goal that was set: beside a bare `SELECT` whose texts are parsed";
+        let text = "for comparison, not a goal: compared with a bare `SELECT` whose texts are parsed";
         goal(text, section, [many, parse], OF_BARE_SELECT)?;
-        let text = "a record of 10,000, beside one of 1,000 (linear time)";
+        let text = "a record of 10,000, compared with one of 1,000 (linear time)";
         goal(text, section, [many, few], OF_FEW_RECORDS)
     }
 }

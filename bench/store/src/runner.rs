@@ -1,4 +1,4 @@
-//! The runner whose turns are measured, and the batches that a call of it writes.
+//! The measured runner, and the batches that its calls write.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};
@@ -19,12 +19,12 @@ use turnwright_core::{
 const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
 pub(crate) const CALLS: u32 = 3;
 
-/// What is called.
+/// The kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Called {
-    /// It only reads: its record is stored when it is done.
+    /// Read-only: its record is stored when it is done.
     Reads,
-    /// It may change the world: the ledger has a line of it, on the disk, before it runs.
+    /// May write: its ledger entry is on the disk before it runs.
     Writes,
 }
 
@@ -62,7 +62,7 @@ fn tool(called: Called) -> Result<Tool, turnwright_core::Error> {
         .build()
 }
 
-/// A model that plays a script: one call in each of three iterations, and an answer in the last.
+/// A scripted model: one call in each of three iterations, and an answer in the last.
 struct Script(Called);
 
 #[async_trait]
@@ -86,7 +86,7 @@ pub(crate) fn runner(
         .build()
 }
 
-/// One turn, which must come out as the script says.
+/// Runs one turn, which must follow the script.
 pub(crate) async fn turn(runner: &TurnRunner, conversation: &str) {
     let input = TurnInput::new("What is known of it?").conversation(conversation);
     let outcome = runner.run(input).await;
@@ -99,7 +99,7 @@ pub(crate) fn runtime() -> Runtime {
     built.expect("a runtime can be made")
 }
 
-/// Notes what is written.
+/// Records batches.
 #[derive(Clone, Default)]
 struct Noted(Arc<Mutex<Vec<Batch>>>);
 
@@ -116,7 +116,7 @@ impl StoreLayer for Noted {
     }
 }
 
-/// The batches of so many turns, in order.
+/// Returns the batches of this many turns, in order.
 fn batches(called: Called, turns: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     let noted = Noted::default();
     let store = Layered::new(noted.clone(), MemoryStore::default());
@@ -132,7 +132,7 @@ fn batches(called: Called, turns: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     Ok(batches.clone())
 }
 
-/// The batches that turns write for their calls, each call's apart.
+/// Returns the batches that turns write for their calls, separately for each call.
 pub(crate) fn calls(called: Called, turns: usize) -> Result<Vec<Vec<Batch>>, Box<dyn Error>> {
     let mut batches = batches(called, turns)?;
     let of_calls = |batch: &Batch| {
@@ -149,10 +149,10 @@ pub(crate) fn calls(called: Called, turns: usize) -> Result<Vec<Vec<Batch>>, Box
     Ok(batches.chunks(each).map(<[Batch]>::to_vec).collect())
 }
 
-/// Records of one turn: the turn itself, a message, three calls with a line of the ledger each, and an answer.
+/// Records of one turn: the turn itself, a message, three calls with a ledger entry each, and an answer.
 const RECORDS: usize = 3 + 2 * CALLS as usize;
 
-/// The batches of as many turns as make so many records, with the lease that their conversation has.
+/// Returns the batches of as many turns as make this many records, with the lease of their conversation.
 pub(crate) fn conversation(records: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     batches(Called::Writes, (records - 1) / RECORDS)
 }

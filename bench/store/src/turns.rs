@@ -11,7 +11,7 @@ use crate::folder::Folder;
 use crate::runner::{Called, runner, runtime, turn};
 
 pub(crate) const SECTION: &str = "a turn of three calls";
-/// Turns of one conversation, before the next begins.
+/// The number of turns per conversation.
 const TURNS: u64 = 100;
 
 pub(crate) const fn memory_label(called: Called) -> &'static str {

@@ -1,4 +1,4 @@
-//! What a model says in many pieces.
+//! Answers in many deltas.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use turnwright_core::{BoxError, DispatchContext, Error, TurnEventKind, TurnRunne
 pub(crate) const SECTION: &str = "deltas";
 const PIECE: &str = "a token ";
 
-/// How many pieces, and what a row of them is called: read as they come, and run to the end unread.
+/// The number of deltas, and the labels of the rows: read as they arrive, and run without a reader.
 pub(crate) const COUNTS: [(u64, &str, &str); 3] = [
     (1_000, "1,000, read", "1,000, `run`"),
     (10_000, "10,000, read", "10,000, `run`"),
@@ -22,7 +22,7 @@ pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {
         let made = turnwright_core::runner(move |ctx| talk(ctx, count)).build()?;
         let (runner, runtime) = (made.clone(), one_thread());
         let reading =
-            move |times| runtime.block_on(repeat(times, async || hear(&runner, count).await));
+            move |times| runtime.block_on(repeat(times, async || read_turn(&runner, count).await));
         subjects.push(Subject::new(SECTION, read, reading).of_pieces(count));
         let (runner, runtime) = (made, one_thread());
         let running = move |times| {
@@ -46,8 +46,8 @@ async fn talk(ctx: DispatchContext, count: u64) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Reads a turn to its end. A reader that lags gets several pieces as one delta, each at its offset.
-async fn hear(runner: &TurnRunner, count: u64) {
+/// Reads a turn to its end, and checks the offset of every delta. A reader that lags gets several pieces as one delta.
+async fn read_turn(runner: &TurnRunner, count: u64) {
     let mut turn = runner.start("Tell me a story.");
     let mut heard = 0;
     while let Some(event) = turn.next().await {

@@ -1,4 +1,4 @@
-//! Memory that turns leave behind, each case in a process of its own.
+//! Memory that turns leave behind, each case in a separate process.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ pub(crate) enum Case {
     LargeResults,
     /// Turns without a conversation, each with a small result.
     SmallTurns,
-    /// Turns of one conversation with large results, and then the conversation is deleted.
+    /// Turns of one conversation with large results, after which the conversation is deleted.
     DeletedConversation,
     /// A tool whose stream never ends, under a timeout.
     EndlessStream,
@@ -50,7 +50,7 @@ impl Case {
 
     pub(crate) fn from_word(word: &str) -> Result<Self, Box<dyn Error>> {
         let found = Case::ALL.into_iter().find(|case| case.word() == word);
-        found.ok_or_else(|| "--left wants `large`, `small`, `deleted` or `endless`".into())
+        found.ok_or_else(|| "--left needs `large`, `small`, `deleted` or `endless`".into())
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -64,7 +64,7 @@ impl Case {
         }
     }
 
-    /// Bytes of memory, from a fresh process.
+    /// Returns bytes of memory, measured in a new process.
     pub(crate) fn in_a_child(self) -> Result<f64, Box<dyn Error>> {
         let output = Command::new(std::env::current_exe()?)
             .args(["--left", self.word()])
@@ -76,7 +76,8 @@ impl Case {
         Ok(String::from_utf8(output.stdout)?.trim().parse()?)
     }
 
-    /// Bytes of memory that are held afterwards, or at the peak, beyond what was held after a first turn.
+    /// Returns bytes of memory that are still allocated afterwards, or at the peak, beyond those after the first
+    /// turn.
     pub(crate) fn measure(self) -> Result<f64, Box<dyn Error>> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let storage = Storage::memory();
@@ -85,7 +86,7 @@ impl Case {
             .storage(storage.clone())
             .build()?;
         runtime.block_on(async {
-            // What is made once is made now.
+            // Runs one turn first, for one-time initialisation.
             turn(&runner, "small", None).await?;
             let before = resident_memory_kib()?;
             let after = match self {
@@ -102,7 +103,7 @@ impl Case {
                     resident_memory_kib()?
                 }
                 Case::DeletedConversation => {
-                    // The allocator keeps some of what was freed, for later. A second round shows whether it was freed.
+                    // The allocator keeps some freed memory for later. A second round shows whether it was freed.
                     deleted_conversation(&runner, &storage).await?;
                     let before = resident_memory_kib()?;
                     deleted_conversation(&runner, &storage).await?;
@@ -132,7 +133,7 @@ async fn deleted_conversation(
     Ok(())
 }
 
-/// Runs a turn that asks for this result, and drops its outcome.
+/// Runs a turn that requests this result, and drops its outcome.
 async fn turn(
     runner: &TurnRunner,
     what: &str,

@@ -1,17 +1,17 @@
-//! What a turn costs: beside the calls that it makes, by the delta, by the turn that waits, by the second, and by what it leaves
-//! behind.
+//! The cost of a turn: compared with its calls, per delta, per waiting turn, per second, and the memory that it
+//! leaves behind.
 //!
-//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5 --turns 1000` makes it short.
-//! `-- --repeat 10000 --only "turn: a handle"` runs the rows whose section or label contains that text so many times
-//! without timing them, for a profiler.
+//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5 --turns 1000` makes it short. `-- --repeat
+//! 10000 --only "turn: a handle"` runs the rows whose section or label contains that text this many times without
+//! timing them, for a profiler.
 
-mod beside_calls;
 mod deltas;
 mod left_behind;
 mod options;
 mod report;
 mod runner;
 mod throughput;
+mod turn_overhead;
 mod waiting;
 
 use std::error::Error;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         What::Left(case) => println!("{}", case.measure()?),
         What::Repeat { times, only } => {
             let all = [
-                beside_calls::subjects()?,
+                turn_overhead::subjects()?,
                 deltas::subjects()?,
                 throughput::subjects()?,
             ];
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn report(plan: Plan, turns: usize) -> Result<Report, Box<dyn Error>> {
-    let mut timings = measure(&mut beside_calls::subjects()?, plan);
+    let mut timings = measure(&mut turn_overhead::subjects()?, plan);
     timings.extend(measure(&mut deltas::subjects()?, plan));
     timings.extend(measure(&mut throughput::subjects()?, plan));
     let waiting: Result<Vec<(Crowd, f64)>, Box<dyn Error>> = Crowd::all(turns)

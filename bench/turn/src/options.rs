@@ -18,7 +18,7 @@ pub(crate) enum What {
         times: u64,
         only: String,
     },
-    /// Has turns wait in this process, and prints the bytes that each of them holds.
+    /// Lets turns wait in this process, and prints the bytes per turn.
     Wait(Crowd),
     /// Runs turns in this process, and prints the bytes that they leave behind.
     Left(Case),

@@ -6,22 +6,22 @@ use turnwright_bench_measure::{
     MEDIAN, MIN, Plan, Row, Timings, grouped, header, locked, rustc, verdict,
 };
 
-use crate::beside_calls::{MANY_THREADS, ONE_THREAD, bare_label, turn_label};
 use crate::deltas::{self, COUNTS};
 use crate::left_behind::Case;
 use crate::runner::Called;
 use crate::throughput::{self, CALLERS, ONE};
+use crate::turn_overhead::{MANY_THREADS, ONE_THREAD, bare_label, turn_label};
 use crate::waiting::Crowd;
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// The bounds that were set for this.
+/// The goals.
 const OF_BARE_CALLS: f64 = 5.0;
 const KIB_A_TURN: f64 = 20.0;
-/// Chosen here, to tell linear time from anything above it.
+/// Chosen here, to distinguish linear time from anything above it.
 const OF_FEW_DELTAS: f64 = 1.5;
 
-/// One whole run.
+/// One complete run.
 pub(crate) struct Report {
     pub(crate) plan: Plan,
     pub(crate) timings: Timings,
@@ -30,8 +30,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    fn beside_calls(&self, f: &mut Formatter<'_>, section: &str) -> fmt::Result {
-        let title = format!("A turn beside its three calls, {section}");
+    fn turn_overhead(&self, f: &mut Formatter<'_>, section: &str) -> fmt::Result {
+        let title = format!("A turn compared with its three calls, {section}");
         header(
             f,
             &title,
@@ -53,7 +53,7 @@ impl Report {
     }
 
     fn deltas(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let title = "Deltas: what one costs among so many";
+        let title = "Deltas: cost of one, by their number";
         header(f, title, &["median ns", "min ns", "spread"])?;
         for timing in self.timings.section(deltas::SECTION) {
             writeln!(f, "{}", Row::new(timing))?;
@@ -62,7 +62,7 @@ impl Report {
     }
 
     fn throughput(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let title = format!("Turns by the second, {CALLERS} at once");
+        let title = format!("Turns per second, {CALLERS} at once");
         header(f, &title, &["median", "best", "spread", "of one thread"])?;
         let one = self.timings.of(throughput::SECTION, ONE, MEDIAN);
         for timing in self.timings.section(throughput::SECTION) {
@@ -81,7 +81,7 @@ impl Report {
     fn waiting(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let turns = self.waiting.first().map_or(0, |(crowd, _)| crowd.turns);
         let turns = grouped(turns as f64, 1);
-        let title = format!("Resident memory of a turn that waits, {turns} at once");
+        let title = format!("Resident memory of a waiting turn, {turns} at once");
         header(f, &title, &["KiB a turn"])?;
         for (crowd, bytes) in &self.waiting {
             writeln!(f, "| {} | {:.1} |", crowd.name(), bytes / 1024.0)?;
@@ -90,7 +90,7 @@ impl Report {
     }
 
     fn left(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        header(f, "Memory that is left behind", &["MB"])?;
+        header(f, "Memory left behind", &["MB"])?;
         for (case, bytes) in &self.left {
             writeln!(f, "| {} | {:.1} |", case.name(), bytes / 1e6)?;
         }
@@ -111,14 +111,17 @@ impl Report {
             for called in Called::ALL {
                 let labels = (turn_label(called), bare_label(called));
                 let ratio = |of| self.timings.ratio(section, labels.0, labels.1, of);
-                let text = format!("a turn beside its bare calls, {}, {section}", called.what());
+                let text = format!(
+                    "a turn compared with its bare calls, {}, {section}",
+                    called.what()
+                );
                 goal(&text, [ratio(MEDIAN), ratio(MIN)], OF_BARE_CALLS)?;
             }
         }
         let [(_, read, run), .., (_, most_read, most_run)] = COUNTS;
         for (few, many) in [(read, most_read), (run, most_run)] {
             let ratio = |of| self.timings.ratio(deltas::SECTION, many, few, of);
-            let text = format!("a delta of {many}, beside one of {few} (linear time)");
+            let text = format!("a delta of {many}, compared with one of {few} (linear time)");
             goal(&text, [ratio(MEDIAN), ratio(MIN)], OF_FEW_DELTAS)?;
         }
         for (crowd, bytes) in &self.waiting {
@@ -127,7 +130,7 @@ impl Report {
             let name = crowd.name();
             writeln!(
                 f,
-                "| a turn that waits: {name} | {kib:.1} KiB | | {KIB_A_TURN} KiB | {verdict} |"
+                "| a waiting turn: {name} | {kib:.1} KiB | | {KIB_A_TURN} KiB | {verdict} |"
             )?;
         }
         Ok(())
@@ -144,8 +147,8 @@ impl Display for Report {
             locked(LOCK, "uuid"),
             self.plan,
         )?;
-        self.beside_calls(f, ONE_THREAD)?;
-        self.beside_calls(f, MANY_THREADS)?;
+        self.turn_overhead(f, ONE_THREAD)?;
+        self.turn_overhead(f, MANY_THREADS)?;
         self.deltas(f)?;
         self.throughput(f)?;
         self.waiting(f)?;

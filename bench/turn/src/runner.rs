@@ -1,4 +1,4 @@
-//! The runner whose turns are measured, and what it is made of.
+//! The measured runner and its parts.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use turnwright_core::{
 pub(crate) const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
 const CALLS: u32 = 3;
 
-/// What is called.
+/// The kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Called {
-    /// It only reads, and gives a short text.
+    /// Read-only, with a short text as its result.
     ShortText,
-    /// It may change the world, so that the ledger has a line of it before it runs, and gives a short text.
+    /// May write, so that there is a ledger entry before it runs, with a short text as its result.
     ShortTextNoted,
-    /// It only reads, and what it gives becomes a handle.
+    /// Read-only, with a result that becomes a handle.
     Handle,
 }
 
@@ -48,7 +48,8 @@ impl Called {
     }
 }
 
-/// The tools of every turn. The log is never inline, so that its artifact tools are there from the first iteration on.
+/// Returns the tools of every turn. The log is never inline, so that its artifact tools exist from the first
+/// iteration on.
 pub(crate) fn tools() -> Result<Vec<Tool>, Error> {
     let tool = |called: Called, effects, inline| {
         let schema = json!({
@@ -76,8 +77,7 @@ pub(crate) fn tools() -> Result<Vec<Tool>, Error> {
     ])
 }
 
-/// A model that plays a script: in each of three iterations it looks at what it is shown and makes one call, and in the
-/// last it answers.
+/// A scripted model: in each of three iterations it reads the prompt and makes one call, and in the last it answers.
 struct Script(Called);
 
 #[async_trait]
@@ -92,8 +92,8 @@ impl Executor for Script {
     }
 }
 
-/// A runner with everything around the script: a store and a spool in memory, an observer, two middlewares in each
-/// pipeline, artifact tools.
+/// Returns a runner with everything around the script: a store and a spool in memory, an observer, two middlewares in
+/// each pipeline, artifact tools.
 pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> {
     async fn of_turn(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         next.run().await
@@ -121,14 +121,14 @@ pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> 
         .build()
 }
 
-/// What is said, in a conversation of its own that the store keeps.
+/// Returns an input for a new conversation in the store.
 pub(crate) fn stored(text: &str) -> TurnInput {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
     TurnInput::new(text).conversation(number.to_string())
 }
 
-/// One turn, which must come out as the script says.
+/// Runs one turn, which must follow the script.
 pub(crate) async fn turn(runner: &TurnRunner) {
     let outcome = runner.run(stored("What is known of it?")).await;
     let fine = outcome.is_answered()
@@ -137,14 +137,14 @@ pub(crate) async fn turn(runner: &TurnRunner) {
     assert!(fine, "{outcome:?}");
 }
 
-/// A dispatch that stands by itself, for the bare calls: the same tools, the same spool, and no store.
+/// Returns a standalone dispatch for the bare calls: the same tools, the same spool, and no store.
 pub(crate) fn bare(tools: &[Tool]) -> Result<DispatchContext, Error> {
     Ok(DispatchContext::builder()
         .tools(ToolRegistry::new(tools.iter().cloned())?)
         .build())
 }
 
-/// The calls of a turn, and nothing around them.
+/// Runs the calls of a turn, and nothing else.
 pub(crate) async fn bare_calls(ctx: &DispatchContext, called: Called) {
     for _ in 0..CALLS {
         let call = ctx.propose(called.tool(), ARGS).complete().await;

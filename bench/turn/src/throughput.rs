@@ -1,4 +1,4 @@
-//! Turns by the second, many at once.
+//! Turns per second, many concurrently.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ pub(crate) const SECTION: &str = "throughput";
 pub(crate) const ONE: &str = "1 thread";
 const TWO: &str = "2 threads";
 
-/// Those who run turns, one after the other each.
+/// The number of concurrent callers. Each runs one turn after the other.
 pub(crate) const CALLERS: u64 = 16;
-/// Turns of one repetition. They share one store, which is new for each repetition.
+/// The number of turns per repetition. They share one store, which is new for each repetition.
 const TURNS: u64 = 1_024;
 
 pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {

@@ -1,4 +1,4 @@
-//! Turns that wait for somebody, all at once, in a process of their own.
+//! Turns that wait for an approval, all at once, in a separate process.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -24,9 +24,9 @@ const TOOLS: usize = 50;
 /// How turns wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Started; somebody answers by their gates.
+    /// Started; their gates are answered.
     Start,
-    /// Run in tasks; an approver takes its time.
+    /// Run in tasks, with a slow approver.
     Run,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Way {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
     pub(crate) way: Way,
-    /// With two middlewares in each pipeline, and artifact tools besides the others.
+    /// With two middlewares in each pipeline, and artifact tools in addition.
     pub(crate) full: bool,
     pub(crate) turns: usize,
 }
@@ -61,7 +61,7 @@ impl Crowd {
 
     pub(crate) fn from_words(words: &[String]) -> Result<Self, Box<dyn Error>> {
         let [way, layers, turns] = words else {
-            return Err("--wait wants `start` or `run`, `plain` or `full`, and a number".into());
+            return Err("--wait needs `start` or `run`, `plain` or `full`, and a number".into());
         };
         Ok(Crowd {
             way: if way == "start" { Way::Start } else { Way::Run },
@@ -79,7 +79,7 @@ impl Crowd {
         }
     }
 
-    /// Bytes of resident memory for each turn that waits, from a fresh process.
+    /// Returns the bytes of resident memory per waiting turn, measured in a new process.
     pub(crate) fn in_a_child(self) -> Result<f64, Box<dyn Error>> {
         let output = Command::new(std::env::current_exe()?)
             .arg("--wait")
@@ -92,7 +92,7 @@ impl Crowd {
         Ok(String::from_utf8(output.stdout)?.trim().parse()?)
     }
 
-    /// Has the turns wait, measures, answers them all, and looks how they ended.
+    /// Lets the turns wait, measures, answers them all, and checks how they ended.
     pub(crate) fn measure(self) -> Result<f64, Box<dyn Error>> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let open = Arc::new(AtomicUsize::new(0));
@@ -107,7 +107,7 @@ impl Crowd {
     }
 
     async fn started(self, runner: &TurnRunner, open: &AtomicUsize) -> Result<f64, Box<dyn Error>> {
-        // One before all others: what is made once is made now.
+        // Runs one turn first, for one-time initialisation.
         let first = runner.start(stored("Do it."));
         let gate = first.gates().next().await.ok_or("no gate was opened")?;
         first.gates().approve(&gate.id)?;

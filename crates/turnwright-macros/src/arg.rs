@@ -1,4 +1,4 @@
-//! `#[arg(…)]`: what the author says about one parameter.
+//! `#[arg(…)]`: options for one parameter.
 
 use syn::{Attribute, Expr, LitStr};
 
@@ -21,12 +21,12 @@ pub(crate) struct ArgOptions {
     pub(crate) rename: Option<LitStr>,
     pub(crate) examples: Vec<Expr>,
     pub(crate) bounds: Vec<Bound>,
-    /// Doc comment or `description`, with a line for each note.
+    /// The doc comment or `description`, with one line for each note.
     pub(crate) description: Option<Text>,
 }
 
 impl ArgOptions {
-    /// Reads the attributes of a parameter that are ours.
+    /// Reads the `#[arg]` attributes and doc comments of a parameter.
     pub(crate) fn read(attributes: &[Attribute], refusals: &mut Refusals) -> Self {
         let mut entries = Vec::new();
         for attribute in attributes.iter().filter(|attribute| is_arg(attribute)) {
@@ -34,7 +34,7 @@ impl ArgOptions {
                 Ok(list) => KEYS.read(list.tokens.clone(), &mut entries, refusals),
                 Err(_) => refusals.refuse(
                     attribute,
-                    "this says nothing: write `#[arg(key = value)]`, or remove it",
+                    "`#[arg]` has no keys: write `#[arg(key = value)]`, or remove it",
                 ),
             }
         }
@@ -63,7 +63,7 @@ impl ArgOptions {
                 if name.value().is_empty() {
                     return Err(syn::Error::new_spanned(
                         name,
-                        "`rename` is the name that the model writes: it cannot be empty",
+                        "`rename` is the argument's name in the schema: it cannot be empty",
                     ));
                 }
                 self.rename = Some(name.clone());
@@ -71,7 +71,7 @@ impl ArgOptions {
             "description" if self.description.is_some() => {
                 return Err(syn::Error::new_spanned(
                     &entry.key,
-                    "this parameter has a doc comment and a `description`: keep one, the model reads only one",
+                    "this parameter has both a doc comment and a `description`: remove one of them",
                 ));
             }
             "description" => self.description = Some(entry.text()?),
@@ -81,7 +81,7 @@ impl ArgOptions {
     }
 }
 
-/// Whether this is our `#[arg(…)]`.
+/// Returns `true` for our `#[arg(…)]`.
 pub(crate) fn is_arg(attribute: &Attribute) -> bool {
     attribute.path().is_ident("arg")
 }

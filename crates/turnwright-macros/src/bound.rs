@@ -1,5 +1,5 @@
-//! Bounds on a parameter: which JSON Schema keyword each key stands for, and what can be said about it before the types
-//! are known. Whatever passes here by an alias or a type of the author's own is looked at again by `build()`.
+//! Bounds on a parameter: the JSON Schema keyword of each key, and the checks that are possible before types are
+//! known. Bounds on aliases and user-defined types are checked by `build()`.
 
 use std::fmt::Display;
 
@@ -10,16 +10,16 @@ use crate::refusals::Refusals;
 use crate::shape::Shape;
 use crate::text::literal;
 
-/// A bound that the author wrote.
+/// A bound written by the author.
 pub(crate) struct Bound {
     key: Ident,
     pub(crate) keyword: &'static str,
-    /// The only values that the keyword says anything about.
+    /// The values that the keyword applies to.
     applies_to: Shape,
     pub(crate) value: Expr,
 }
 
-/// The keys of bounds, with the keyword of each and the values that it applies to.
+/// The keys of bounds, each with its keyword and the values that it applies to.
 const RULES: [(&str, &str, Shape); 12] = [
     ("min", "minimum", Shape::Number),
     ("max", "maximum", Shape::Number),
@@ -36,7 +36,7 @@ const RULES: [(&str, &str, Shape); 12] = [
 ];
 
 impl Bound {
-    /// Reads a key that is a bound. `unique_items = false` is none.
+    /// Reads a key that is a bound. `unique_items = false` is not a bound.
     pub(crate) fn read(entry: &Entry) -> syn::Result<Option<Self>> {
         let rule = RULES.iter().find(|(key, ..)| entry.key == key);
         let Some((_, keyword, applies_to)) = rule.copied() else {
@@ -59,7 +59,7 @@ impl Bound {
         }))
     }
 
-    /// Refuses a bound that cannot apply to the type of its parameter, as far as the type's syntax tells.
+    /// Rejects a bound that does not apply to the type of its parameter, as far as the syntax of the type shows.
     pub(crate) fn check(&self, parameter: impl Display, ty: &Type, refusals: &mut Refusals) {
         let (key, shape) = (&self.key, Shape::of(ty));
         if shape == Shape::Unknown || shape == self.applies_to {
@@ -72,12 +72,12 @@ impl Bound {
         let (bounded, found) = (self.applies_to.plural(), shape.singular());
         refusals.refuse(
             key,
-            format_args!("`{key}` bounds {bounded}, and `{parameter}` is {found}: {advice}"),
+            format_args!("`{key}` applies to {bounded}, but `{parameter}` is {found}: {advice}"),
         );
     }
 }
 
-/// The key that says the same about another shape.
+/// Returns the key with the same meaning for another shape.
 fn counterpart(key: &str, shape: Shape) -> Option<String> {
     let (end, _) = key.split_once('_').unwrap_or((key, ""));
     let end = Some(end).filter(|end| ["min", "max"].contains(end))?;
@@ -89,7 +89,7 @@ fn counterpart(key: &str, shape: Shape) -> Option<String> {
     }
 }
 
-/// Refuses ranges that are empty, where both ends are literals.
+/// Rejects empty ranges, if both ends are literals.
 pub(crate) fn check_ranges(bounds: &[Bound], refusals: &mut Refusals) {
     for of in ["", "_length", "_items"] {
         let (low_key, high_key) = (format!("min{of}"), format!("max{of}"));
@@ -103,31 +103,31 @@ pub(crate) fn check_ranges(bounds: &[Bound], refusals: &mut Refusals) {
             refusals.refuse(
                 &low.value,
                 format_args!(
-                    "`{low_key}` is above `{high_key}`, so no value fits: change one of them"
+                    "`{low_key}` is greater than `{high_key}`, so no value is valid: change one of them"
                 ),
             );
         }
     }
 }
 
-/// A number, or a count: a whole number that is not negative.
+/// Returns a number, or a count: a non-negative integer.
 fn numeric(entry: &Entry, is_number: bool) -> syn::Result<&Expr> {
     let value = entry.required("1")?;
     let fits = match literal(value) {
         Some(Lit::Int(_)) => true,
         Some(Lit::Float(_)) => is_number,
         Some(_) => false,
-        // A constant of the author's: its value is looked at by `build()`.
+        // A constant: its value is checked by `build()`.
         None => is_number || number(value).is_none(),
     };
     match fits {
         true => Ok(value),
         false if is_number => Err(entry.wrong(value, "a number", "1")),
-        false => Err(entry.wrong(value, "a whole number that is not negative", "1")),
+        false => Err(entry.wrong(value, "a non-negative integer", "1")),
     }
 }
 
-/// The number that a literal says, negative ones included. Good enough to compare two bounds by.
+/// Returns the value of a number literal, including negative ones. Precise enough to compare two bounds.
 fn number(value: &Expr) -> Option<f64> {
     match value {
         Expr::Unary(ExprUnary {

@@ -9,7 +9,7 @@ use syn::{Expr, Lit, LitStr, Token};
 use crate::refusals::Refusals;
 use crate::text::{Text, literal};
 
-/// One key with the value that was written for it.
+/// One key with its value.
 pub(crate) struct Entry {
     pub(crate) key: Ident,
     pub(crate) value: Option<Expr>,
@@ -17,7 +17,7 @@ pub(crate) struct Entry {
 
 impl Parse for Entry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        // Any word, so that a keyword (`type = …`) is answered with the list of keys and not with a syntax error.
+        // Any word, so that a keyword (`type = …`) is answered with the list of keys instead of a syntax error.
         let key = Ident::parse_any(input)?;
         let equals: Option<Token![=]> = input.parse()?;
         let value = equals.map(|_| input.parse()).transpose()?;
@@ -25,17 +25,17 @@ impl Parse for Entry {
     }
 }
 
-/// The keys that a list may have.
+/// The keys that a list may contain.
 pub(crate) struct Keys {
-    /// Where they stand, as the author writes it: `#[arg]`.
+    /// The attribute, as the author writes it: `#[arg]`.
     pub(crate) attribute: &'static str,
-    /// All of them, as messages list them.
+    /// All keys, as they are listed in messages.
     pub(crate) known: &'static str,
     pub(crate) repeatable: &'static [&'static str],
 }
 
 impl Keys {
-    /// Reads a list and adds it to the entries read before; unknown and repeated keys are refused and left out.
+    /// Reads a list and appends it to `entries`. Unknown and repeated keys are reported and skipped.
     pub(crate) fn read(
         &self,
         tokens: TokenStream,
@@ -44,14 +44,14 @@ impl Keys {
     ) {
         let parsed = Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens);
         for entry in refusals.keep(parsed).into_iter().flatten() {
-            match self.complaint(&entry.key, entries) {
+            match self.problem(&entry.key, entries) {
                 Some(sentence) => refusals.refuse(&entry.key, sentence),
                 None => entries.push(entry),
             }
         }
     }
 
-    fn complaint(&self, key: &Ident, entries: &[Entry]) -> Option<String> {
+    fn problem(&self, key: &Ident, entries: &[Entry]) -> Option<String> {
         let word = key.to_string();
         let (attribute, known) = (self.attribute, self.known);
         if !known.split(", ").any(|key| key == word) {
@@ -61,13 +61,13 @@ impl Keys {
         }
         let repeated = entries.iter().any(|earlier| earlier.key == *key);
         (repeated && !self.repeatable.contains(&word.as_str())).then(|| {
-            format!("`{word}` is given twice: keep one; the keys of `{attribute}` are: {known}")
+            format!("`{word}` appears twice: remove one; the keys of `{attribute}` are: {known}")
         })
     }
 }
 
 impl Entry {
-    /// The value, which this key cannot do without. `shape` says what to write.
+    /// Returns the value that this key requires. `shape` shows what to write.
     pub(crate) fn required(&self, shape: &str) -> syn::Result<&Expr> {
         self.value.as_ref().ok_or_else(|| {
             let key = &self.key;
@@ -78,7 +78,7 @@ impl Entry {
         })
     }
 
-    /// A string literal.
+    /// Returns a string literal.
     pub(crate) fn string(&self) -> syn::Result<&LitStr> {
         let value = self.required("\"…\"")?;
         match literal(value) {
@@ -87,20 +87,20 @@ impl Entry {
         }
     }
 
-    /// A string literal, or a macro that makes one (`concat!`, `include_str!`).
+    /// Returns a string literal, or a macro that produces one (`concat!`, `include_str!`).
     pub(crate) fn text(&self) -> syn::Result<Text> {
         let value = self.required("\"…\"")?;
         let wanted = "a string literal, or `concat!` or `include_str!`";
         let text = Text::from_expr(value).ok_or_else(|| self.wrong(value, wanted, "\"…\""))?;
         if text.is_blank() {
             let key = &self.key;
-            let sentence = format!("`{key}` says nothing: write a sentence for the model");
+            let sentence = format!("`{key}` is empty: write a sentence for the model");
             return Err(syn::Error::new_spanned(value, sentence));
         }
         Ok(text)
     }
 
-    /// `true` for the key alone, else the literal that was written.
+    /// Returns `true` for the key alone, otherwise the literal.
     pub(crate) fn flag(&self) -> syn::Result<bool> {
         let Some(value) = &self.value else {
             return Ok(true);
@@ -111,7 +111,7 @@ impl Entry {
         }
     }
 
-    /// One of the words that this key takes, with what it stands for.
+    /// Returns the choice that the author wrote.
     pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> syn::Result<T> {
         let words = choices.iter().map(|(word, _)| format!("\"{word}\""));
         let words: Vec<_> = words.collect();
@@ -122,17 +122,17 @@ impl Entry {
         };
         let choice = choices.iter().find(|(word, _)| *word == chosen);
         choice.map(|(_, meaning)| *meaning).ok_or_else(|| {
-            let sentence = format!("`{}` is one of {}", self.key, words.join(", "));
+            let sentence = format!("`{}` must be one of {}", self.key, words.join(", "));
             syn::Error::new_spanned(value, sentence)
         })
     }
 
-    /// The error for a value of another kind. `shape` says what to write.
+    /// Returns the error for a value of another kind. `shape` shows what to write.
     pub(crate) fn wrong(&self, value: &Expr, wanted: &str, shape: &str) -> syn::Error {
         let key = &self.key;
         syn::Error::new_spanned(
             value,
-            format_args!("`{key}` takes {wanted}: `{key} = {shape}`"),
+            format_args!("`{key}` must be {wanted}: `{key} = {shape}`"),
         )
     }
 }

@@ -1,5 +1,5 @@
-//! The code that `#[tool]` leaves behind: a function of the author's name that builds the tool. The argument struct and
-//! the author's function are nested in it, so that nothing but the executor reaches the handler.
+//! The expansion of `#[tool]`: a function with the author's name that builds the tool. The argument struct and the
+//! author's function are nested in it, so that only the executor can call the handler.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -29,7 +29,7 @@ pub(crate) fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match refusals.into_compile_errors() {
         None => outer(&function, &body),
         Some(errors) => {
-            // A function of that name all the same: its callers are not to blame.
+            // Emits a function with that name anyway, so that its callers do not fail to compile too.
             let stand_in = outer(&function, &quote!(::core::unreachable!()));
             quote!(#errors #stand_in)
         }
@@ -47,7 +47,7 @@ fn outer(function: &ToolFunction, body: &TokenStream) -> TokenStream {
     }
 }
 
-/// The name that the model calls: `[A-Za-z0-9_-]`, 1 to 64 characters, which is what every provider takes.
+/// Returns the tool name: 1 to 64 characters of `[A-Za-z0-9_-]`, which every provider accepts.
 fn tool_name(options: &ToolOptions, function: &ToolFunction, refusals: &mut Refusals) -> LitStr {
     let (name, advice) = match &options.name {
         Some(name) => (name.clone(), "change it"),
@@ -63,7 +63,7 @@ fn tool_name(options: &ToolOptions, function: &ToolFunction, refusals: &mut Refu
         refusals.push(syn::Error::new(
             name.span(),
             format_args!(
-                "a tool's name is 1 to 64 of the characters A-Z, a-z, 0-9, `_` and `-`: {advice}"
+                "a tool name must be 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-`: {advice}"
             ),
         ));
     }
@@ -79,7 +79,7 @@ fn description<'text>(
     if description.is_none() && !options.describes {
         refusals.refuse(
             &function.handler.sig.ident,
-            "the model needs to know what this tool does: add a doc comment above the function, or `description = \"…\"` to `#[tool]`",
+            "the tool has no description: add a doc comment above the function, or `description = \"…\"` to `#[tool]`",
         );
     }
     description
@@ -96,7 +96,7 @@ fn build_tool(
         Parameter::Argument(argument) => Some(&**argument),
         Parameter::Context { .. } | Parameter::State { .. } => None,
     });
-    // Items have no hygiene and hide what is outside: a name that no author writes.
+    // Items have no hygiene and shadow outer items, so the name must be one that no author uses.
     let structure = format_ident!("__TurnwrightArguments");
     let numbered = arguments.clone().enumerate();
     let numbered = numbered.map(|(number, argument)| {
@@ -116,7 +116,7 @@ fn build_tool(
     let handler_call = handler_call(&structure, function);
     let handler = &function.handler;
     quote! {
-        // `#[tool]` asks for `async`, and for a parameter for each field.
+        // `#[tool]` requires `async`, and a parameter for each field.
         #[allow(clippy::unused_async, clippy::too_many_arguments)]
         #handler
         #(#defaults)*
@@ -140,7 +140,7 @@ fn build_tool(
     }
 }
 
-/// Formats are asked about one by one: a document made from a type leaves out those that nobody enforces.
+/// Checks each format separately, because a document generated from a type drops formats that are not enforced.
 fn format_checks(argument: &Argument) -> impl Iterator<Item = TokenStream> {
     let name = argument.json_name();
     let bounds = argument.options.bounds.iter();
@@ -151,11 +151,11 @@ fn format_checks(argument: &Argument) -> impl Iterator<Item = TokenStream> {
     })
 }
 
-/// The default as serde and schemars want it: a function.
+/// Returns the default as serde and schemars expect it: a function.
 fn default(argument: &Argument, function: &Ident) -> Option<TokenStream> {
     let value = argument.owned_default()?;
     let ty = &argument.ty;
-    // schemars leaves out, silently, a default that does not serialise: the model would not see it.
+    // schemars silently drops a default that does not serialise, and the model would not see it.
     let shown = quote_spanned!(ty.span()=> ::turnwright::__private::shown_default::<#ty>);
     Some(quote! {
         fn #function() -> #ty {
@@ -187,7 +187,7 @@ fn field(argument: &Argument, default: &Ident) -> TokenStream {
     }
 }
 
-/// schemars takes a bare string literal for the path of a function, and refuses it.
+/// schemars interprets a bare string literal as the path of a function, so it is wrapped.
 fn example(value: &Expr) -> TokenStream {
     match literal(value) {
         Some(Lit::Str(text)) => quote!(&#text),
@@ -195,33 +195,33 @@ fn example(value: &Expr) -> TokenStream {
     }
 }
 
-/// Gives the builder its handler, which hands each parameter its field, by value or lent.
+/// Sets the handler, which passes each field to its parameter, by value or by reference.
 fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
     let arguments = Ident::new("__turnwright_arguments", Span::mixed_site());
     let context = Ident::new("__turnwright_context", Span::mixed_site());
     let value = Ident::new("__turnwright_value", Span::mixed_site());
     let handler = &function.handler.sig.ident;
-    // Taken before the call: the function may take the context itself.
+    // Read before the call, because the function may consume the context.
     let mut states = Vec::new();
     let mut passed = Vec::new();
     for parameter in &function.parameters {
         passed.push(match parameter {
             Parameter::Argument(argument) => argument.pass_from(&arguments),
-            Parameter::Context { lent: true } => quote!(&#context),
-            Parameter::Context { lent: false } => quote!(#context),
-            Parameter::State { ty, lent } => {
+            Parameter::Context { borrowed: true } => quote!(&#context),
+            Parameter::Context { borrowed: false } => quote!(#context),
+            Parameter::State { ty, borrowed } => {
                 let state = format_ident!("__turnwright_state_{}", states.len());
                 states.push(quote_spanned! {ty.span()=>
                     let #state = ::turnwright::State(#context.state::<#ty>()?);
                 });
-                match lent {
+                match borrowed {
                     true => quote!(&#state),
                     false => quote!(#state),
                 }
             }
         });
     }
-    // A return type that no tool has, or a future that is not `Send`, is reported where the author can change it.
+    // An unsupported return type or a future that is not `Send` is reported at the author's code.
     let place = match &function.handler.sig.output {
         ReturnType::Type(_, ty) => ty.span(),
         ReturnType::Default => handler.span(),
@@ -234,7 +234,7 @@ fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
             };
             #(#states)*
             let #value = #handler(#(#passed),*).await;
-            // The compiler takes the first of these that applies to the type.
+            // The compiler selects the first of these that applies to the type.
             (&&&&&&Returned::of(&#value)).how().convert(#value)
         })
     }

@@ -1,4 +1,4 @@
-//! `#[tool(…)]`: what the author says about the tool as a whole.
+//! `#[tool(…)]`: options for the tool.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -16,7 +16,7 @@ const KEYS: Keys = Keys {
     repeatable: &["check"],
 };
 
-/// The choices of a key: the word that the author writes and the variant or constant that the builder takes.
+/// The choices of a key: the word that the author writes, and the variant or constant for the builder.
 type Choices = &'static [(&'static str, &'static str)];
 
 const EFFECTS: Choices = &[("read_only", "ReadOnly"), ("writes", "Writes")];
@@ -30,14 +30,14 @@ const ARTIFACT_KINDS: Choices = &[
 ];
 const INLINE: Choices = &[("always", "Always"), ("never", "Never")];
 
-/// What stands in the parentheses of `#[tool(…)]`.
+/// The content of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolOptions {
     pub(crate) name: Option<LitStr>,
     pub(crate) description: Option<Text>,
-    /// Whether the key was there, good or not: the author is told what is wrong with it once.
+    /// Whether the key is present, valid or not, so that the author gets only one error for it.
     pub(crate) describes: bool,
-    /// Calls on the builder, in the order in which the author wrote the keys.
+    /// Calls on the builder, in the order of the keys.
     pub(crate) builder_calls: Vec<TokenStream>,
 }
 
@@ -86,7 +86,7 @@ impl ToolOptions {
                 quote!(.check(#name, #function))
             }
             "timeout_secs" => {
-                let seconds = count(entry, "whole seconds", "30")?;
+                let seconds = count(entry, "a number of seconds", "30")?;
                 quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
             }
             "max_result_bytes" => {
@@ -97,7 +97,7 @@ impl ToolOptions {
                 true => quote!(.concurrency(::turnwright::__private::Concurrency::Exclusive)),
                 false => quote!(.concurrency(::turnwright::__private::Concurrency::Parallel)),
             },
-            // `trusted` and `ephemeral`: the keys were checked when the list was read.
+            // `trusted` and `ephemeral`: unknown keys were rejected when the list was read.
             _ => {
                 let (method, flag) = (&entry.key, entry.flag()?);
                 quote!(.#method(#flag))
@@ -108,20 +108,20 @@ impl ToolOptions {
     }
 }
 
-/// A builder method that takes a variant, or a constant, of `family`.
+/// Returns a builder call with a variant or constant of `family`.
 fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenStream> {
     let variant = quote::format_ident!("{}", entry.choice(choices)?);
     let (method, family) = (&entry.key, quote::format_ident!("{family}"));
     Ok(quote!(.#method(::turnwright::__private::#family::#variant)))
 }
 
-/// What is written as an expression of the author's own, such as a constant, and not as a literal.
+/// Returns the value if it is an expression, such as a constant, and not a literal.
 fn own_value(entry: &Entry) -> Option<&Expr> {
     let value = entry.value.as_ref();
     value.filter(|value| literal(value).is_none())
 }
 
-/// An expression whose type the compiler checks: anything but a literal.
+/// Returns an expression whose type the compiler checks: anything but a literal.
 fn value_of_type<'e>(entry: &'e Entry, wanted: &str, example: &str) -> syn::Result<&'e Expr> {
     let value = entry.required(example)?;
     match literal(value) {
@@ -130,7 +130,7 @@ fn value_of_type<'e>(entry: &'e Entry, wanted: &str, example: &str) -> syn::Resu
     }
 }
 
-/// The path of a function, and the name of the function as a string.
+/// Returns the path of a function, and the name of the function as a string.
 fn named_function(entry: &Entry) -> syn::Result<(String, &Expr)> {
     let example = "city_exists";
     let value = entry.required(example)?;
@@ -138,7 +138,7 @@ fn named_function(entry: &Entry) -> syn::Result<(String, &Expr)> {
         Expr::Path(path) => path.path.segments.last(),
         _ => None,
     };
-    // The model reads the name as the rule that was broken, so a closure will not do.
+    // The model sees the name as the violated rule, so a closure is not enough.
     let name = name.ok_or_else(|| entry.wrong(value, "the path of an async function", example))?;
     Ok((name.ident.unraw().to_string(), value))
 }
@@ -148,7 +148,7 @@ fn number_or_own(entry: &Entry) -> Option<&Expr> {
     value.filter(|value| matches!(literal(value), None | Some(Lit::Int(_))))
 }
 
-/// A whole number, or an expression of the author's own.
+/// Returns an integer literal, or an expression.
 fn count<'e>(entry: &'e Entry, what: &str, example: &str) -> syn::Result<&'e Expr> {
     let value = entry.required(example)?;
     match literal(value) {

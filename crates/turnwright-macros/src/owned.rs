@@ -1,12 +1,12 @@
-//! Parameter types that cannot be deserialised and kept: found by a walk over the whole type, so that `Option<&str>` is
-//! refused as `&u8` is.
+//! Rejects parameter types that cannot be deserialised into an owned value. Visits the complete type, so that
+//! `Option<&str>` is rejected like `&u8`.
 
 use syn::visit::{self, Visit};
 use syn::{Lifetime, PathSegment, Type, TypeReference};
 
 use crate::refusals::Refusals;
 
-/// Refuses every part of `ty` that a tool's argument cannot own.
+/// Rejects every part of `ty` that an argument cannot own.
 pub(crate) fn check_owned(ty: &Type, refusals: &mut Refusals) {
     OwnedOnly { refusals }.visit_type(ty);
 }
@@ -18,15 +18,13 @@ struct OwnedOnly<'refusals> {
 impl<'ast> Visit<'ast> for OwnedOnly<'_> {
     fn visit_type(&mut self, ty: &'ast Type) {
         let sentence = match ty {
-            Type::ImplTrait(_) => {
-                "`impl Trait` has no schema: name the type that the model's arguments are read into"
-            }
+            Type::ImplTrait(_) => "`impl Trait` has no schema: write a concrete type",
             Type::TraitObject(_) => {
-                "`dyn Trait` cannot be read from JSON: name a concrete type, for alternatives an enum"
+                "`dyn Trait` cannot be deserialised: write a concrete type, or an enum for alternatives"
             }
             Type::Infer(_) => "`_` has no schema: write the type out",
             Type::Ptr(_) | Type::FnPtr(_) | Type::Never(_) => {
-                "this type cannot be read from JSON: take data, and reach the rest through what the tool's module owns"
+                "this type cannot be deserialised: take plain data as an argument, and pass everything else as `State<T>`"
             }
             _ => return visit::visit_type(self, ty),
         };
@@ -36,7 +34,7 @@ impl<'ast> Visit<'ast> for OwnedOnly<'_> {
     fn visit_type_reference(&mut self, reference: &'ast TypeReference) {
         self.refusals.refuse(
             reference,
-            "a reference inside a type cannot be lent: write the owned type (`String` for `&str`, `Vec<T>` for `&[T]`)",
+            "references inside a type are not supported: write the owned type (`String` for `&str`, `Vec<T>` for `&[T]`)",
         );
     }
 
@@ -44,7 +42,7 @@ impl<'ast> Visit<'ast> for OwnedOnly<'_> {
         if lifetime.ident != "static" {
             self.refusals.refuse(
                 lifetime,
-                "a tool's arguments own their data: write an owned type, without a lifetime",
+                "arguments must own their data: write an owned type without a lifetime",
             );
         }
     }
@@ -53,7 +51,7 @@ impl<'ast> Visit<'ast> for OwnedOnly<'_> {
         if segment.ident == "u128" || segment.ident == "i128" {
             self.refusals.refuse(
                 segment,
-                "JSON Schema cannot describe 128-bit integers: take `u64` or `i64`, or a `String` of digits",
+                "JSON Schema cannot describe 128-bit integers: use `u64`, `i64`, or a `String` of digits",
             );
         }
         visit::visit_path_segment(self, segment);

@@ -1,4 +1,4 @@
-//! One parameter of a tool function: the context, state of the program, or an argument that the model writes.
+//! One parameter of a tool function: the context, state, or an argument of the model.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -15,50 +15,50 @@ use crate::refusals::Refusals;
 use crate::shape::only_type_argument;
 use crate::text::{is_doc, literal};
 
-/// A parameter, in the place where the author put it.
+/// A parameter, in the author's order.
 pub(crate) enum Parameter {
     Context {
-        lent: bool,
+        borrowed: bool,
     },
     /// `State<T>`, with `T`.
     State {
         ty: Box<Type>,
-        lent: bool,
+        borrowed: bool,
     },
     Argument(Box<Argument>),
 }
 
-/// A parameter that becomes a field of the schema.
+/// A parameter that becomes a property of the schema.
 pub(crate) struct Argument {
     pub(crate) ident: Ident,
-    /// The field's type: always owned.
+    /// The type of the field: always owned.
     pub(crate) ty: Type,
     pub(crate) options: ArgOptions,
-    /// Whether the function takes `&str` of a `String`, or `&[T]` of a `Vec<T>`.
-    lent: bool,
+    /// Whether the function takes `&str` for a `String`, or `&[T]` for a `Vec<T>`.
+    borrowed: bool,
 }
 
 const LINT_LEVELS: [&str; 5] = ["allow", "expect", "warn", "deny", "forbid"];
 
-/// Whether an attribute sets a lint level, which means the same wherever the code ends up.
+/// Returns `true` for attributes that set a lint level, which mean the same wherever the code ends up.
 pub(crate) fn is_lint_level(attribute: &Attribute) -> bool {
     let path = attribute.path();
     LINT_LEVELS.iter().any(|level| path.is_ident(level))
 }
 
 impl Parameter {
-    /// Reads a parameter; nothing comes back where something was refused that the rest depends on.
+    /// Reads a parameter. Returns `None` after an error that the rest depends on.
     pub(crate) fn read(parameter: &PatType, refusals: &mut Refusals) -> Option<Self> {
         check_attributes(&parameter.attrs, refusals);
         if let Some(reference) = context(&parameter.ty) {
             return read_context(parameter, reference, refusals);
         }
         if let Some((ty, reference)) = state(&parameter.ty) {
-            refuse_arg(parameter, "state", refusals);
-            let lent = check_lent(reference, "state", "State<T>", refusals)?;
+            reject_arg(parameter, "state", refusals);
+            let borrowed = check_borrowed(reference, "state", "State<T>", refusals)?;
             return Some(Self::State {
                 ty: Box::new(ty.clone()),
-                lent,
+                borrowed,
             });
         }
         let options = ArgOptions::read(&parameter.attrs, refusals);
@@ -70,18 +70,18 @@ impl Parameter {
             }
         }
         check_ranges(&options.bounds, refusals);
-        let (ident, (ty, lent)) = (name?, taken?);
+        let (ident, (ty, borrowed)) = (name?, taken?);
         Some(Self::Argument(Box::new(Argument {
             ident,
             ty,
             options,
-            lent,
+            borrowed,
         })))
     }
 }
 
 impl Argument {
-    /// The name that the model writes.
+    /// Returns the name of the argument in the schema.
     pub(crate) fn json_name(&self) -> String {
         match &self.options.rename {
             Some(rename) => rename.value(),
@@ -89,23 +89,23 @@ impl Argument {
         }
     }
 
-    /// The expression that hands the field of `arguments` to the function.
+    /// Returns the expression that passes the field of `arguments` to the function.
     pub(crate) fn pass_from(&self, arguments: &Ident) -> TokenStream {
         let ident = &self.ident;
-        match self.lent {
+        match self.borrowed {
             true => quote!(&#arguments.#ident),
             false => quote!(#arguments.#ident),
         }
     }
 
-    /// The default as a value of the field's type. The author writes one of the parameter's type, so a lent one is owned
-    /// here; a string literal is also taken for a `String`.
+    /// Returns the default as a value of the field's type. The author writes a value of the parameter's type, so a
+    /// reference is converted to an owned value here. A string literal is also accepted for a `String`.
     pub(crate) fn owned_default(&self) -> Option<TokenStream> {
         let default = self.options.default.as_ref()?;
         let ty = &self.ty;
         let converts =
-            self.lent || (matches!(literal(default), Some(Lit::Str(_))) && names(ty, "String"));
-        // Written by us at the place of the default: lints about the conversion are not for the author.
+            self.borrowed || (matches!(literal(default), Some(Lit::Str(_))) && names(ty, "String"));
+        // Generated at the span of the default: lints about the conversion must not reach the author.
         let place = default.span().resolved_at(Span::mixed_site());
         Some(if converts {
             quote_spanned!(place=> <#ty as ::core::convert::From<_>>::from(#default))
@@ -115,7 +115,7 @@ impl Argument {
     }
 }
 
-/// The reference to the context that a type is, if it names the context at all.
+/// Returns the reference of a context parameter, if the type is the context at all.
 fn context(ty: &Type) -> Option<Option<&TypeReference>> {
     let (reference, named) = match peel(ty) {
         Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
@@ -129,12 +129,12 @@ fn read_context(
     reference: Option<&TypeReference>,
     refusals: &mut Refusals,
 ) -> Option<Parameter> {
-    refuse_arg(parameter, "the context", refusals);
-    let lent = check_lent(reference, "the context", "ToolContext", refusals)?;
-    Some(Parameter::Context { lent })
+    reject_arg(parameter, "the context", refusals);
+    let borrowed = check_borrowed(reference, "the context", "ToolContext", refusals)?;
+    Some(Parameter::Context { borrowed })
 }
 
-/// `T` of a parameter `State<T>` or `&State<T>`. A type of the author's that is called `State` and is not generic is an argument.
+/// Returns `T` of `State<T>` or `&State<T>`. A user-defined, non-generic type called `State` is an argument.
 fn state(ty: &Type) -> Option<(&Type, Option<&TypeReference>)> {
     let (reference, named) = match peel(ty) {
         Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
@@ -144,51 +144,53 @@ fn state(ty: &Type) -> Option<(&Type, Option<&TypeReference>)> {
     Some((only_type_argument(segment)?, reference))
 }
 
-/// `#[arg]` describes what the model writes.
-fn refuse_arg(parameter: &PatType, what: &str, refusals: &mut Refusals) {
+/// Rejects `#[arg]` on a parameter that is not an argument.
+fn reject_arg(parameter: &PatType, what: &str, refusals: &mut Refusals) {
     for attribute in parameter.attrs.iter().filter(|attribute| is_arg(attribute)) {
-        let sentence = format!("{what} is not an argument of the model's: remove `#[arg]` here");
+        let sentence = format!("{what} is not an argument of the model: remove `#[arg]`");
         refusals.refuse(attribute, sentence);
     }
 }
 
-/// Whether something that is not an argument is lent. It can be, without a lifetime and not mutably.
-fn check_lent(
+/// Returns whether a parameter that is not an argument is a reference. Rejects lifetimes and mutable references.
+fn check_borrowed(
     reference: Option<&TypeReference>,
     what: &str,
     name: &str,
     refusals: &mut Refusals,
 ) -> Option<bool> {
-    let other = reference.filter(|lent| lent.mutability.is_some() || lent.lifetime.is_some());
+    let other =
+        reference.filter(|borrowed| borrowed.mutability.is_some() || borrowed.lifetime.is_some());
     let Some(other) = other else {
         return Some(reference.is_some());
     };
-    let sentence =
-        format!("{what} is lent for the call, and not mutably: write `&{name}` or `{name}`");
+    let sentence = format!(
+        "{what} cannot be a mutable reference or have a lifetime: write `&{name}` or `{name}`"
+    );
     refusals.refuse(other, sentence);
     None
 }
 
-/// A parameter becomes a field of a struct that the author never sees: only attributes that keep their meaning there, or
-/// on the parameter itself, are taken.
+/// Rejects attributes that would not keep their meaning. A parameter becomes a field of a struct that the author
+/// never sees.
 fn check_attributes(attributes: &[Attribute], refusals: &mut Refusals) {
     for attribute in attributes {
         let path = attribute.path();
         if path.is_ident("cfg") || path.is_ident("cfg_attr") {
             refusals.refuse(
                 attribute,
-                "a parameter cannot depend on `cfg`: put `#[cfg]` on two versions of the whole function",
+                "a parameter cannot depend on `cfg`: write two versions of the function with `#[cfg]`",
             );
         } else if !is_doc(attribute) && !is_arg(attribute) && !is_lint_level(attribute) {
             refusals.refuse(
                 attribute,
-                "a tool's parameter takes a doc comment and `#[arg(…)]`: remove this attribute",
+                "a tool parameter accepts only doc comments and `#[arg(…)]`: remove this attribute",
             );
         }
     }
 }
 
-/// The name of a parameter, which is the name of a field of the schema.
+/// Returns the name of a parameter, which becomes the name of a property of the schema.
 fn plain_name(pattern: &Pat, refusals: &mut Refusals) -> Option<Ident> {
     if let Pat::Ident(PatIdent {
         by_ref: None,
@@ -201,44 +203,44 @@ fn plain_name(pattern: &Pat, refusals: &mut Refusals) -> Option<Ident> {
     }
     refusals.refuse(
         pattern,
-        "a parameter's name is the name that the model writes: give it a plain name and take it apart in the body",
+        "the parameter needs a plain name, which becomes the argument's name: destructure it in the body",
     );
     None
 }
 
-/// The owned type of the field, and whether the function borrows it.
+/// Returns the owned type of the field, and whether the function borrows it.
 fn take(ty: &Type, refusals: &mut Refusals) -> Option<(Type, bool)> {
     let Type::Reference(reference) = peel(ty) else {
         check_owned(ty, refusals);
         return Some((ty.clone(), false));
     };
-    let lent = peel(&reference.elem);
+    let borrowed = peel(&reference.elem);
     let sentence = if reference.mutability.is_some() {
-        "arguments are not lent mutably: take the value, as in `mut text: String`".to_owned()
-    } else if reference.lifetime.is_some() {
-        "an argument is lent for the call only: leave the lifetime out, or take the value"
+        "arguments cannot be mutable references: take the value, as in `mut text: String`"
             .to_owned()
-    } else if let Type::Slice(slice) = lent {
+    } else if reference.lifetime.is_some() {
+        "arguments cannot have a lifetime: remove the lifetime, or take the value".to_owned()
+    } else if let Type::Slice(slice) = borrowed {
         check_owned(&slice.elem, refusals);
         let item = &slice.elem;
         let owned = parse_quote_spanned!(ty.span()=> ::std::vec::Vec<#item>);
         return Some((owned, true));
     } else {
-        match last_segment(lent) {
+        match last_segment(borrowed) {
             Some(segment) if segment.ident == "str" => {
                 let owned = parse_quote_spanned!(ty.span()=> ::std::string::String);
                 return Some((owned, true));
             }
             Some(segment) if segment.ident == "String" => {
-                "only `&str` and `&[T]` are lent: write `&str`".to_owned()
+                "only `&str` and `&[T]` can be references: write `&str`".to_owned()
             }
             Some(segment) if segment.ident == "Vec" => {
                 let item = only_type_argument(segment).map_or_else(|| "T".to_owned(), compact);
-                format!("only `&str` and `&[T]` are lent: write `&[{item}]`")
+                format!("only `&str` and `&[T]` can be references: write `&[{item}]`")
             }
             _ => format!(
-                "only `&str` and `&[T]` are lent: take the value (`{}`)",
-                compact(lent)
+                "only `&str` and `&[T]` can be references: take the value (`{}`)",
+                compact(borrowed)
             ),
         }
     };
@@ -246,7 +248,7 @@ fn take(ty: &Type, refusals: &mut Refusals) -> Option<(Type, bool)> {
     None
 }
 
-/// A type as it is usually written, for a sentence.
+/// Returns a type as it is usually written, for messages.
 fn compact(ty: &Type) -> String {
     ty.to_token_stream()
         .to_string()
@@ -257,7 +259,7 @@ fn compact(ty: &Type) -> String {
         .replace(" ,", ",")
 }
 
-/// The type without the invisible groups that macros leave, and without parentheses.
+/// Returns the type without invisible groups from macros and without parentheses.
 fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
@@ -266,7 +268,7 @@ fn peel(ty: &Type) -> &Type {
     }
 }
 
-/// Whether `ty` is a path that ends in `name`.
+/// Returns `true` if `ty` is a path that ends in `name`.
 fn names(ty: &Type, name: &str) -> bool {
     last_segment(peel(ty)).is_some_and(|segment| segment.ident == name)
 }

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a tool, gathered so that the author sees it all in one build.
+//! Collects all errors of a tool, so that the author sees them in one build.
 
 use std::fmt::Display;
 
@@ -10,12 +10,12 @@ use quote::ToTokens;
 pub(crate) struct Refusals(Option<syn::Error>);
 
 impl Refusals {
-    /// Refuses `part` with a sentence that says what to change.
+    /// Reports an error at `part`, with a message that says what to change.
     pub(crate) fn refuse(&mut self, part: impl ToTokens, sentence: impl Display) {
         self.push(syn::Error::new_spanned(part, sentence));
     }
 
-    /// Adds an error that has its place already.
+    /// Adds an error that already has a span.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(first) => first.combine(error),
@@ -23,12 +23,12 @@ impl Refusals {
         }
     }
 
-    /// The value, or the error on the way to it, which is kept here.
+    /// Returns the value, or records the error.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    /// The `compile_error!` calls to emit, if anything was refused.
+    /// Returns the `compile_error!` calls, if there are errors.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)
     }

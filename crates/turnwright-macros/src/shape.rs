@@ -1,8 +1,8 @@
-//! What a type looks like as JSON, told from its syntax alone.
+//! The JSON shape of a type, as far as its syntax shows.
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
 
-/// The kind of JSON value that a type is written as.
+/// The kind of JSON value that a type serialises to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Text,
@@ -10,12 +10,12 @@ pub(crate) enum Shape {
     Boolean,
     List,
     Map,
-    /// A type of the author's, an alias: only the compiler knows.
+    /// A user-defined type or an alias: only the compiler knows.
     Unknown,
 }
 
 impl Shape {
-    /// The shape of `ty`, seen through `Option` and `Box`, to which bounds apply as to what is inside.
+    /// Returns the shape of `ty`. Looks through `Option` and `Box`: bounds apply to the inner type.
     pub(crate) fn of(ty: &Type) -> Self {
         match ty {
             Type::Group(group) => Self::of(&group.elem),
@@ -46,7 +46,7 @@ impl Shape {
 
     pub(crate) fn singular(self) -> &'static str {
         match self {
-            Self::Text => "text",
+            Self::Text => "a string",
             Self::Number => "a number",
             Self::Boolean => "a boolean",
             Self::List => "a list",
@@ -57,7 +57,7 @@ impl Shape {
 
     pub(crate) fn plural(self) -> &'static str {
         match self {
-            Self::Text => "text",
+            Self::Text => "strings",
             Self::Number => "numbers",
             Self::List => "lists",
             Self::Boolean | Self::Map | Self::Unknown => "other values",
@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-/// `T` of `Wrapper<T>`.
+/// Returns `T` of `Wrapper<T>`.
 pub(crate) fn only_type_argument(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return None;

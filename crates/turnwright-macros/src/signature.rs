@@ -1,4 +1,4 @@
-//! The function under `#[tool]`: what of it is kept where, and what a tool cannot have.
+//! The function under `#[tool]`: its parts, and what a tool function must not have.
 
 use std::collections::HashSet;
 
@@ -10,25 +10,26 @@ use crate::parameter::{Parameter, is_lint_level};
 use crate::refusals::Refusals;
 use crate::text::{Text, is_doc};
 
-/// The author's function, read.
+/// The parsed function.
 pub(crate) struct ToolFunction {
-    /// What the outer function keeps: documentation, `cfg`, lint levels (which hold for what is nested too), `deprecated`.
+    /// Attributes of the outer function: documentation, `cfg`, lint levels (which apply to nested items too),
+    /// `deprecated`.
     pub(crate) outer_attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     pub(crate) doc: Option<Text>,
     pub(crate) parameters: Vec<Parameter>,
-    /// The function as it was written, private and without what `#[tool]` reads.
+    /// The original function: private, and without the attributes that `#[tool]` reads.
     pub(crate) handler: ItemFn,
 }
 
 /// Parses the item under the attribute.
 pub(crate) fn parse(item: TokenStream) -> syn::Result<ItemFn> {
     syn::parse2(item.clone()).map_err(|error| match syn::parse2::<Item>(item) {
-        // What is no function at all deserves better than "expected `fn`"; a function that does not parse, the parser's
-        // own words.
+        // An item that is not a function gets a better message than "expected `fn`". For a function that does not
+        // parse, the parser's own message is used.
         Ok(other) if !matches!(other, Item::Fn(_) | Item::Verbatim(_)) => syn::Error::new_spanned(
             other,
-            "`#[tool]` makes a tool of a free async function: put it on an `async fn`",
+            "`#[tool]` applies to free async functions: put it on an `async fn`",
         ),
         _ => error,
     })
@@ -45,7 +46,7 @@ impl ToolFunction {
         for attribute in &inner_attributes {
             let last = attribute.path().segments.last();
             if last.is_some_and(|segment| segment.ident == "tool") {
-                refusals.refuse(attribute, "`#[tool]` stands here twice: keep one");
+                refusals.refuse(attribute, "`#[tool]` appears twice: remove one");
             }
         }
         function.attrs = inner_attributes;
@@ -77,26 +78,29 @@ fn check_qualifiers(signature: &Signature, refusals: &mut Refusals) {
         refusals.refuse(
             signature.fn_token,
             format_args!(
-                "a tool is an async function: write `async fn {name}`; for blocking work build the tool with `Tool::typed` and `handler_blocking`"
+                "a tool function must be async: write `async fn {name}`; for blocking work use `Tool::typed` with `handler_blocking`"
             ),
         );
     }
     if let Some(constness) = &signature.constness {
-        refusals.refuse(constness, "a tool cannot be a const fn: remove `const`");
+        refusals.refuse(
+            constness,
+            "a tool function cannot be `const`: remove `const`",
+        );
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
         refusals.refuse(
             unsafety,
-            "a model cannot keep the promises of an unsafe fn: remove `unsafe` and check them in the body",
+            "a tool function cannot be `unsafe`, because the model cannot uphold its safety contract: remove `unsafe` and check the arguments in the body",
         );
     }
     if let Some(abi) = &signature.abi {
-        refusals.refuse(abi, "a tool is an ordinary Rust function: remove `extern`");
+        refusals.refuse(abi, "a tool function cannot be `extern`: remove `extern`");
     }
     if let Some(variadic) = &signature.variadic {
         refusals.refuse(
             variadic,
-            "a schema needs every parameter by name: take a `&[T]` instead of `...`",
+            "a tool function cannot be variadic: use `&[T]` instead of `...`",
         );
     }
 }
@@ -105,13 +109,13 @@ fn check_generics(signature: &Signature, refusals: &mut Refusals) {
     for parameter in &signature.generics.params {
         let sentence = match parameter {
             GenericParam::Lifetime(_) => {
-                "a tool has no lifetime parameters: remove it; `&str`, `&[T]` and `&ToolContext` are lent without one"
+                "a tool function cannot have lifetime parameters: remove it; `&str`, `&[T]` and `&ToolContext` do not need one"
             }
             GenericParam::Type(_) => {
-                "a tool has one schema, so it cannot be generic: write the concrete type"
+                "a tool function cannot be generic, because it has one schema: write the concrete type"
             }
             GenericParam::Const(_) => {
-                "a tool has one schema, so it cannot be generic: write the constant's value"
+                "a tool function cannot be generic, because it has one schema: write the value of the constant"
             }
         };
         refusals.refuse(parameter, sentence);
@@ -119,7 +123,7 @@ fn check_generics(signature: &Signature, refusals: &mut Refusals) {
     if let Some(clause) = &signature.generics.where_clause {
         refusals.refuse(
             clause,
-            "a tool is not generic, so there is nothing for a where clause to say: remove it",
+            "a tool function cannot have a where clause: remove it",
         );
     }
 }
@@ -134,7 +138,7 @@ fn read_parameters(signature: &Signature, refusals: &mut Refusals) -> Vec<Parame
             FnArg::Receiver(receiver) => {
                 refusals.refuse(
                     receiver,
-                    "a tool is a free function: move it out of the `impl` and capture what `self` held with `Tool::typed` and a closure",
+                    "a tool function cannot take `self`: move it out of the `impl`, and pass the data as `State<T>`",
                 );
                 continue;
             }
@@ -146,7 +150,7 @@ fn read_parameters(signature: &Signature, refusals: &mut Refusals) -> Vec<Parame
             Parameter::Context { .. } if std::mem::replace(&mut has_context, true) => {
                 refusals.refuse(
                     typed,
-                    "a call has one context: remove the second `ToolContext`",
+                    "there are two context parameters: remove the second `ToolContext`",
                 );
             }
             Parameter::Context { .. } | Parameter::State { .. } => {}

@@ -1,10 +1,10 @@
-//! What the model reads about a tool or a parameter: doc comments and string literals.
+//! Descriptions of tools and parameters: doc comments and string literals.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, ExprLit, ExprMacro, Lit, Meta};
 
-/// A text that is known at compile time, though perhaps only after a macro in it has been expanded.
+/// A text known at compile time, possibly only after the expansion of a macro in it.
 #[derive(Default)]
 pub(crate) struct Text {
     pieces: Vec<Piece>,
@@ -12,12 +12,13 @@ pub(crate) struct Text {
 
 enum Piece {
     Plain(String),
-    /// `include_str!("tool.md")` and its like, left to the compiler.
+    /// `include_str!("tool.md")` and similar, left to the compiler.
     Macro(ExprMacro),
 }
 
 impl Text {
-    /// The doc comments among `attributes`, all paragraphs, without the indentation that comment marks bring.
+    /// Reads the doc comments among `attributes`, with all paragraphs and without the indentation of the comment
+    /// markers.
     pub(crate) fn from_docs(attributes: &[Attribute]) -> Option<Self> {
         let mut text = Self::default();
         for attribute in attributes.iter().filter(|attribute| is_doc(attribute)) {
@@ -40,7 +41,7 @@ impl Text {
         (!text.is_blank()).then_some(text)
     }
 
-    /// A string literal, or a macro that makes one.
+    /// Reads a string literal, or a macro that produces one.
     pub(crate) fn from_expr(value: &Expr) -> Option<Self> {
         let piece = match value {
             Expr::Macro(call) => Piece::Macro(call.clone()),
@@ -54,7 +55,7 @@ impl Text {
         })
     }
 
-    /// Adds a line of its own: a label and what it says.
+    /// Appends a separate line with a label.
     pub(crate) fn push_line(&mut self, label: &str, line: Self) {
         if !self.pieces.is_empty() {
             self.push_str("\n");
@@ -68,7 +69,7 @@ impl Text {
         }
     }
 
-    /// Whether there is nothing to read. What a macro will say is taken on trust: `build()` looks again.
+    /// Returns `true` if the text is blank. A text from a macro counts as not blank; `build()` checks it again.
     pub(crate) fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
             Piece::Plain(plain) => plain.trim().is_empty(),
@@ -106,12 +107,13 @@ impl ToTokens for Text {
     }
 }
 
-/// Whether this is a doc comment, or another `#[doc]`.
+/// Returns `true` for a doc comment or another `#[doc]` attribute.
 pub(crate) fn is_doc(attribute: &Attribute) -> bool {
     attribute.path().is_ident("doc")
 }
 
-/// `/// text` arrives as `" text"`, and `/** … */` with its line breaks, indentation and stars.
+/// Removes comment markers. `/// text` arrives as `" text"`, and `/** … */` with its line breaks, indentation and
+/// stars.
 fn without_comment_marks(comment: &str) -> String {
     let Some((first, rest)) = comment.split_once('\n') else {
         let line = comment.strip_prefix(' ').unwrap_or(comment);
@@ -138,7 +140,7 @@ fn without_comment_marks(comment: &str) -> String {
     text
 }
 
-/// The literal that `value` is, if it is one.
+/// Returns the literal, if `value` is one.
 pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
     match value {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_comment_is_none() {
+    fn blank_comment_is_no_description() {
         let function = parse_quote! {
             ///
             #[doc(hidden)]

@@ -1,12 +1,22 @@
-//! Executors of [Turnwright](https://github.com/turnwright/turnwright) for real model servers: one module for each wire
-//! protocol, over parts that they share.
+//! Executors of [Turnwright](https://github.com/turnwright/turnwright) for model servers: one module per wire
+//! protocol, and the modules that they share.
 //!
-//! - [`chat_completions`]: every server that speaks the OpenAI Chat Completions protocol
-//! - [`fetch`]: media over HTTP, from addresses that may be fetched from
-//! - [`http`]: requests and responses, with timeouts and proxies, and the seam for recordings
-//! - [`redact`]: takes secrets out of what servers say
-//! - [`retry`]: when a request is made again
-//! - [`sse`]: server-sent events, bounded
+//! - [`chat_completions`]: servers with the OpenAI Chat Completions protocol
+//! - [`fetch`]: media over HTTP, with an address guard
+//! - [`http`]: requests and responses, with timeouts and proxies
+//! - [`redact`]: removes secrets from text that servers send
+//! - [`retry`]: retry policy
+//! - [`sse`]: a parser for server-sent events with bounded memory
+//!
+//! ```no_run
+//! use turnwright_models::ChatCompletions;
+//!
+//! # async fn run() -> Result<(), turnwright_core::Error> {
+//! let model = ChatCompletions::from_env().build()?;
+//! let runner = turnwright_core::runner(model).build()?;
+//! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
+//! # Ok(()) }
+//! ```
 
 pub mod chat_completions;
 pub mod fetch;

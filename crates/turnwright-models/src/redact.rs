@@ -1,9 +1,9 @@
-//! Takes secrets out of text that came from elsewhere: model servers repeat the keys that they refuse.
+//! Removes secrets from external text: some model servers repeat the keys that they reject.
 //!
-//! A [`Redactor`] replaces every run of 8 or more bytes that a text shares with a secret, wherever it is: the whole
-//! secret, one that was cut off at either end, and what a server leaves of one that it masked. The same holds for the
-//! secret as base64 (both alphabets, at every alignment) and as hexadecimal digits, and for all of these behind
-//! percent-encoding, JSON escapes and HTML entities, up to two of them around each other. Case makes no difference.
+//! A [`Redactor`] replaces every run of 8 or more bytes that a text shares with a secret. This covers the complete
+//! secret, a secret truncated at either end, and the visible rest of a masked secret. It also covers the secret in
+//! base64 (both alphabets, at every alignment) and in hexadecimal, and all of these inside percent-encoding, JSON
+//! escapes and HTML entities, nested up to two levels. Matching ignores case.
 //!
 //! ```
 //! use turnwright_models::redact::Redactor;
@@ -31,24 +31,24 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 pub use credentials::credentials;
 use view::View;
 
-/// The shortest part of a secret that is taken out. A shorter secret is taken out as a whole.
+/// The length of the shortest part of a secret that is removed. A shorter secret is removed only as a whole.
 const RUN: usize = 8;
 
-/// What is written if the mark itself shares something with a secret.
+/// The replacement if the mark itself shares a run with a secret.
 const OTHER_MARK: &str = "***";
 
-/// Takes secrets out of texts.
+/// Removes secrets from text.
 #[derive(Clone)]
 pub struct Redactor {
     mark: Cow<'static, str>,
     /// Every run of [`RUN`] bytes of every form of every secret, in lower case.
     runs: HashSet<Vec<u8>>,
-    /// The secrets that are shorter than a run, in lower case.
+    /// Secrets that are shorter than a run, in lower case.
     short: HashSet<Vec<u8>>,
 }
 
 impl Redactor {
-    /// A redactor that knows no secret. It will write `mark` where it finds one.
+    /// Creates a redactor without secrets. It replaces each secret with `mark`.
     pub fn new(mark: impl Into<Cow<'static, str>>) -> Self {
         Redactor {
             mark: mark.into(),
@@ -63,7 +63,7 @@ impl Redactor {
             return;
         }
         let plain = secret.as_bytes();
-        // A form writes a blank as a plus sign.
+        // Form encoding writes a blank as a plus sign.
         let form = secret.replace(' ', "+").into_bytes();
         for text in [plain, &form] {
             if text.len() < RUN {
@@ -77,7 +77,7 @@ impl Redactor {
                     .chain(plain.iter().copied())
                     .collect();
                 let text = engine.encode(&bytes);
-                // The characters that no neighbouring byte has a part in.
+                // The characters that no neighbouring byte contributes to.
                 let (from, to) = ((lead * 8).div_ceil(6), bytes.len() * 8 / 6);
                 self.add_runs(text.as_bytes().get(from..to).unwrap_or_default());
             }
@@ -97,14 +97,14 @@ impl Redactor {
         self.runs.extend(runs);
     }
 
-    /// The text without the secrets.
+    /// Returns the text without the secrets.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        // Whole characters are replaced.
+        // Complete characters are replaced.
         String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
     }
 
-    /// The bytes without the secrets. Where they are UTF-8 they still are.
+    /// Returns the bytes without the secrets. Valid UTF-8 stays valid.
     #[must_use]
     pub fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
         let found = self.find(bytes);
@@ -118,7 +118,7 @@ impl Redactor {
             from = range.end;
         }
         out.extend_from_slice(bytes.get(from..).unwrap_or_default());
-        // The mark and what is beside it may make up a secret again, a strange one: then nothing of the text is kept.
+        // In rare cases the mark and its surroundings form a secret again. Then nothing of the text is kept.
         match self.find(&out).is_empty() {
             true => out,
             false => self.mark.as_bytes().to_vec(),
@@ -129,7 +129,7 @@ impl Redactor {
         !self.find(text.as_bytes()).is_empty()
     }
 
-    /// Where secrets are, in order and apart from each other.
+    /// Returns the ranges of secrets, sorted and disjoint.
     fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         if self.runs.is_empty() && self.short.is_empty() {
@@ -172,7 +172,7 @@ impl Redactor {
 }
 
 impl fmt::Debug for Redactor {
-    /// Nothing of the secrets is shown.
+    /// Shows nothing of the secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").finish_non_exhaustive()
     }

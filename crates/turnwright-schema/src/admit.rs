@@ -1,8 +1,8 @@
-//! Values that enter from the caller's code: arguments, answers at gates, stash values, tool metadata.
+//! Validation of values that come from the caller's code: arguments, gate answers, stash values, tool metadata.
 //!
-//! Text from a model passes our own decoder. A [`Value`] that the caller built did not, and may hold what can be neither
-//! handled nor stored: so much nesting that copying, writing or dropping it overflows the stack, or an object key that
-//! `serde_json` interprets when it reads the value back. Each entry checks for both, once, with the functions below.
+//! Text from a model goes through our own decoder. A [`Value`] that the caller built does not. It may be nested so
+//! deeply that copying, writing or dropping it overflows the stack, or it may have an object key that `serde_json`
+//! interprets when it reads the value back. Each entry point checks for both, once, with the functions below.
 
 use std::fmt;
 
@@ -12,20 +12,21 @@ use super::decode::is_reserved;
 use super::limits::MAX_DEPTH;
 use super::raw::{dismantle, survey};
 
-/// Why a value was not admitted: see [`admit`].
+/// The reason why [`admit`] rejected a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Inadmissible {
-    /// It is nested too deeply.
+    /// The value is nested too deeply.
     TooDeep {
-        /// Its levels of objects and arrays.
+        /// The levels of objects and arrays in the value.
         levels: usize,
-        /// How many are allowed.
+        /// The maximum number of levels.
         most: usize,
     },
-    /// An object in it has a key that begins with `$serde_json::private::`.
+    /// An object in the value has a key that starts with `$serde_json::private::`.
     ReservedKey,
-    /// A number in it is beyond the range of a double. Only possible with the feature `arbitrary_precision` of `serde_json`.
+    /// A number in the value is outside the range of an `f64`. Only possible with the `arbitrary_precision` feature
+    /// of `serde_json`.
     NumberOutOfRange,
 }
 
@@ -39,7 +40,7 @@ impl fmt::Display for Inadmissible {
                 "has a key that begins with `$serde_json::private::`, which serde_json interprets: rename it",
             ),
             Inadmissible::NumberOutOfRange => {
-                f.write_str("has a number beyond the range of a double: give it as text")
+                f.write_str("has a number outside the range of a 64-bit float: send it as a string")
             }
         }
     }
@@ -47,10 +48,10 @@ impl fmt::Display for Inadmissible {
 
 impl std::error::Error for Inadmissible {}
 
-/// Returns the value if it can be handled and stored: at most 128 levels of objects and arrays, and no key that begins with
-/// `$serde_json::private::`. Everything in this crate that takes a [`Value`] checks it like this.
+/// Returns the value if it can be processed and stored: at most 128 levels of objects and arrays, and no key that
+/// starts with `$serde_json::private::`. All functions of this crate that accept a [`Value`] apply this check.
 ///
-/// A value that is refused is dropped without recursion, whatever its depth.
+/// A rejected value is dropped without recursion, whatever its depth.
 ///
 /// ```
 /// use turnwright_schema::admit;
@@ -62,12 +63,12 @@ impl std::error::Error for Inadmissible {}
 /// ```
 ///
 /// # Errors
-/// Says what is wrong with the value.
+/// Returns the reason if the value is nested too deeply, has a reserved key, or has a number out of range.
 pub fn admit(value: Value) -> Result<Value, Inadmissible> {
     admit_within(value, MAX_DEPTH)
 }
 
-/// As [`admit`], for another number of levels.
+/// Like [`admit`], with another maximum number of levels.
 pub fn admit_within(value: Value, most: usize) -> Result<Value, Inadmissible> {
     match inspect(&value, most) {
         Ok(()) => Ok(value),
@@ -78,7 +79,7 @@ pub fn admit_within(value: Value, most: usize) -> Result<Value, Inadmissible> {
     }
 }
 
-/// The same of a value that belongs to the caller.
+/// Like [`admit_within`], for a borrowed value.
 pub fn inspect(value: &Value, most: usize) -> Result<(), Inadmissible> {
     let survey = survey(value);
     if survey.depth > most {
@@ -94,7 +95,7 @@ pub fn inspect(value: &Value, most: usize) -> Result<(), Inadmissible> {
     }
 }
 
-/// The same of a key alone.
+/// Like [`admit`], for a single object key.
 pub fn admit_key(key: &str) -> Result<(), Inadmissible> {
     match is_reserved(key) {
         true => Err(Inadmissible::ReservedKey),

@@ -1,13 +1,13 @@
-//! Whether a subschema could ever accept a value, by what no repair can change.
+//! Quick rejection of union branches that cannot accept a value whatever is repaired.
 //!
-//! Most unions have a tag, or alternatives of different types. Knowing which branches are out of the question keeps a
-//! union in a union in a union from multiplying.
+//! Most unions have a tag, or alternatives of different types. Skipping the branches that cannot match keeps nested
+//! unions from multiplying.
 
 use serde_json::Value;
 
 use super::plan::{NodeId, Plan, Types};
 
-/// Whether this subschema surely refuses `value`, whatever is repaired in it. `false` says nothing.
+/// Returns `true` if this subschema rejects `value` whatever is repaired in it. `false` means that it may or may not.
 pub(crate) fn cannot_fit(plan: &Plan, id: NodeId, value: &Value) -> bool {
     let Some(node) = plan.nodes.get(id) else {
         return false;
@@ -22,7 +22,7 @@ pub(crate) fn cannot_fit(plan: &Plan, id: NodeId, value: &Value) -> bool {
                     .property(name)
                     .is_none_or(|property| property.default.is_none())
         };
-        // A default for it may stand in another part; then nothing is sure.
+        // Another subschema for the same location may have a default for the property; then nothing is certain.
         let alone = node.same_place.is_empty() && node.unions.is_empty();
         if alone && node.required.iter().any(missing) {
             return true;
@@ -40,12 +40,12 @@ pub(crate) fn cannot_fit(plan: &Plan, id: NodeId, value: &Value) -> bool {
         .any(|same| cannot_fit(plan, *same, value))
 }
 
-/// Text can become something else; what is no text stays of its type.
+/// Only strings are repaired to another type; every other value keeps its type.
 fn is_out_of_type(allowed: Option<Types>, value: &Value) -> bool {
     !value.is_string() && allowed.is_some_and(|types| !types.allows(Types::of(value)))
 }
 
-/// Text where other text is asked for: no repair turns one into the other.
+/// Returns `true` if a different string is required. No repair turns one string into another.
 fn is_other_text(plan: &Plan, id: NodeId, value: &Value) -> bool {
     value.is_string()
         && plan.nodes.get(id).is_some_and(|node| {

@@ -1,4 +1,4 @@
-//! Schemas built by hand.
+//! The schema builder.
 
 use serde_json::{Map, Value, json};
 
@@ -9,17 +9,17 @@ use super::problem::{SchemaError, SchemaProblem};
 use super::schema::Schema;
 
 impl Schema {
-    /// Starts a closed object; add fields with [`Field::field`].
+    /// Starts a closed object. Add fields with [`Field::field`].
     pub fn object() -> Field {
         object()
     }
 }
 
-/// One place of a schema under construction: a field, an item, a branch, or the whole.
+/// A builder for one location of a schema: a field, an item, a branch or the root.
 ///
-/// Made by [`string`], [`integer`], [`number`], [`boolean`], [`array()`], [`tuple()`], [`map`], [`object`], [`any_of`],
-/// [`one_of`], [`all_of`], [`constant`], [`null`] and [`any`]. A keyword that can have no effect on the type (a `min`
-/// on text) is refused by [`Field::build`], with its place.
+/// Created with [`string`], [`integer`], [`number`], [`boolean`], [`array()`], [`tuple()`], [`map`], [`object`],
+/// [`any_of`], [`one_of`], [`all_of`], [`constant`], [`null`] and [`any`]. [`Field::build`] rejects a keyword that
+/// has no effect on the type (such as `min` on a string) and reports its location.
 ///
 /// ```
 /// use turnwright_schema::{Schema, any_of, array, integer, map, number, string};
@@ -45,49 +45,49 @@ pub struct Field {
     problems: Vec<String>,
 }
 
-/// Text.
+/// Creates a string schema.
 pub fn string() -> Field {
     Field::of_type("string")
 }
 
-/// A whole number.
+/// Creates an integer schema.
 pub fn integer() -> Field {
     Field::of_type("integer")
 }
 
-/// A number.
+/// Creates a number schema.
 pub fn number() -> Field {
     Field::of_type("number")
 }
 
-/// `true` or `false`.
+/// Creates a boolean schema.
 pub fn boolean() -> Field {
     Field::of_type("boolean")
 }
 
-/// `null` and nothing else.
+/// Creates a schema that accepts only `null`.
 pub fn null() -> Field {
     Field::of_type("null")
 }
 
-/// A closed object.
+/// Creates a closed object: properties that are not declared are rejected.
 pub fn object() -> Field {
     Field::of_type("object")
         .keyword("properties", json!({}))
         .keyword("additionalProperties", false)
 }
 
-/// An object of any keys whose values are all alike.
+/// Creates an object schema with arbitrary keys whose values all match `values`.
 pub fn map(values: Field) -> Field {
     Field::of_type("object").nest("additionalProperties", values)
 }
 
-/// A list whose items are all alike.
+/// Creates an array schema whose items all match `items`.
 pub fn array(items: Field) -> Field {
     Field::of_type("array").nest("items", items)
 }
 
-/// A list of exactly these items.
+/// Creates an array schema with exactly these items, in this order.
 pub fn tuple(items: impl IntoIterator<Item = Field>) -> Field {
     let field = Field::of_type("array").nest_all("prefixItems", items);
     let items = field.keywords.get("prefixItems").and_then(Value::as_array);
@@ -95,7 +95,7 @@ pub fn tuple(items: impl IntoIterator<Item = Field>) -> Field {
     field.keyword("minItems", count).keyword("maxItems", count)
 }
 
-/// Anything at all.
+/// Creates a schema that accepts any value.
 pub fn any() -> Field {
     Field {
         keywords: Map::new(),
@@ -106,22 +106,22 @@ pub fn any() -> Field {
     }
 }
 
-/// This value and no other.
+/// Creates a schema that accepts only this value.
 pub fn constant(value: impl Into<Value>) -> Field {
     any().keyword("const", value)
 }
 
-/// At least one of the alternatives.
+/// Creates a schema that requires at least one of the alternatives to match.
 pub fn any_of(alternatives: impl IntoIterator<Item = Field>) -> Field {
     any().nest_all("anyOf", alternatives)
 }
 
-/// Exactly one of the alternatives.
+/// Creates a schema that requires exactly one of the alternatives to match.
 pub fn one_of(alternatives: impl IntoIterator<Item = Field>) -> Field {
     any().nest_all("oneOf", alternatives)
 }
 
-/// All of these at once.
+/// Creates a schema that requires all of `parts` to match.
 pub fn all_of(parts: impl IntoIterator<Item = Field>) -> Field {
     any().nest_all("allOf", parts)
 }
@@ -131,7 +131,7 @@ impl Field {
         any().keyword("type", name)
     }
 
-    /// Sets any keyword of JSON Schema by name; [`Field::build`] refuses what is none.
+    /// Sets any JSON Schema keyword by name. [`Field::build`] rejects unknown keywords.
     pub fn keyword(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         match admit(value.into()) {
@@ -154,7 +154,7 @@ impl Field {
         self.keyword(name, values)
     }
 
-    /// Adds a property to an object. Optional unless it is [`Field::required`].
+    /// Adds a property to an object. The property is optional unless `field` is marked with [`Field::required`].
     pub fn field(mut self, name: impl Into<String>, field: Field) -> Self {
         let name = name.into();
         if field.required {
@@ -178,26 +178,26 @@ impl Field {
         let problem = match properties {
             Value::Object(properties) => properties
                 .insert(name.clone(), value)
-                .map(|_| format!("the field `{name}` is given twice")),
+                .map(|_| format!("the field `{name}` is defined twice")),
             _ => Some("`properties` must be an object".to_owned()),
         };
         self.problems.extend(problem);
         self
     }
 
-    /// What it is for, in words for the model.
+    /// Sets the description that the model sees.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// Something to mind; each becomes a line `Note: …` of the description.
+    /// Adds a note for the model. Each note becomes a line `Note: …` of the description.
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());
         self
     }
 
-    /// An example of a value; may be given again.
+    /// Adds an example value. Can be called several times.
     pub fn example(mut self, value: impl Into<Value>) -> Self {
         if let Value::Array(examples) = self.keywords.entry("examples").or_insert_with(|| json!([]))
         {
@@ -209,18 +209,18 @@ impl Field {
         self
     }
 
-    /// What an absent one gets.
+    /// Sets the value that is filled in when the property is absent.
     pub fn default(self, value: impl Into<Value>) -> Self {
         self.keyword("default", value)
     }
 
-    /// Must be there.
+    /// Marks the property as required.
     pub fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// May also be `null`.
+    /// Also allows `null`.
     pub fn nullable(mut self) -> Self {
         if let Some(Value::Array(values)) = self.keywords.get_mut("enum") {
             values.push(Value::Null);
@@ -242,93 +242,94 @@ impl Field {
         }
     }
 
-    /// At least this number.
+    /// Sets the minimum (inclusive).
     pub fn min(self, limit: impl Into<Value>) -> Self {
         self.keyword("minimum", limit)
     }
 
-    /// At most this number.
+    /// Sets the maximum (inclusive).
     pub fn max(self, limit: impl Into<Value>) -> Self {
         self.keyword("maximum", limit)
     }
 
-    /// More than this number.
+    /// Sets the exclusive minimum.
     pub fn exclusive_min(self, limit: impl Into<Value>) -> Self {
         self.keyword("exclusiveMinimum", limit)
     }
 
-    /// Less than this number.
+    /// Sets the exclusive maximum.
     pub fn exclusive_max(self, limit: impl Into<Value>) -> Self {
         self.keyword("exclusiveMaximum", limit)
     }
 
-    /// A multiple of this number.
+    /// Requires a multiple of this number.
     pub fn multiple_of(self, number: impl Into<Value>) -> Self {
         self.keyword("multipleOf", number)
     }
 
-    /// At least so many characters.
+    /// Sets the minimum number of characters.
     pub fn min_length(self, characters: u32) -> Self {
         self.keyword("minLength", characters)
     }
 
-    /// At most so many characters.
+    /// Sets the maximum number of characters.
     pub fn max_length(self, characters: u32) -> Self {
         self.keyword("maxLength", characters)
     }
 
-    /// Text in which this pattern is found. Linear time: no look-around, no back-references.
+    /// Requires a string in which this pattern matches somewhere. Patterns run in linear time: look-around and
+    /// back-references are not supported.
     pub fn pattern(self, pattern: impl Into<String>) -> Self {
         self.keyword("pattern", pattern.into())
     }
 
-    /// Text of this format, for example `date-time`, `email` or `uri`.
+    /// Requires a string of this format, for example `date-time`, `email` or `uri`.
     pub fn format(self, name: impl Into<String>) -> Self {
         self.keyword("format", name.into())
     }
 
-    /// One of these values.
+    /// Restricts the value to this list (`enum`).
     pub fn one_of_values<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Self {
-        // Gathered in a value of their own, so that one which is not admitted is dropped safely.
+        // Collected into one value first, so that a value that is not admitted is dropped without recursion.
         let values: Value = values.into_iter().map(Into::into).collect();
         self.keyword("enum", values)
     }
 
-    /// At least so many items.
+    /// Sets the minimum number of items.
     pub fn min_items(self, items: u32) -> Self {
         self.keyword("minItems", items)
     }
 
-    /// At most so many items.
+    /// Sets the maximum number of items.
     pub fn max_items(self, items: u32) -> Self {
         self.keyword("maxItems", items)
     }
 
-    /// No two items alike.
+    /// Requires all items to be different.
     pub fn unique_items(self) -> Self {
         self.keyword("uniqueItems", true)
     }
 
-    /// Takes properties that are not named.
+    /// Accepts properties that are not declared.
     pub fn open(self) -> Self {
         self.keyword("additionalProperties", true)
     }
 
-    /// A short name, shown beside the description.
+    /// Sets the title: a short name shown next to the description.
     pub fn title(self, text: impl Into<String>) -> Self {
         self.keyword("title", text.into())
     }
 
-    /// Makes the schema.
+    /// Builds the schema.
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA` with every problem that was found, each at its JSON pointer.
+    /// `E_INVALID_SCHEMA` with all problems, each with its JSON pointer.
     pub fn build(self) -> Result<Schema, SchemaError> {
         let mut problems = Vec::new();
         let required = self.required;
         let document = self.finish(&mut problems);
         if required {
-            problems.push("the whole cannot be `required`: only fields can".to_owned());
+            problems.push("the root schema cannot be `required`: only fields can".to_owned());
         }
         if problems.is_empty() {
             return Schema::build(document, &SchemaOptions::strict());
@@ -339,7 +340,7 @@ impl Field {
         Err(SchemaError::new(problems.collect()))
     }
 
-    /// The document of this place; what was wrong with its making goes to `problems`.
+    /// Returns the document of this location and appends its problems to `problems`.
     fn finish(mut self, problems: &mut Vec<String>) -> Value {
         problems.append(&mut self.problems);
         let lines = self
@@ -355,12 +356,13 @@ impl Field {
     }
 }
 
-/// What can become a schema where one is asked for: a schema, a builder, a document, or the result of making one.
+/// Conversion into a [`Schema`]. Implemented for schemas, builders, JSON documents, and the `Result` of creating a
+/// schema.
 pub trait IntoSchema {
-    /// Makes the schema, or says why not.
+    /// Converts `self` into a schema.
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA`.
+    /// `E_INVALID_SCHEMA` if the document cannot be enforced.
     fn into_schema(self) -> Result<Schema, SchemaError>;
 }
 

@@ -1,4 +1,4 @@
-//! Checking arguments: decode, coerce, fill defaults, validate, then the external checks.
+//! Checks arguments: decodes, coerces, fills defaults, validates, then runs the external checks.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::schema::{Contract, Schema};
 use super::validators::Validators;
 use super::{explain, explain_fallback, needs_no_repair, stack};
 
-/// Arguments that passed every rule of their schema.
+/// Arguments that are valid under their schema.
 #[derive(Clone)]
 pub struct CheckedArgs {
     raw: RawArgs,
@@ -23,31 +23,31 @@ pub struct CheckedArgs {
 }
 
 impl CheckedArgs {
-    /// The arguments, coerced and with their defaults.
+    /// Returns the arguments after coercion, with defaults filled in.
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The arguments by value.
+    /// Consumes `self` and returns the arguments.
     #[must_use]
     pub fn into_value(self) -> Value {
         self.value
     }
 
-    /// What was changed on the way, in order.
+    /// Returns the changes that checking made, in order.
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
     }
 
-    /// The arguments as they came.
+    /// Returns the arguments as they were received.
     #[must_use]
     pub fn raw(&self) -> &RawArgs {
         &self.raw
     }
 
-    /// No arguments at all.
+    /// Returns empty arguments (`{}`).
     #[doc(hidden)]
     pub fn none() -> Self {
         CheckedArgs {
@@ -57,7 +57,7 @@ impl CheckedArgs {
         }
     }
 
-    /// Notes that nothing came, and that `{}` was taken for it.
+    /// Records that no arguments were received and `{}` was used instead.
     #[doc(hidden)]
     pub fn repaired_from_nothing(mut self) -> Self {
         let repair = Repair {
@@ -72,7 +72,7 @@ impl CheckedArgs {
 }
 
 impl fmt::Debug for CheckedArgs {
-    /// Arguments may hold secrets: they are not shown.
+    /// Shows no content: arguments may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CheckedArgs")
             .field("raw", &self.raw)
@@ -81,25 +81,25 @@ impl fmt::Debug for CheckedArgs {
     }
 }
 
-/// Arguments that could be read: JSON, within the limits.
+/// Arguments that were decoded: JSON within the limits.
 pub struct Opened {
     /// The value.
     pub value: Value,
     whole_floats: bool,
     repeats_keys: bool,
-    /// How deep it may be once text inside it is decoded.
+    /// The maximum depth once JSON inside strings is decoded.
     depth: usize,
 }
 
 impl fmt::Debug for Opened {
-    /// Arguments may hold secrets: they are not shown.
+    /// Shows no content: arguments may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opened").finish_non_exhaustive()
     }
 }
 
 impl Opened {
-    /// No arguments at all.
+    /// Returns empty arguments (`{}`).
     #[doc(hidden)]
     pub fn nothing() -> Self {
         Opened {
@@ -112,20 +112,20 @@ impl Opened {
 }
 
 impl Schema {
-    /// Checks arguments: decodes text, coerces, fills defaults, validates. External checks are not asked: see
+    /// Checks arguments: decodes text, coerces, fills defaults and validates. Does not run external checks; see
     /// [`Schema::check_all`].
     ///
     /// # Errors
-    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    /// `E_INVALID_TOOL_ARGS` with all faults.
     pub fn check(&self, raw: impl Into<RawArgs>) -> Result<CheckedArgs, InvalidArguments> {
         let raw = raw.into();
         self.open(&raw).and_then(|opened| self.judge(raw, opened))
     }
 
-    /// Checks arguments and, if all holds, asks the external checks.
+    /// Checks arguments, then runs the external checks if the document accepts them.
     ///
     /// # Errors
-    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    /// `E_INVALID_TOOL_ARGS` with all faults.
     pub async fn check_all(
         &self,
         raw: impl Into<RawArgs>,
@@ -135,7 +135,7 @@ impl Schema {
         Ok(checked)
     }
 
-    /// Reads arguments, as far as the limits allow.
+    /// Decodes arguments within the limits.
     #[doc(hidden)]
     pub fn open(&self, raw: &RawArgs) -> Result<Opened, InvalidArguments> {
         let limits = self.limits();
@@ -155,7 +155,8 @@ impl Schema {
                 Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
             },
             Raw::NotUtf8 { valid_up_to, .. } => {
-                let message = format!("must be JSON text in UTF-8: byte {valid_up_to} is not");
+                let message =
+                    format!("must be JSON text in UTF-8 (invalid byte at offset {valid_up_to})");
                 Err(fault("", "json", "JSON text in UTF-8", message))
             }
             Raw::Value(surveyed) => match surveyed.survey {
@@ -178,7 +179,7 @@ impl Schema {
         }
     }
 
-    /// Repairs and judges. The verdict of the document comes last, and is final.
+    /// Repairs and validates. The validator of the document decides last.
     #[doc(hidden)]
     pub fn judge(&self, raw: RawArgs, opened: Opened) -> Result<CheckedArgs, InvalidArguments> {
         let plan = &self.contract.plan;
@@ -217,8 +218,8 @@ impl Schema {
         Ok((value, repairs))
     }
 
-    /// Fills the defaults of a value that is valid as it came. Where it is no longer valid with them, or they have no
-    /// end, they stay out: a value that the document accepts is not refused for what it did not say.
+    /// Fills the defaults of a value that is already valid. If the defaults would make it invalid or would never end,
+    /// they are left out: a value that the document accepts is never rejected because of a default.
     fn repair_valid(
         &self,
         value: &mut Value,
@@ -235,7 +236,8 @@ impl Schema {
         Ok(self.coerce(value, whole_floats, Allowed::NOTHING).repairs)
     }
 
-    /// Coerces and fills; if that does not make it valid, coerces alone, since a default may have been what broke it.
+    /// Coerces and fills defaults. If the result is invalid, coerces without defaults, because a default may be the
+    /// cause.
     fn repair_invalid(
         &self,
         value: &mut Value,
@@ -258,7 +260,7 @@ impl Schema {
         if stop.is_some() || !self.contract.validators.accepts(value) {
             return Err(faults);
         }
-        // Valid now, and so to be treated like any other value that is.
+        // Valid now, so treat it like any other valid value.
         repairs.append(&mut self.repair_valid(value, true)?);
         Ok(repairs)
     }
@@ -285,17 +287,17 @@ impl Schema {
             Stop::TooLarge => {
                 let limit = limits.bytes();
                 let message = format!(
-                    "would be more than {limit} bytes with the defaults filled in: send less at once"
+                    "would exceed {limit} bytes with the defaults filled in: send less data"
                 );
                 too_large(limit, message)
             }
             Stop::EndlessDefaults | Stop::TooMuchWork => {
-                Fault::new("", "work", "takes too long to check: send less at once").into()
+                Fault::new("", "work", "takes too long to check: send less data").into()
             }
         }
     }
 
-    /// Everything that is wrong with a value that the document does not accept.
+    /// Returns all faults of a value that the document rejects.
     fn explain(&self, value: &Value, repairs: &[Repair]) -> InvalidArguments {
         let Contract {
             document,
@@ -311,21 +313,21 @@ impl Schema {
         if validators.has_parts() {
             return explain_fallback::wrong_places(plan, validators, value);
         }
-        // Seldom needed, and so made now: without its parts every place would look wrong.
+        // Compiled only now because it is rarely needed. Without the parts, every location would look wrong.
         match Validators::build(document, judge.draft(), plan, true) {
             Ok(validators) => explain_fallback::wrong_places(plan, &validators, value),
             Err(_) => self.stopped(Stop::TooMuchWork),
         }
     }
 
-    /// Repeated keys, and what else is wrong if the last of each counts.
+    /// Reports repeated keys, and the other faults of the value in which the last of each key wins.
     fn explain_repeats(
         &self,
         mut value: Value,
         (named, more): (Vec<String>, usize),
     ) -> InvalidArguments {
         let mut faults = repeats(named, more);
-        // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
+        // Only the verdict on the repaired value matters here. A pass that stopped early reports less, never more.
         let coerced = self.coerce(&mut value, true, Allowed::CHANGE_AND_FILL);
         if !self.contract.validators.accepts(&value) {
             let explained = self.explain(&value, &coerced.repairs);
@@ -353,32 +355,37 @@ fn undo(repairs: Vec<Repair>, value: &mut Value) {
 fn repeats(named: Vec<String>, more: usize) -> InvalidArguments {
     let mut faults = InvalidArguments::default();
     for pointer in named {
-        let message = "is given more than once: send each key once";
-        faults.push(Fault::at(pointer, "unique_keys", "given once", None).with_message(message));
+        let message = "appears more than once: send each key once";
+        faults.push(Fault::at(pointer, "unique_keys", "a unique key", None).with_message(message));
     }
     faults.count_more(more);
     faults
 }
 
-/// One fault with a message of its own.
+/// Returns a single fault with its own message.
 fn fault(pointer: &str, rule: &str, expected: &str, message: String) -> InvalidArguments {
     let fault = Fault::at(pointer, rule, expected, None);
     fault.with_message(message).into()
 }
 
 fn reserved() -> InvalidArguments {
-    let message = "must not have a name that begins with `$serde_json::private::`".to_owned();
-    fault("", "propertyNames", "names of the tool's own", message)
+    let message = "must not contain a key that starts with `$serde_json::private::`".to_owned();
+    fault("", "propertyNames", "other property names", message)
 }
 
 fn beyond_doubles() -> InvalidArguments {
-    let message = "must not have a number beyond the range of a double".to_owned();
-    fault("", "json", "numbers in the range of a double", message)
+    let message = "must not contain a number outside the range of a 64-bit float".to_owned();
+    fault(
+        "",
+        "json",
+        "numbers in the range of a 64-bit float",
+        message,
+    )
 }
 
 fn too_deep(pointer: &str, limit: usize) -> InvalidArguments {
     let expected = format!("at most {limit} levels deep");
-    let message = format!("must be {expected}: send something flatter");
+    let message = format!("must be {expected}: send a flatter structure");
     fault(pointer, "max_depth", &expected, message)
 }
 
@@ -387,16 +394,16 @@ fn too_large(limit: usize, message: String) -> InvalidArguments {
 }
 
 fn larger(bytes: usize, limit: usize) -> InvalidArguments {
-    let message = format!("must be at most {limit} bytes (got {bytes}): send less at once");
+    let message = format!("must be at most {limit} bytes (got {bytes}): send less data");
     too_large(limit, message)
 }
 
 fn not_json(text: &str, error: &serde_json::Error) -> InvalidArguments {
     let advice = if text.trim().is_empty() {
-        "nothing came; send {} if there is nothing to say".to_owned()
+        "no arguments were sent; send {} if there are none".to_owned()
     } else if error.is_eof() {
         let (line, column) = (error.line(), error.column());
-        format!("the text ends too early, at line {line} column {column}; send all of it")
+        format!("the JSON ends too early, at line {line} column {column}; send the complete object")
     } else {
         error.to_string()
     };

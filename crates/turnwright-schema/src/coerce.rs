@@ -1,4 +1,4 @@
-//! The pass in front of the validators: narrow repairs and defaults, guided by the document, each one recorded.
+//! The pass that runs before the validators: narrow repairs and defaults, guided by the document, each one recorded.
 
 use indexmap::IndexSet;
 use serde_json::{Map, Value};
@@ -14,12 +14,12 @@ use super::raw::survey;
 use super::repair::{Repair, RepairKind};
 use super::validators::Validators;
 
-/// What the pass may do.
+/// What the pass is allowed to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
-    /// Change values. Never where a subschema accepts the value as it came.
+    /// Repair values. Never applied where a subschema accepts the value as received.
     pub(crate) change: bool,
-    /// Fill defaults.
+    /// Fill in defaults.
     pub(crate) fill: bool,
 }
 
@@ -27,7 +27,8 @@ impl Allowed {
     pub(crate) const CHANGE_AND_FILL: Allowed = Allowed::new(true, true);
     pub(crate) const CHANGE: Allowed = Allowed::new(true, false);
     pub(crate) const FILL: Allowed = Allowed::new(false, true);
-    /// Whole numbers become integers all the same: that changes how a number is written, and not which it is.
+    /// Changes nothing, except that whole numbers are still written as integers: that changes the notation, not the
+    /// number.
     pub(crate) const NOTHING: Allowed = Allowed::new(false, false);
 
     const fn new(change: bool, fill: bool) -> Self {
@@ -35,36 +36,36 @@ impl Allowed {
     }
 }
 
-/// What the pass did, and what stopped it, if something did.
+/// The repairs of a pass, and why it stopped early, if it did.
 pub(crate) struct Coerced {
     pub(crate) repairs: Vec<Repair>,
     pub(crate) stop: Option<Stop>,
 }
 
-/// Why the pass gave up.
+/// Why the pass stopped early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Decoded text went below the last level that is allowed.
+    /// Decoding JSON inside a string exceeded the maximum depth.
     TooDeep { pointer: String },
-    /// Decoded text has a key twice.
+    /// JSON inside a string has a repeated key.
     RepeatedKeys { pointers: Vec<String>, more: usize },
-    /// The defaults made it larger than is allowed.
+    /// The defaults made the value larger than the limit.
     TooLarge,
-    /// The defaults went below the last level that is allowed: they have no end.
+    /// The defaults exceeded the maximum depth: they never end.
     EndlessDefaults,
-    /// The document would take too long for this value, by unions in unions or defaults that wake one another.
+    /// Checking this value would take too long, because of nested unions or defaults that trigger one another.
     TooMuchWork,
 }
 
-/// Rounds after which a value that still changes is taken as it is; the verdict comes after them. Each round that
-/// changes something fills a default at least, so that few values ever need more than three.
-const MOST_ROUNDS: usize = 1_000;
-/// Subschemas that one check may visit: several for each value that fits into a mebibyte. A union in a union in a union
-/// … multiplies.
-const MOST_VISITS: usize = 2_000_000;
-/// Bytes of places that repairs may note, for each byte that arguments may have.
+/// The maximum number of rounds. A value that still changes after that is validated as it is. Each round that changes
+/// something fills at least one default, so few values need more than three.
+const MAX_ROUNDS: usize = 1_000;
+/// The maximum number of subschemas that one check visits: several for each value that fits into 1 MiB. Nested unions
+/// multiply.
+const MAX_VISITS: usize = 2_000_000;
+/// Bytes of JSON pointers that repairs may record, per byte of the size limit.
 const PLACES_PER_BYTE: usize = 16;
-/// What trying a branch costs in visits: a copy, and the verdict on it.
+/// The cost of trying a branch, in visits: a copy, and its validation.
 const BRANCH_VISITS: usize = 50;
 
 /// Runs the pass over `value`.
@@ -77,9 +78,9 @@ pub(crate) fn coerce(
     allowed: Allowed,
 ) -> Coerced {
     let mut repairs = Vec::new();
-    let mut visits_left = MOST_VISITS;
-    // A default that one subschema fills may wake another that was passed before: then once more.
-    let rounds = if plan.entangled { MOST_ROUNDS } else { 1 };
+    let mut visits_left = MAX_VISITS;
+    // A default that one subschema fills may trigger another one that was already visited. Then run another round.
+    let rounds = if plan.entangled { MAX_ROUNDS } else { 1 };
     for _ in 0..rounds {
         let mut pass = Pass {
             plan,
@@ -109,7 +110,7 @@ pub(crate) fn coerce(
     }
 }
 
-/// Whether these repairs led back to where they began: a default that is `null` may be filled by one subschema and
+/// Returns `true` if the repairs of this round cancel out. A default of `null` may be filled by one subschema and
 /// counted as absent by another.
 fn comes_to_nothing(repairs: &[Repair], value: &Value) -> bool {
     let drops_null = |repair: &Repair| repair.kind == RepairKind::NullAsAbsent;
@@ -128,15 +129,15 @@ struct Pass<'p> {
     validators: &'p Validators,
     limits: Limits,
     place: Pointer,
-    /// Objects and arrays around the value that is visited.
+    /// Objects and arrays that enclose the current value.
     depth: usize,
     repairs: Vec<Repair>,
     visits_left: usize,
     /// Bytes of defaults that may still be filled.
     bytes_left: usize,
-    /// Somewhere a whole number is written with a fraction or exponent.
+    /// Some whole number is written with a fraction or exponent.
     whole_floats: bool,
-    /// Bytes of places that may still be noted: a place may be as long as the arguments.
+    /// Bytes of JSON pointers that may still be recorded. A pointer can be as long as the arguments.
     places_left: usize,
 }
 
@@ -145,7 +146,8 @@ impl<'p> Pass<'p> {
         self.plan.nodes.get(id)
     }
 
-    /// One place of the value, under one subschema; `outer` are those under which the place is visited already.
+    /// Visits one location of the value under one subschema. `outer` holds the subschemas under which the location is
+    /// already being visited.
     fn visit(
         &mut self,
         id: NodeId,
@@ -167,7 +169,7 @@ impl<'p> Pass<'p> {
         self.descend(id, value, allowed, &here)
     }
 
-    /// Gives the value the type that is asked for, by this subschema and all that hold for the same place.
+    /// Converts the value to the type that is required by this subschema and all others for the same location.
     fn shape(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
         let Some(node) = self.node(id) else {
             return Ok(());
@@ -193,7 +195,7 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    /// What a text says where no text is allowed: the first that fits by its type.
+    /// Reads a string where no string is allowed, as the first type that fits.
     fn read_text(&mut self, text: &str, types: Types) -> Result<Option<(Value, RepairKind)>, Stop> {
         let trimmed = text.trim();
         if types.allows(Types::NUMBER)
@@ -237,7 +239,7 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// Goes into the value, under this subschema and all that hold for the same place.
+    /// Descends into the value, under this subschema and all others for the same location.
     fn descend(
         &mut self,
         id: NodeId,
@@ -288,7 +290,7 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    /// Does something at a part of the value that is visited.
+    /// Runs `work` on a part of the current value.
     fn below(
         &mut self,
         step: impl FnOnce(&mut Pointer),
@@ -301,8 +303,8 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    /// A `null` for a property that is neither required nor nullable counts as absent. Asked of all subschemas that hold
-    /// for this place: one may name the property and another require it.
+    /// Removes a `null` for a property that is neither required nor nullable. All subschemas for this location are
+    /// consulted, because one may declare the property and another require it.
     fn drop_nulls(&mut self, here: &Here<'_>, value: &mut Value) -> Result<(), Stop> {
         let Value::Object(map) = value else {
             return Ok(());
@@ -380,7 +382,7 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    /// The first branch that accepts the value as it came; else the first that accepts what it makes of a copy.
+    /// Picks the first branch that accepts the value as received, otherwise the first that accepts a repaired copy.
     fn union(
         &mut self,
         branches: &'p [NodeId],
@@ -413,7 +415,7 @@ impl<'p> Pass<'p> {
                     return Ok(());
                 }
                 Err(Stop::TooMuchWork) => return Err(Stop::TooMuchWork),
-                // What another branch makes of it may still do.
+                // Another branch may still succeed.
                 Ok(()) | Err(_) => {
                     self.repairs.truncate(repairs);
                     self.bytes_left = bytes_left;
@@ -430,7 +432,7 @@ impl<'p> Pass<'p> {
         self.note(kind, Some(before), Some(after))
     }
 
-    /// Notes a repair at this place.
+    /// Records a repair at this location.
     fn note(
         &mut self,
         kind: RepairKind,

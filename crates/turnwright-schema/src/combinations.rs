@@ -1,13 +1,14 @@
-//! How often one place of a value would be looked at, where unions stand within unions.
+//! Limits how often nested unions make the validator look at one location of a value.
 
 use super::plan::{Node, NodeId, depth_first};
 use super::problem::SchemaProblem;
 
-/// Ways to come to one place of the value. The validator tries all of them if the value is wrong there.
-const MOST: u64 = 100_000;
+/// The maximum number of ways to reach one location of the value. The validator tries all of them if the value is
+/// invalid there.
+const MAX_WAYS: u64 = 100_000;
 
-/// Rejects documents in which alternatives lead to alternatives so often that a small value would be checked for ever. What
-/// refers to itself is not counted here: the validator remembers what it has tried there.
+/// Rejects documents in which nested alternatives would make checking a small value practically endless. Recursive
+/// references are not counted: the validator remembers what it has tried there.
 pub(crate) fn reject_combinations(
     nodes: &[Node],
     edges: &[Vec<NodeId>],
@@ -23,13 +24,13 @@ pub(crate) fn reject_combinations(
     let mut known = vec![1_u64; nodes.len()];
     for id in depth_first(nodes.len(), next, |_| {}) {
         let ways = |id: NodeId| known.get(id).copied().unwrap_or(1);
-        // Everything that looks at the same place leads on by itself. Parts of a value are apart: the one with the most
-        // ways counts.
+        // Subschemas for the same location add up. Parts of a value are independent, so the one with the most ways
+        // counts.
         let all = here(id).fold(0_u64, |sum, next| sum.saturating_add(ways(next)));
         let all = all.saturating_add(below(id).map(ways).max().unwrap_or(0));
-        if let (true, Some(node)) = (all > MOST, nodes.get(id)) {
-            let message = "unions within unions lead here to more than 100,000 ways to check one value: use fewer \
-                           alternatives, or fewer levels of them";
+        if let (true, Some(node)) = (all > MAX_WAYS, nodes.get(id)) {
+            let message = "nested unions give more than 100,000 ways to check one value: use fewer \
+                           alternatives or fewer levels";
             problems.push(SchemaProblem::new(&node.pointer, message));
             return;
         }

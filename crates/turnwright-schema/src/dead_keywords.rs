@@ -1,4 +1,5 @@
-//! Keywords that can have no effect on the type of their place: a slip of the author's, where the author is ours.
+//! Rejects keywords that have no effect on the type at their location. Applied to documents that we generate, where
+//! they are mistakes of the author.
 
 use referencing::Draft;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use super::plan::{Node, NodeId, Types};
 use super::pointer::join;
 use super::problem::SchemaProblem;
 
-/// Rejects every keyword that waits for a type which its place cannot have.
+/// Rejects every keyword that applies only to types that its location cannot have.
 pub(crate) fn reject_idle(
     document: &Value,
     draft: Draft,
@@ -21,15 +22,15 @@ pub(crate) fn reject_idle(
         };
         for name in map.keys() {
             let types = keywords::keyword(draft, name).map_or(&[][..], |keyword| keyword.types);
-            let waited = types
+            let applicable = types
                 .iter()
                 .filter_map(|name| Types::named(name))
                 .fold(Types::default(), Types::or);
             if !types.is_empty()
-                && allowed_at(nodes, id).is_some_and(|allowed| !allowed.allows(waited))
+                && allowed_at(nodes, id).is_some_and(|allowed| !allowed.allows(applicable))
             {
                 let message = format!(
-                    "has no effect here: it waits for a value of type {}",
+                    "has no effect here: it applies only to values of type {}",
                     types.join(" or ")
                 );
                 problems.push(SchemaProblem::new(join(&node.pointer, name), message));
@@ -38,7 +39,8 @@ pub(crate) fn reject_idle(
     }
 }
 
-/// The types that the place of `id` can have, by all that holds for it; `None` for any. No circle: they are rejected.
+/// Returns the types that the location of `id` can have, considering everything that applies to it; `None` for any
+/// type. Terminates because circular references are rejected.
 fn allowed_at(nodes: &[Node], id: NodeId) -> Option<Types> {
     let node = nodes.get(id)?;
     let same_place = node.same_place.iter().map(|same| allowed_at(nodes, *same));

@@ -1,7 +1,7 @@
-//! JSON text to a value: one pass that also counts levels and notices repeated keys.
+//! Decodes JSON text in one pass that also counts levels and detects repeated keys.
 //!
-//! `serde_json::Value` keeps the last of two equal keys without a word and stops at 127 levels; a model's
-//! text needs both said.
+//! `serde_json::Value` silently keeps the last of two equal keys and fails at 128 levels. For text from a model both
+//! must be reported.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -12,40 +12,41 @@ use serde_json::{Map, Number, Value};
 
 use super::pointer::{Pointer, join};
 
-/// What a text said.
+/// A decoded text.
 #[derive(Debug)]
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// Some object has a key twice; the last one counted.
+    /// Some object has a key twice; the last one won.
     pub(crate) repeats_keys: bool,
-    /// Some number was written with a fraction or exponent and is whole all the same.
+    /// Some whole number is written with a fraction or exponent.
     pub(crate) whole_floats: bool,
-    /// How deep it may be once text inside it is decoded: its own levels, or all that are allowed.
+    /// The maximum depth once JSON inside strings is decoded: the text's own depth, or the limit if some string may
+    /// hold JSON.
     pub(crate) depth: usize,
 }
 
-/// Why a text could not be decoded.
+/// The reason why a text could not be decoded.
 #[derive(Debug)]
 pub enum DecodeError {
-    /// More levels than allowed.
+    /// The text has more levels than allowed.
     TooDeep,
-    /// An object has a name with which `serde_json` tells itself something: see [`is_reserved`].
+    /// An object has a key that `serde_json` reserves: see [`is_reserved`].
     Reserved,
-    /// Not JSON.
+    /// The text is not JSON.
     NotJson(serde_json::Error),
 }
 
-/// Whether a name is one with which `serde_json` tells itself something, where one of its features is on in any package of a
-/// program: what stands under it would be read as something else than what was checked.
+/// Returns `true` for keys that `serde_json` interprets if one of its features is enabled anywhere in the program.
+/// The value under such a key would be read back as something other than what was checked.
 pub(crate) fn is_reserved(name: &str) -> bool {
     name.starts_with("$serde_json::private::")
 }
 
-/// Decodes `text`, allowing `max_depth` levels.
+/// Decodes `text`, allowing at most `max_depth` levels.
 ///
 /// # Errors
-/// The text is not JSON, is too deep, or has a reserved name.
+/// Fails if the text is not JSON, is too deep, or has a reserved key.
 pub fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
     let notes = Notes::default();
     let build = Build::<false> {
@@ -74,8 +75,8 @@ pub fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
     })
 }
 
-/// Where the repeated keys of `text` stand: the first of them, and how many more there are. Decodes again, so that the
-/// common case pays nothing for it.
+/// Returns the pointers of the first repeated keys in `text`, and how many more there are. Decodes a second time, so
+/// that the common case pays nothing for it.
 pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> (Vec<String>, usize) {
     let notes = Notes::default();
     let build = Build::<true> {
@@ -83,29 +84,29 @@ pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> (Vec<String>, usize
         depth: 0,
         max_depth,
     };
-    // The text was decoded before; were it to fail now, there would simply be no places to name.
+    // The text was decoded before. If it fails now, there are simply no pointers to report.
     let _ = run(text, build);
     (notes.repeated.into_inner(), notes.more_repeated.get())
 }
 
-/// Places of repeated keys that are named. A place may be as long as the text.
-const MOST_NAMED: usize = 20;
+/// The maximum number of repeated keys that are reported. A pointer can be as long as the text.
+const MAX_REPORTED: usize = 20;
 
 fn run<const TRACK: bool>(text: &str, seed: Build<'_, TRACK>) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    // The seed counts levels itself, to our limit instead of the crate's.
+    // The seed counts levels itself, against our limit instead of the crate's.
     deserializer.disable_recursion_limit();
     let value = seed.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
-/// The key under which `serde_json` hands over the digits of a number that 64 bits do not hold as an integer, where some
-/// package of the program turns on its feature `arbitrary_precision`.
+/// The key under which `serde_json` passes the digits of a number that does not fit into 64 bits, if the
+/// `arbitrary_precision` feature is enabled anywhere in the program.
 const NUMBER: &str = "$serde_json::private::Number";
 
-/// Those digits. They come as an owned string, which text that is read from a `&str` never does: so an object in the text
-/// that has the same key is told apart from a number.
+/// Reads those digits. They arrive as an owned string, which never happens for text that is read from a `&str`. This
+/// distinguishes a number from an object in the text that has the same key.
 struct Digits;
 
 impl<'de> DeserializeSeed<'de> for Digits {
@@ -124,7 +125,7 @@ impl Visitor<'_> for Digits {
     }
 
     fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<String, E> {
-        Err(E::custom("a reserved name"))
+        Err(E::custom("a reserved key"))
     }
 
     fn visit_string<E>(self, digits: String) -> Result<String, E> {
@@ -142,11 +143,11 @@ struct Notes {
     repeated: RefCell<Vec<String>>,
     more_repeated: Cell<usize>,
     depth: Cell<usize>,
-    /// Some text in it begins like JSON.
+    /// Some string starts like JSON.
     holds_json: Cell<bool>,
 }
 
-/// Builds one value; with `TRACK` it knows where it is.
+/// Builds one value. With `TRACK` it also tracks its location.
 struct Build<'n, const TRACK: bool> {
     notes: &'n Notes,
     depth: usize,
@@ -170,8 +171,8 @@ impl<const TRACK: bool> Build<'_, TRACK> {
         })
     }
 
-    /// A number, if that is what comes under [`NUMBER`], as the double that it is without the feature; an object of the text
-    /// with that key is refused.
+    /// Returns the number passed under [`NUMBER`] as the `f64` that it would be without the feature. An object in the
+    /// text that has this key is rejected.
     fn number<'de, A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         self.notes.reserved.set(true);
         let digits = entries.next_value_seed(Digits)?;
@@ -200,7 +201,7 @@ impl<const TRACK: bool> Build<'_, TRACK> {
     fn note_repeat(&self, key: &str) {
         let notes = self.notes;
         notes.repeats_keys.set(true);
-        if TRACK && notes.repeated.borrow().len() >= MOST_NAMED {
+        if TRACK && notes.repeated.borrow().len() >= MAX_REPORTED {
             notes.more_repeated.set(notes.more_repeated.get() + 1);
         } else if TRACK {
             let place = join(notes.place.borrow().as_str(), key);
@@ -284,7 +285,7 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
         while let Some(key) = next {
             if is_reserved(&key) {
                 self.notes.reserved.set(true);
-                return Err(serde::de::Error::custom("a reserved name"));
+                return Err(serde::de::Error::custom("a reserved key"));
             }
             let seed = self.below::<A::Error>()?;
             let value = self.at(

@@ -1,4 +1,4 @@
-//! From the verdict of the validator to faults that a model can act on.
+//! Turns validation errors into faults that a model can act on.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::keywords::nearest;
 use super::pointer::{join, split_last};
 use super::repair::{Repair, RepairKind};
 
-/// Everything that is wrong with `value`, by the validator of `document`, after these repairs.
+/// Returns the faults of `value`, according to the validator of `document`, after these repairs.
 pub(crate) fn explain(
     document: &Value,
     validator: &Validator,
@@ -33,18 +33,18 @@ pub(crate) fn explain(
     faults
 }
 
-/// What was judged by what.
+/// A value and the document that it was validated against.
 struct Judged<'j> {
     document: &'j Value,
     value: &'j Value,
-    /// Where a default stands, which did not come.
+    /// Locations of defaults that were filled in, not sent.
     filled: HashSet<&'j str>,
 }
 
-/// Characters that the faults of a union's nearest branch may have in its text.
-const MOST_QUOTED: usize = 400;
-/// Names of properties among which one that was meant is looked for.
-const MOST_KNOWN: usize = 500;
+/// The maximum number of characters for the faults of a union's closest branch.
+const MAX_QUOTED: usize = 400;
+/// The maximum number of property names that are searched for a likely match.
+const MAX_KNOWN: usize = 500;
 
 impl<'j> Judged<'j> {
     fn describe(&self, error: &ValidationError<'_>, faults: &mut InvalidArguments) {
@@ -61,7 +61,7 @@ impl<'j> Judged<'j> {
             Kind::UnevaluatedProperties { unexpected } => {
                 self.unexpected(error, "unevaluatedProperties", unexpected, faults);
             }
-            // Of an object that takes no property at all, the validator says only that it is wrong.
+            // For an object that accepts no properties at all, the validator reports only the object.
             Kind::FalseSchema
                 if error
                     .schema_path()
@@ -125,19 +125,19 @@ impl<'j> Judged<'j> {
         }
     }
 
-    /// The names that stand in `properties` beside the keyword that refused.
+    /// Returns the names declared in `properties` next to the keyword that failed.
     fn known_properties(&self, error: &ValidationError<'_>) -> Vec<&'j str> {
         let schema = split_last(error.schema_path().as_str())
             .and_then(|(schema, _)| self.document.pointer(schema));
         let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
-        let few = properties.filter(|properties| properties.len() <= MOST_KNOWN);
+        let few = properties.filter(|properties| properties.len() <= MAX_KNOWN);
         few.into_iter()
             .flat_map(Map::keys)
             .map(String::as_str)
             .collect()
     }
 
-    /// Describes a few errors; of a union among them only what its own nearest branch says, and so on down.
+    /// Describes a few errors. For a union among them, recursively describes only its closest branch.
     fn describe_leaves(&self, errors: &[ValidationError<'_>], faults: &mut InvalidArguments) {
         for error in errors.iter().take(3) {
             match error.kind() {
@@ -152,7 +152,7 @@ impl<'j> Judged<'j> {
         }
     }
 
-    /// One fault for a union, with the faults of the branch that came nearest.
+    /// Returns one fault for a union, with the faults of its closest branch.
     fn union(
         &self,
         error: &ValidationError<'_>,
@@ -174,16 +174,16 @@ impl<'j> Judged<'j> {
             format!("{} {}", escape(inside, 80), fault.message)
         });
         let texts = texts.collect::<Vec<_>>().join("; ");
-        let (quoted, texts) = (quote(got), escape(texts.trim_start(), MOST_QUOTED));
+        let (quoted, texts) = (quote(got), escape(texts.trim_start(), MAX_QUOTED));
         let which = index + 1;
         fault.with_message(format!(
-            "fits none of {count} alternatives (got {quoted}); nearest is alternative {which}: {texts}"
+            "matches none of {count} alternatives (got {quoted}); the closest is alternative {which}: {texts}"
         ))
     }
 }
 
-/// The errors of the one branch of a union that can be meant: the only one that takes values of the type that came, or the
-/// only one besides `null`. They are told at their own places, as if there were no union.
+/// Returns the errors of the only branch of a union that can be meant: the only one that accepts the type of the
+/// value, or the only one besides `null`. Its errors are reported at their own locations, as if there were no union.
 fn only_branch<'c>(
     context: &'c [Vec<ValidationError<'static>>],
     place: &str,
@@ -200,7 +200,7 @@ fn only_branch<'c>(
     single(|wanted| wanted.is_none()).or_else(|| single(not_null))
 }
 
-/// The type that a branch wants, if what came is of another.
+/// Returns the type that a branch expects, if the value has another type.
 fn other_type<'c>(errors: &'c [ValidationError<'static>], place: &str) -> Option<&'c TypeKind> {
     let here = |error: &&ValidationError<'static>| error.instance_path().as_str() == place;
     errors
@@ -212,19 +212,20 @@ fn other_type<'c>(errors: &'c [ValidationError<'static>], place: &str) -> Option
         })
 }
 
-/// The branch that came nearest to what came, and its place in the list.
+/// Returns the branch that is closest to the value, and its index.
 fn nearest_branch<'c>(
     context: &'c [Vec<ValidationError<'static>>],
     place: &str,
 ) -> Option<(usize, &'c [ValidationError<'static>])> {
     let branches = context.iter().enumerate();
     branches
-        .min_by_key(|(_, errors)| farness(errors, place))
+        .min_by_key(|(_, errors)| branch_distance(errors, place))
         .map(|(index, errors)| (index, errors.as_slice()))
 }
 
-/// How far a branch is from what came: another type is far, another constant (a tag) less, a bound near.
-fn farness(errors: &[ValidationError<'static>], place: &str) -> usize {
+/// Returns how far a branch is from the value: another type is far, another constant (a tag) less, a violated bound
+/// near.
+fn branch_distance(errors: &[ValidationError<'static>], place: &str) -> usize {
     errors
         .iter()
         .map(|error| match error.kind() {
@@ -238,7 +239,7 @@ fn farness(errors: &[ValidationError<'static>], place: &str) -> usize {
         .sum()
 }
 
-/// What would have been right, to stand after "must be".
+/// Returns the expectation, phrased to follow "must be".
 fn expected(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::Type {
@@ -265,42 +266,48 @@ fn expected(error: &ValidationError<'_>) -> String {
         Kind::MinItems { limit } => format!("at least {}", counted(*limit, "item")),
         Kind::MaxItems { limit } => format!("at most {}", counted(*limit, "item")),
         Kind::AdditionalItems { limit } => format!("at most {}", counted(*limit as u64, "item")),
-        Kind::UnevaluatedItems { .. } => "without the further items".to_owned(),
-        Kind::MinProperties { limit } => format!("an object of at least {limit} properties"),
-        Kind::MaxProperties { limit } => format!("an object of at most {limit} properties"),
-        Kind::UniqueItems => "without repeated items".to_owned(),
+        Kind::UnevaluatedItems { .. } => "an array without additional items".to_owned(),
+        Kind::MinProperties { limit } => {
+            format!("an object with at least {}", counted(*limit, "property"))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("an object with at most {}", counted(*limit, "property"))
+        }
+        Kind::UniqueItems => "an array without repeated items".to_owned(),
         Kind::Pattern { pattern } => {
-            format!("text that matches the pattern {}", escape(pattern, 120))
+            format!("a string that matches the pattern {}", escape(pattern, 120))
         }
         Kind::Format { format } => format!("a valid {format}"),
-        Kind::Contains => "with an item that fits `contains`".to_owned(),
-        Kind::Not { .. } => "something that `not` does not describe".to_owned(),
+        Kind::Contains => "an array with an item that matches `contains`".to_owned(),
+        Kind::Not { .. } => "a value that does not match `not`".to_owned(),
         Kind::OneOfMultipleValid { .. } => {
-            "what exactly one alternative takes; more than one do".to_owned()
+            "valid for exactly one alternative, not for several".to_owned()
         }
         Kind::FalseSchema => "absent".to_owned(),
-        Kind::ContentEncoding { content_encoding } => format!("text encoded as {content_encoding}"),
-        Kind::ContentMediaType { content_media_type } => {
-            format!("text of type {content_media_type}")
+        Kind::ContentEncoding { content_encoding } => {
+            format!("a string encoded as {content_encoding}")
         }
-        _ => "valid by the schema".to_owned(),
+        Kind::ContentMediaType { content_media_type } => {
+            format!("a string of media type {content_media_type}")
+        }
+        _ => "valid under the schema".to_owned(),
     }
 }
 
 fn counted(count: u64, what: &str) -> String {
-    if count == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{count} {what}s")
+    match (count, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {what}s"),
     }
 }
 
-/// The values of an enum, as many as a person would read.
+/// Lists the values of an enum, up to a readable length.
 fn listed(options: &[Value]) -> String {
-    const MOST_CHARS: usize = 400;
+    const MAX_CHARS: usize = 400;
     let mut text = String::new();
     for (index, option) in options.iter().enumerate() {
-        if text.len() > MOST_CHARS {
+        if text.len() > MAX_CHARS {
             return format!("{text} and {} more", options.len() - index);
         }
         let separator = if index > 0 { ", " } else { "" };

@@ -1,8 +1,8 @@
-//! Where something is wrong, when saying all of it would take too long.
+//! Finds the invalid locations when a full explanation would take too long.
 //!
-//! The validator explains a union by all branches, a union in a branch by all of its own, and so on; and it writes down
-//! the place of every fault, however long. For most arguments that is little. Where it is not, the places are looked for
-//! one by one instead, and told with fewer words.
+//! The validator explains a union by all of its branches, recursively, and writes down the location of every fault,
+//! however long. For most arguments that is cheap. Where it is not, the locations are searched one by one instead and
+//! reported with shorter texts.
 
 use serde_json::Value;
 
@@ -15,12 +15,12 @@ use super::pointer::Pointer;
 use super::raw::survey;
 use super::validators::Validators;
 
-/// InvalidArguments, weighed by the length of their places, that the validator may be asked to explain.
-const MOST_EXPLAINED: usize = 300_000;
+/// The maximum number of faults, weighted by the length of their locations, that the validator is asked to explain.
+const MAX_EXPLAINED: usize = 300_000;
 
-/// Whether the validator can explain what is wrong with `value` at a bearable price.
+/// Returns `true` if the validator can explain the faults of `value` at an acceptable cost.
 pub(crate) fn is_explainable(plan: &Plan, value: &Value) -> bool {
-    let mut left = MOST_EXPLAINED;
+    let mut left = MAX_EXPLAINED;
     weigh(plan, 0, value, 0, &mut left).is_some()
 }
 
@@ -31,13 +31,13 @@ fn weigh(plan: &Plan, id: NodeId, value: &Value, place: usize, left: &mut usize)
         weigh(plan, *same, value, place, left)?;
     }
     for branch in node.unions.iter().flatten() {
-        // For each branch a copy of what it refuses is kept.
+        // The validator keeps a copy of the rejected value for each branch.
         *left = left.checked_sub(survey(value).bytes / 16)?;
         weigh(plan, *branch, value, place, left)?;
     }
     match value {
         Value::Object(map) => {
-            // What is unexpected is told with its place too.
+            // Unexpected properties are reported with their location too.
             for (name, value) in map {
                 let below = place + name.len() + 1;
                 *left = left.checked_sub(1 + below / 64)?;
@@ -58,9 +58,9 @@ fn weigh(plan: &Plan, id: NodeId, value: &Value, place: usize, left: &mut usize)
     Some(())
 }
 
-/// The places at which something is wrong, as deep as they can be told apart.
+/// Reports the invalid locations, as deep as they can be distinguished.
 ///
-/// The verdict must have parts.
+/// The validators must have parts.
 pub(crate) fn wrong_places(
     plan: &Plan,
     validators: &Validators,
@@ -71,14 +71,14 @@ pub(crate) fn wrong_places(
         validators,
         place: Pointer::default(),
         faults: InvalidArguments::default(),
-        left: MOST_LOOKED_AT,
+        left: MAX_EXAMINED,
     };
     search.look(0, value);
     search.faults
 }
 
-/// Parts of the value that are asked about.
-const MOST_LOOKED_AT: usize = 10_000;
+/// The maximum number of parts of the value that are examined.
+const MAX_EXAMINED: usize = 10_000;
 
 struct Search<'s> {
     plan: &'s Plan,
@@ -89,26 +89,28 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks for what is wrong below a place that this subschema refuses; tells the place itself if nothing is found.
+    /// Searches below a location that this subschema rejects. Reports the location itself if nothing is found.
     fn look(&mut self, id: NodeId, value: &Value) {
         let before = self.faults.faults().len();
         self.look_below(id, value);
         if self.faults.faults().len() > before || self.faults.is_full() || self.explain(id, value) {
             return;
         }
-        let message = "does not fit the schema here; there is too much to say why: send less, or something simpler";
+        let message = "does not match the schema; the errors are too many to list: send less data or a simpler structure";
         self.faults
             .push(Fault::new(self.place.as_str(), "schema", message));
     }
 
-    /// Has this one place explained after all, if that is bearable.
+    /// Explains this one location in full, if the cost is acceptable.
     fn explain(&mut self, id: NodeId, value: &Value) -> bool {
-        let mut left = MOST_LOOKED_AT;
-        let bearable = weigh(self.plan, id, value, self.place.as_str().len(), &mut left).is_some();
-        let Some(judge) = self.validators.part(id).filter(|_| bearable) else {
+        let mut left = MAX_EXAMINED;
+        let affordable =
+            weigh(self.plan, id, value, self.place.as_str().len(), &mut left).is_some();
+        let Some(judge) = self.validators.part(id).filter(|_| affordable) else {
             return false;
         };
-        // Without the document: a part's errors name places of the part, and a name must not be suggested from elsewhere.
+        // Without the document: the errors of a part have pointers relative to the part, and a property name must not
+        // be suggested from elsewhere.
         let found = explain::explain(&Value::Null, judge, value, &[]);
         for fault in found.faults() {
             let pointer = format!("{}{}", self.place.as_str(), fault.pointer);
@@ -130,10 +132,10 @@ impl Search<'_> {
                 self.look_below(*same, value);
             }
         }
-        // Of a union only the branch that is meant tells something, if it is plain which one that is.
+        // For a union, only the branch that is meant is reported, if it is clear which one that is.
         for branches in &node.unions {
             let mut possible = branches.iter().filter(|branch| {
-                // Text could become `null`, but then it would not have been refused.
+                // A string could become `null`, but then it would not have been rejected.
                 let null_alone = plan.nodes.get(**branch).and_then(|node| node.allowed);
                 null_alone != Some(Types::NULL) && !branch_filter::cannot_fit(plan, **branch, value)
             });

@@ -1,4 +1,4 @@
-//! Checks that need the world: a database look-up, an API call.
+//! External checks: checks that need a database, an API or other outside state.
 
 use std::fmt;
 use std::future::Future;
@@ -13,7 +13,7 @@ use super::fault::{Fault, InvalidArguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<(), Rejection>> + Send>>;
 
-/// A check of the author's own, asked only after the document accepted the arguments.
+/// A check supplied by the author. Runs only after the document accepted the arguments.
 #[derive(Clone)]
 pub struct ExternalCheck {
     name: Arc<str>,
@@ -33,7 +33,7 @@ impl ExternalCheck {
         }
     }
 
-    /// Asks the check. A panic in it is a check that could not be made.
+    /// Runs the check. A panic counts as a check that could not be completed.
     pub(crate) async fn run(&self, args: &Value, faults: &mut InvalidArguments) {
         let asked = async { (self.ask)(args.clone()).await };
         let reason = match AssertUnwindSafe(asked).catch_unwind().await {
@@ -46,7 +46,8 @@ impl ExternalCheck {
                 faults.push(Fault::new(pointer, &*self.name, message));
             }
             Reason::Failed(why) => {
-                let message = "could not be checked; that is no fault of yours: try again later";
+                let message =
+                    "could not be checked because of an internal problem: try again later";
                 faults.push(Fault::new("", &*self.name, message));
                 faults.note(format!("the check `{}` failed: {why}", self.name));
             }
@@ -54,9 +55,10 @@ impl ExternalCheck {
     }
 }
 
-/// Why an external check says no.
+/// The result of an external check that does not accept the arguments.
 ///
-/// `?` turns any error into one: the model then reads only that the check could not be made.
+/// `?` converts any error into a `Rejection`. In that case the model only reads that the check could not be
+/// completed.
 ///
 /// ```
 /// use turnwright_schema::{Rejection, Schema, string};
@@ -68,7 +70,7 @@ impl ExternalCheck {
 ///     .external("city_exists", |args| async move {
 ///         match args["city"].as_str() {
 ///             Some("Paris") => Ok(()),
-///             _ => Err(Rejection::at("/city", "is not a city that we know")),
+///             _ => Err(Rejection::at("/city", "is not a known city")),
 ///         }
 ///     });
 /// assert!(schema.check_all(r#"{"city": "Paris"}"#).await.is_ok());
@@ -77,7 +79,7 @@ impl ExternalCheck {
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 ///
-/// It is no `std::error::Error` itself, so that `?` can make one from any.
+/// It does not implement `std::error::Error`, so that `?` can convert any error into it.
 #[derive(Debug)]
 pub struct Rejection(Reason);
 
@@ -87,12 +89,12 @@ enum Reason {
         pointer: String,
         message: String,
     },
-    /// The check could not be made. What went wrong is for operators.
+    /// The check could not be completed. The reason is for operators.
     Failed(String),
 }
 
 impl Rejection {
-    /// One thing that is wrong: where, as a JSON pointer, and what, to stand after the place.
+    /// Rejects the value at a JSON pointer. `message` follows the location, as in "`/city` is not a known city".
     pub fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Rejection(Reason::Fault {
             pointer: pointer.into(),

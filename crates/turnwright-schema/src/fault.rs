@@ -1,29 +1,30 @@
-//! What is wrong with arguments, in words that a model can act on.
+//! Faults: what is wrong with arguments, phrased so that a model can act on it.
 
 use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// One thing that is wrong with the arguments.
+/// One fault in the arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fault {
-    /// Where, as a JSON pointer; a missing or unexpected property's own.
+    /// The JSON pointer of the location. For a missing or unexpected property, the pointer of that property.
     pub pointer: String,
-    /// The rule that was broken: a keyword of JSON Schema, or one of ours (`json`, `unique_keys`, `max_bytes`,
-    /// `max_depth`, `deserialize`, or the name of an external check).
+    /// The violated rule: a JSON Schema keyword, one of ours (`json`, `unique_keys`, `max_bytes`, `max_depth`,
+    /// `deserialize`), or the name of an external check.
     pub rule: String,
-    /// What would have been right.
+    /// What was expected.
     pub expected: String,
-    /// What came, shortened to 80 characters, control and direction characters escaped; empty where nothing came.
+    /// The value that was received, shortened to 80 characters, with control and bidirectional characters escaped.
+    /// Empty if nothing was received.
     pub got: String,
-    /// The whole, as one sentence without the place.
+    /// The complete message, without the location.
     pub message: String,
 }
 
 impl Fault {
-    /// A fault found by a check of your own: see [`Rejection`](crate::Rejection).
+    /// Creates a fault for a check of your own: see [`Rejection`](crate::Rejection).
     pub fn new(
         pointer: impl Into<String>,
         rule: impl Into<String>,
@@ -62,31 +63,31 @@ impl Fault {
         self
     }
 
-    /// The place as it stands in a text: the root has no name of its own.
+    /// Returns the location for use in a text. The root has no pointer, so it is called "the arguments".
     pub(crate) fn place(&self) -> String {
         if self.pointer.is_empty() {
             "the arguments".to_owned()
         } else {
-            escape(&self.pointer, MOST_CHARS * 4)
+            escape(&self.pointer, MAX_CHARS * 4)
         }
     }
 }
 
-/// Arguments with faults, the first of them listed and the rest counted.
+/// Invalid arguments. The first faults are listed, the rest are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidArguments {
     listed: Vec<Fault>,
     more: usize,
-    /// What only operators may read: why an external check could not be made.
+    /// For operators only: why an external check could not be completed.
     notes: Vec<String>,
 }
 
-const MOST_LISTED: usize = 20;
-const MOST_CHARS: usize = 80;
+const MAX_LISTED: usize = 20;
+const MAX_CHARS: usize = 80;
 
 impl InvalidArguments {
     pub(crate) fn push(&mut self, fault: Fault) {
-        if self.listed.len() < MOST_LISTED {
+        if self.listed.len() < MAX_LISTED {
             self.listed.push(fault);
         } else {
             self.more += 1;
@@ -94,7 +95,7 @@ impl InvalidArguments {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.listed.len() >= MOST_LISTED
+        self.listed.len() >= MAX_LISTED
     }
 
     pub(crate) fn count_more(&mut self, more: usize) {
@@ -115,13 +116,13 @@ impl InvalidArguments {
         self.listed.is_empty()
     }
 
-    /// Returns what is wrong with the arguments: 20 faults at most.
+    /// Returns the faults: at most 20.
     #[must_use]
     pub fn faults(&self) -> &[Fault] {
         &self.listed
     }
 
-    /// Returns how many faults there were beyond those listed.
+    /// Returns the number of faults that are not listed.
     #[must_use]
     pub fn more_faults(&self) -> usize {
         self.more
@@ -131,12 +132,12 @@ impl InvalidArguments {
     #[must_use]
     pub fn operator_text(&self, subject: Option<&str>) -> String {
         let mut text = match subject {
-            Some(subject) => format!("{subject} refused the arguments: "),
-            None => "the arguments are refused: ".to_owned(),
+            Some(subject) => format!("invalid arguments for {subject}: "),
+            None => "invalid arguments: ".to_owned(),
         };
         let faults = self.listed.iter().map(Fault::to_string);
         text.push_str(&faults.collect::<Vec<_>>().join("; "));
-        self.say_more(&mut text, "; ");
+        self.push_remaining(&mut text, "; ");
         for note in &self.notes {
             let _ = write!(text, "; {}", escape(note, 500));
         }
@@ -149,24 +150,24 @@ impl InvalidArguments {
         self.model_text_for(None)
     }
 
-    /// As [`InvalidArguments::model_text`]. `subject` names what the arguments were for, such as a tool.
+    /// Like [`InvalidArguments::model_text`]. `subject` names what the arguments were for, such as a tool.
     #[must_use]
     pub fn model_text_for(&self, subject: Option<&str>) -> String {
-        let of_whom = subject
-            .map(|subject| format!(" of {subject}"))
+        let target = subject
+            .map(|subject| format!(" for {subject}"))
             .unwrap_or_default();
         let mut text = format!(
-            "The arguments{of_whom} were refused; nothing was run. Mend these and call again:"
+            "Invalid arguments{target}. The tool was not run. Fix the following and call it again:"
         );
         for fault in &self.listed {
             // Writing into a String cannot fail.
             let _ = write!(text, "\n- {}: {}", fault.place(), fault.message);
         }
-        self.say_more(&mut text, "\n- ");
+        self.push_remaining(&mut text, "\n- ");
         text
     }
 
-    fn say_more(&self, text: &mut String, separator: &str) {
+    fn push_remaining(&self, text: &mut String, separator: &str) {
         if self.more > 0 {
             let _ = write!(text, "{separator}and {} more", self.more);
         }
@@ -196,28 +197,29 @@ impl From<Fault> for InvalidArguments {
     }
 }
 
-/// A value as JSON, shortened, with nothing in it that could move the text around it.
+/// Returns a value as JSON, shortened, without characters that could rearrange the surrounding text.
 pub fn quote(value: &Value) -> String {
     match value {
-        // Only the front of a long string is looked at.
-        Value::String(text) => match text.char_indices().nth(MOST_CHARS) {
+        // Only the start of a long string is examined.
+        Value::String(text) => match text.char_indices().nth(MAX_CHARS) {
             Some((cut, _)) => {
                 let front = Value::from(text.get(..cut).unwrap_or_default());
-                escape(&format!("{front}…"), MOST_CHARS)
+                escape(&format!("{front}…"), MAX_CHARS)
             }
-            None => escape(&value.to_string(), MOST_CHARS),
+            None => escape(&value.to_string(), MAX_CHARS),
         },
-        Value::Array(items) if items.len() > MOST_CHARS => {
+        Value::Array(items) if items.len() > MAX_CHARS => {
             format!("an array of {} items", items.len())
         }
-        Value::Object(map) if map.len() > MOST_CHARS => {
+        Value::Object(map) if map.len() > MAX_CHARS => {
             format!("an object of {} properties", map.len())
         }
-        _ => escape(&value.to_string(), MOST_CHARS),
+        _ => escape(&value.to_string(), MAX_CHARS),
     }
 }
 
-/// `text` in at most about `most` characters, with those that cannot be seen, or that move others, as `\u{…}`.
+/// Returns `text` shortened to about `most` characters. Invisible and bidirectional characters are written as
+/// `\u{…}`.
 pub fn escape(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len().min(most.saturating_mul(2)));
     let mut written = 0;
@@ -237,8 +239,8 @@ pub fn escape(text: &str, most: usize) -> String {
     out
 }
 
-/// Whether a character cannot be seen, or changes how the text around it reads: what a person who approves something must not
-/// overlook. Control characters are not among them: see [`char::is_control`].
+/// Returns `true` if a character is invisible or changes how the surrounding text reads. A person who approves
+/// something must not overlook such characters. Does not include control characters: see [`char::is_control`].
 ///
 /// ```
 /// use turnwright_schema::is_unseen;
@@ -248,10 +250,10 @@ pub fn escape(text: &str, most: usize) -> String {
 /// ```
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
-    // Unicode 16.0, in this order: `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt); what else has the general
-    // category `Cf`, `Zl` or `Zp` (DerivedGeneralCategory.txt); noncharacters; and characters of other categories whose
-    // glyph is blank: object replacement, the empty braille pattern, blanks of hieroglyphs, the Khitan filler, the musical
-    // null notehead.
+    // Unicode 16.0, in this order: `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt); the rest of the
+    // general categories `Cf`, `Zl` and `Zp` (DerivedGeneralCategory.txt); noncharacters; and characters of other
+    // categories with a blank glyph: object replacement, the empty braille pattern, hieroglyph blanks, the Khitan
+    // filler, the musical null notehead.
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'

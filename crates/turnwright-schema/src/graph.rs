@@ -1,18 +1,18 @@
-//! What follows from the plan as a whole: circles, unfolding, defaults that reach one another.
+//! Analysis of the plan as a graph: cycles, expansion, defaults that reach one another.
 
 use super::plan::{Node, NodeId, Plan, Types, depth_first};
 use super::problem::SchemaProblem;
 use serde_json::Value;
 
-/// Subschemas that may apply to one place of the value.
-const MOST_UNFOLDED: usize = 10_000;
-/// Subschemas nested at one place of the value: each costs stack at every level of the value.
-pub(crate) const MOST_NESTED: usize = 64;
-/// Values that one default may grow to.
-const MOST_FILLED: usize = 10_000;
+/// The maximum number of subschemas that apply to one location of the value.
+const MAX_EXPANDED: usize = 10_000;
+/// The maximum nesting of subschemas at one location of the value. Each costs stack at every level of the value.
+pub(crate) const MAX_NESTED: usize = 64;
+/// The maximum number of values that one default may grow to.
+const MAX_FILLED: usize = 10_000;
 
-/// Rejects references that come back without going down into the value, and those that unfold without measure.
-/// Returns how many subschemas nest at one place, at the most.
+/// Rejects references that return to themselves without descending into the value, and references that expand too
+/// far. Returns the deepest nesting of subschemas at one location.
 pub(crate) fn reject_circles(
     nodes: &[Node],
     edges: &[Vec<NodeId>],
@@ -24,9 +24,9 @@ pub(crate) fn reject_circles(
     };
     let next = |id: NodeId| edges.get(id).cloned().unwrap_or_default();
     let order = depth_first(nodes.len(), next, |id| {
-        reject(id, "comes back to itself without going down into the value");
+        reject(id, "refers to itself without descending into the value");
     });
-    // How many subschemas stand at the place of each, and how deep they nest.
+    // How many subschemas apply at the location of each, and how deep they nest.
     let mut measured = vec![(0_usize, 0_usize); nodes.len()];
     for id in order {
         let children = next(id).into_iter();
@@ -37,17 +37,17 @@ pub(crate) fn reject_circles(
             .iter()
             .fold(1_usize, |sum, (size, _)| sum.saturating_add(*size));
         let height = 1 + below.iter().map(|(_, height)| *height).max().unwrap_or(0);
-        // Said once, where the limit is first passed.
-        if size > MOST_UNFOLDED && below.iter().all(|(size, _)| *size <= MOST_UNFOLDED) {
+        // Reported once, where the limit is first exceeded.
+        if size > MAX_EXPANDED && below.iter().all(|(size, _)| *size <= MAX_EXPANDED) {
             reject(
                 id,
-                "unfolds to more than 10,000 subschemas for one place of the value",
+                "expands to more than 10,000 subschemas for one location of the value",
             );
         }
-        if height > MOST_NESTED && below.iter().all(|(_, height)| *height <= MOST_NESTED) {
+        if height > MAX_NESTED && below.iter().all(|(_, height)| *height <= MAX_NESTED) {
             reject(
                 id,
-                "nests more than 64 subschemas at one place of the value",
+                "nests more than 64 subschemas at one location of the value",
             );
         }
         if let Some(slot) = measured.get_mut(id) {
@@ -61,7 +61,7 @@ pub(crate) fn reject_circles(
         .unwrap_or(1)
 }
 
-/// Fills in what needs the whole graph: the defaults of properties, what fills, what is entangled.
+/// Computes what needs the complete graph: the defaults of properties, `fills` and `entangled`.
 pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
     give_properties_their_defaults(plan);
     let fills = |node: &Node| {
@@ -102,7 +102,8 @@ fn give_properties_their_defaults(plan: &mut Plan) {
     }
 }
 
-/// The default that holds at the place of `id`: its own, else that of what it refers to. No circle: they are rejected.
+/// Returns the default at the location of `id`: its own, otherwise that of the schema it refers to. Terminates
+/// because cycles are rejected.
 fn default_of(nodes: &[Node], id: NodeId) -> Option<&Value> {
     let node = nodes.get(id)?;
     node.default.as_ref().or_else(|| {
@@ -112,7 +113,7 @@ fn default_of(nodes: &[Node], id: NodeId) -> Option<&Value> {
     })
 }
 
-/// Whether the place of `id` surely rejects `null`; `false` where only a validator can tell.
+/// Returns `true` if the location of `id` certainly rejects `null`; `false` where only a validator can tell.
 pub(crate) fn rejects_null(nodes: &[Node], id: NodeId) -> bool {
     nodes.get(id).is_some_and(|node| {
         node.never
@@ -124,7 +125,8 @@ pub(crate) fn rejects_null(nodes: &[Node], id: NodeId) -> bool {
     })
 }
 
-/// Whether several subschemas describe the place of this one, so that what one fills is seen by another.
+/// Returns `true` if several subschemas describe the location of this one, so that a default filled by one is seen by
+/// another.
 fn is_shared(node: &Node) -> bool {
     let own = !node.properties.is_empty() || node.additional.is_some();
     !node.unions.is_empty()
@@ -132,8 +134,8 @@ fn is_shared(node: &Node) -> bool {
         || node.same_place.len() + usize::from(own) > 1
 }
 
-/// Marks every node from which one that is `marked` by itself can be reached, however the graph turns. `set` says
-/// whether the mark was there already.
+/// Marks every node from which a node that satisfies `marked` can be reached, including through cycles. `set` returns
+/// whether the mark was already set.
 fn mark(plan: &mut Plan, marked: impl Fn(&Node) -> bool, set: impl Fn(&mut Node) -> bool) {
     let mut reached_from: Vec<Vec<NodeId>> = vec![Vec::new(); plan.nodes.len()];
     let mut left = Vec::new();
@@ -154,22 +156,22 @@ fn mark(plan: &mut Plan, marked: impl Fn(&Node) -> bool, set: impl Fn(&mut Node)
     }
 }
 
-/// Rejects a default into which defaults would be filled for ever, or without measure.
+/// Rejects a default into which defaults would be filled without end or beyond the limit.
 fn reject_endless_defaults(plan: &Plan, problems: &mut Vec<SchemaProblem>) {
     for property in plan.nodes.iter().flat_map(|node| &node.properties) {
         if let Some(default) = &property.default
             && let Some(node) = plan.nodes.get(property.node)
-            && !fits(plan, property.node, default, &mut { MOST_FILLED }, 0)
+            && !fits(plan, property.node, default, &mut { MAX_FILLED }, 0)
         {
             problems.push(SchemaProblem::new(
                 super::pointer::join(&node.pointer, "default"),
-                "defaults would be filled into this default for ever: leave one of them out",
+                "filling defaults into this default would never end: remove one of them",
             ));
         }
     }
 }
 
-/// Whether `value`, with its defaults filled, stays below the limits. Unions are taken with all their branches.
+/// Returns `true` if `value` with its defaults filled stays within the limits. All branches of unions are considered.
 fn fits(plan: &Plan, id: NodeId, value: &Value, left: &mut usize, depth: usize) -> bool {
     let Some(node) = plan.nodes.get(id) else {
         return true;

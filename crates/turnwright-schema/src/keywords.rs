@@ -1,10 +1,10 @@
-//! The keywords of JSON Schema that are enforced, and those that only describe.
+//! The JSON Schema keywords that are enforced, and those that only describe.
 
 use referencing::Draft;
 
 use super::fault::escape;
 
-/// What a keyword's value holds, as far as the walk must know.
+/// What the value of a keyword contains, as far as the walk needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Data: a bound, a name, a list of values.
@@ -21,28 +21,28 @@ pub(crate) enum Shape {
     NamedOrLists,
 }
 
-/// What place of the value a subschema looks at.
+/// The location of the value that a subschema applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// The same place as the schema it stands in.
+    /// The same location as the enclosing schema.
     Here,
-    /// A part of it, or a name in it.
+    /// A part of the value, or a property name.
     Below,
-    /// Nothing by itself: it waits to be referred to.
+    /// Nothing by itself: it is only a target of references.
     Nowhere,
 }
 
-/// What the walk knows of a keyword.
+/// Properties of a keyword that the walk needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyword {
     name: &'static str,
     pub(crate) shape: Shape,
     pub(crate) look: Look,
-    /// The types of value on which it can have an effect; empty for all.
+    /// The types that the keyword applies to; empty for all.
     pub(crate) types: &'static [&'static str],
-    /// Says nothing about what is valid.
+    /// An annotation: has no effect on validity.
     pub(crate) annotation: bool,
-    /// Has no effect unless this one stands beside it.
+    /// Has no effect unless this keyword is present too.
     pub(crate) needs: Option<&'static str>,
 }
 
@@ -158,7 +158,7 @@ const DRAFT_7: &[Keyword] = &[
     applies("dependencies", Shape::NamedOrLists, Look::Here, OBJECT),
 ];
 
-/// The keyword of that name in that draft, or `None` where it would be ignored.
+/// Returns the keyword with this name in this draft, or `None` if the draft would ignore it.
 pub(crate) fn keyword(draft: Draft, name: &str) -> Option<&'static Keyword> {
     if name.starts_with("x-") {
         return Some(&EXTENSION);
@@ -171,21 +171,21 @@ pub(crate) fn keyword(draft: Draft, name: &str) -> Option<&'static Keyword> {
     all.find(|keyword| keyword.name == name)
 }
 
-/// Every name that some draft knows, for telling a slip of the pen.
+/// All names that some draft knows, for detecting typos.
 fn known() -> impl Iterator<Item = &'static str> {
     let all = COMMON.iter().chain(DRAFT_2020_12).chain(DRAFT_7);
     all.map(|keyword| keyword.name)
         .filter(|name| !name.starts_with('$'))
 }
 
-/// What is said of a keyword that the draft does not know.
+/// Returns the message for a keyword that the draft does not know.
 pub(crate) fn unknown(draft: Draft, name: &str) -> String {
     let shown = escape(name, 80);
     if matches!(
         name,
         "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" | "$vocabulary"
     ) {
-        return format!("`{shown}` is not taken: use `$ref` and `$defs`");
+        return format!("`{shown}` is not supported: use `$ref` and `$defs`");
     }
     if name == "nullable" {
         return "`nullable` is not JSON Schema: add \"null\" to `type`".to_owned();
@@ -196,18 +196,18 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
             _ => "draft 2020-12",
         };
         return format!(
-            "`{shown}` is ignored by {draft}: say `$schema` if another draft is meant, or leave it out"
+            "`{shown}` is ignored by {draft}: set `$schema` if you mean another draft, or remove it"
         );
     }
     match nearest(name, known()) {
-        Some(near) => format!("`{shown}` is no keyword: did you mean `{near}`?"),
+        Some(near) => format!("`{shown}` is not a keyword: did you mean `{near}`?"),
         None => format!(
-            "`{shown}` is no keyword and would be ignored: leave it out, call it `x-{shown}`, or take it as an annotation by name"
+            "`{shown}` is not a keyword and would be ignored: remove it, rename it to `x-{shown}`, or allow it with `SchemaOptions::annotation`"
         ),
     }
 }
 
-/// The formats that are enforced; each has a refused value in the tests.
+/// Returns `true` for formats that are enforced. The tests have an invalid value for each.
 pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
     match name {
         "date"
@@ -230,12 +230,12 @@ pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
     }
 }
 
-/// The word of `known` that was probably meant, if one is near.
+/// Returns the word in `known` that was probably meant, if one is close enough.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     near(word, known).first().copied()
 }
 
-/// The words of `known` that may have been meant, the nearest first.
+/// Returns the words in `known` that were probably meant, closest first.
 pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     if word.chars().count() > 64 {
         return Vec::new();
@@ -250,7 +250,7 @@ pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// Edits between two words, neighbouring letters swapped counting as one.
+/// Returns the edit distance of two words. Swapping neighbouring letters counts as one edit.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before_last: Vec<usize> = Vec::new();

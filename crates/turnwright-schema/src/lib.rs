@@ -1,7 +1,8 @@
-//! Schemas: the document that a model is shown, and that is enforced.
+//! JSON Schema for tool arguments: one document that the model sees and that is enforced.
 //!
-//! Three ways in, one type out: [`Schema::object`] builds one, [`Schema::of`] makes one from a Rust type,
-//! [`Schema::from_document`] takes a JSON document. What cannot be enforced is refused when the schema is made.
+//! There are three ways to create a [`Schema`]: [`Schema::object`] builds one, [`Schema::of`] derives one from a Rust
+//! type, and [`Schema::from_document`] parses a JSON document. A document that cannot be enforced is rejected when
+//! the schema is created.
 //!
 //! ```
 //! use turnwright_schema::{Schema, integer, string};
@@ -12,9 +13,9 @@
 //!     .field("days", integer().min(1).max(14).default(3))
 //!     .build()?;
 //!
-//! // What the model is shown:
+//! // What the model sees:
 //! assert_eq!(schema.document()["properties"]["days"]["maximum"], 14);
-//! // What is enforced, with narrow repairs, all faults at once:
+//! // What is enforced. Narrow repairs are applied, and all faults are reported at once:
 //! let checked = schema.check(r#"{"city": "Paris", "days": "7"}"#)?;
 //! assert_eq!(checked.value(), &json!({ "city": "Paris", "days": 7 }));
 //! let error = schema.check(r#"{"city": "", "days": 15}"#).unwrap_err();

@@ -1,6 +1,6 @@
-//! How large and how deep arguments may be.
+//! Limits on the size and depth of arguments.
 
-/// Bounds on the arguments of one call.
+/// Limits on the arguments of one call.
 ///
 /// ```
 /// use turnwright_schema::{Limits, Schema};
@@ -20,32 +20,36 @@ pub struct Limits {
     depth: usize,
 }
 
-/// The deepest that anything is ever taken: documents, arguments, decoded text.
+/// The maximum depth of documents, arguments and decoded text.
 pub const MAX_DEPTH: usize = 128;
 
 impl Limits {
-    /// Sets the limit on bytes of JSON text, as it came and with its defaults filled in. 1 MiB unless told.
+    /// Sets the maximum number of bytes of JSON text, both as received and with defaults filled in.
+    ///
+    /// Default: 1 MiB.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.bytes = bytes;
         self
     }
 
-    /// Sets the limit on levels of objects and arrays, counted after JSON text inside strings was decoded. 128 unless
-    /// told; more than that counts as 128.
+    /// Sets the maximum number of levels of objects and arrays, counted after JSON inside strings is decoded. Values
+    /// above 128 are treated as 128.
+    ///
+    /// Default: 128.
     #[must_use]
     pub fn max_depth(mut self, levels: usize) -> Self {
         self.depth = levels.min(MAX_DEPTH);
         self
     }
 
-    /// The limit on bytes.
+    /// Returns the maximum number of bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The limit on levels.
+    /// Returns the maximum number of levels.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth

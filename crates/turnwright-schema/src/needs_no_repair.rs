@@ -1,12 +1,12 @@
-//! Whether a value that is valid as it came needs the coercing pass at all: most do not.
+//! The fast path: detects valid values that do not need the coercing pass. Most do not.
 
 use serde_json::Value;
 
 use super::number::as_integer;
 use super::plan::{NodeId, Plan, Types};
 
-/// Whether there is surely nothing to fill and no whole number to write as an integer. Looks only, and only where
-/// something could be.
+/// Returns `true` if there is certainly no default to fill and no whole number to write as an integer. Examines only
+/// the parts where something could change.
 pub(crate) fn is_settled(plan: &Plan, id: NodeId, value: &Value, whole_floats: bool) -> bool {
     let Some(node) = plan.nodes.get(id) else {
         return true;
@@ -19,7 +19,7 @@ pub(crate) fn is_settled(plan: &Plan, id: NodeId, value: &Value, whole_floats: b
     if !of_interest(&id) {
         return true;
     }
-    // Which branch is meant is for the pass to find out.
+    // Which branch is meant is decided by the pass.
     if node.unions.iter().flatten().any(of_interest) {
         return false;
     }

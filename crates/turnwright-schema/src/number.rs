@@ -1,8 +1,9 @@
-//! Numbers: in text, and in other spellings.
+//! Number parsing and normalisation.
 
 use serde_json::Number;
 
-/// One finite number: sign, digits, `.5`, `5.`, exponent; nothing else that Rust or JavaScript would read.
+/// Parses one finite number: sign, digits, `.5`, `5.`, exponent. Accepts nothing else that Rust or JavaScript would
+/// parse.
 pub(crate) fn read_number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
@@ -20,14 +21,14 @@ pub(crate) fn read_number(text: &str) -> Option<Number> {
     Some(as_integer(&number).unwrap_or(number))
 }
 
-/// The integer that a number written with a fraction or exponent is, where 64 bits hold it.
+/// Returns the integer value of a number written with a fraction or exponent, if it fits into 64 bits.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the bounds are checked first"
 )]
 pub fn as_integer(number: &Number) -> Option<Number> {
-    /// 2^63 and 2^64, which doubles hold exactly.
+    /// 2^63 and 2^64, which `f64` represents exactly.
     const I64_END: f64 = 9_223_372_036_854_775_808.0;
     const U64_END: f64 = 18_446_744_073_709_551_616.0;
     if number.is_i64() || number.is_u64() {

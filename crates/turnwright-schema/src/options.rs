@@ -1,10 +1,10 @@
-//! How other people's documents are taken.
+//! Options for documents from other sources.
 
 use std::collections::BTreeSet;
 
 use crate::limits::Limits;
 
-/// Options for taking a document: see [`Schema::options`](crate::Schema::options).
+/// Options for parsing a document: see [`Schema::options`](crate::Schema::options).
 ///
 /// ```
 /// use turnwright_schema::Schema;
@@ -14,9 +14,9 @@ use crate::limits::Limits;
 ///     "type": "object",
 ///     "properties": { "n": { "type": "integer", "format": "int32", "nullable": true } },
 /// });
-/// // `nullable` and `int32` would be ignored, so the document is refused …
+/// // `nullable` and `int32` would be ignored, so the document is rejected …
 /// assert!(Schema::from_document(document.clone()).is_err());
-/// // … unless you say that they only describe.
+/// // … unless you declare them as annotations.
 /// let schema = Schema::options().annotation("nullable").annotation_format("int32").document(document)?;
 /// assert!(!schema.accepts(&json!({ "n": null })));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -27,18 +27,18 @@ pub struct SchemaOptions {
     pub(crate) annotations: BTreeSet<String>,
     pub(crate) annotation_formats: BTreeSet<String>,
     pub(crate) limits: Limits,
-    /// A keyword that waits for another type than the one allowed is refused: for documents that we made ourselves.
+    /// Rejects keywords that do not apply to the allowed types. Used for documents that we generate.
     pub(crate) strict: bool,
 }
 
 impl SchemaOptions {
-    /// Takes a keyword that is not enforced as an annotation. One that is enforced stays enforced.
+    /// Accepts a keyword that is not enforced as an annotation. Has no effect on keywords that are enforced.
     pub fn annotation(mut self, keyword: impl Into<String>) -> Self {
         self.annotations.insert(keyword.into());
         self
     }
 
-    /// Takes a `format` that is not enforced as an annotation. One that is enforced stays enforced.
+    /// Accepts a `format` that is not enforced as an annotation. Has no effect on formats that are enforced.
     pub fn annotation_format(mut self, name: impl Into<String>) -> Self {
         self.annotation_formats.insert(name.into());
         self

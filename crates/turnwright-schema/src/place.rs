@@ -1,17 +1,18 @@
-//! The subschemas that hold for one place of a value.
+//! The subschemas that apply to one location of a value.
 
 use serde_json::Value;
 
 use super::plan::{Node, NodeId, Plan};
 
-/// The subschemas under which one place is visited: a branch of a union stands inside those around it.
+/// A chain of subschemas under which one location is visited. A branch of a union is nested inside the schemas that
+/// contain the union.
 pub(crate) struct Here<'h> {
     pub(crate) id: NodeId,
     pub(crate) outer: Option<&'h Here<'h>>,
 }
 
 impl Here<'_> {
-    /// All subschemas that hold here, the outermost first, with what they refer to.
+    /// Returns all subschemas that apply here, outermost first, including referenced ones.
     pub(crate) fn nodes<'p>(&self, plan: &'p Plan) -> Vec<&'p Node> {
         let mut nodes = self
             .outer
@@ -25,13 +26,13 @@ impl Here<'_> {
         nodes
     }
 
-    /// How many of [`Here::nodes`] are not this one's own.
+    /// Returns how many of [`Here::nodes`] come from enclosing schemas.
     pub(crate) fn outer_count(&self, plan: &Plan) -> usize {
         self.outer.map_or(0, |outer| outer.nodes(plan).len())
     }
 }
 
-/// The subschemas that look at the property of that name.
+/// Returns the subschemas that apply to the property with this name.
 pub(crate) fn subschemas_of<'n>(
     node: &'n Node,
     name: &str,

@@ -1,72 +1,72 @@
-//! What the coercing pass must know of a document: its subschemas as a graph.
+//! The plan: a document's subschemas as a graph, with what the coercing pass needs to know.
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-/// A subschema, by its place in [`Plan::nodes`].
+/// A subschema, as an index into [`Plan::nodes`].
 pub(crate) type NodeId = usize;
 
-/// The document as a graph that the coercing pass follows. References are edges, so trees may turn back.
+/// The document as a graph for the coercing pass. References are edges, so there may be cycles.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
-    /// Somewhere a default may be filled.
+    /// Some default may be filled.
     pub(crate) fills: bool,
-    /// A default filled by one subschema may be looked at by another that was passed before.
+    /// A default filled by one subschema may affect another one that was already visited.
     pub(crate) entangled: bool,
-    /// How many subschemas nest at one place, at the most.
+    /// The deepest nesting of subschemas at one location.
     pub(crate) height: usize,
-    /// How many levels all defaults together could add to a value.
+    /// The number of levels that all defaults together could add to a value.
     pub(crate) default_levels: usize,
     /// Some default is a whole number written with a fraction or exponent.
     pub(crate) whole_float_defaults: bool,
 }
 
-/// One subschema, as far as coercion goes.
+/// One subschema, as far as coercion is concerned.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// Where it stands in the document.
+    /// Its location in the document.
     pub(crate) pointer: String,
-    /// The types that are allowed, by `type`, else by the values of `enum` or `const`; `None` allows all.
+    /// The allowed types: from `type`, otherwise from the values of `enum` or `const`. `None` allows all.
     pub(crate) allowed: Option<Types>,
-    /// `$ref` and the branches of `allOf`: they hold for the same place.
+    /// `$ref` and the branches of `allOf`: they apply to the same location.
     pub(crate) same_place: Vec<NodeId>,
     /// `anyOf` and `oneOf`.
     pub(crate) unions: Vec<Vec<NodeId>>,
     /// `properties`, sorted by name.
     pub(crate) properties: Vec<Property>,
-    /// `patternProperties`, each with the judge of its names.
+    /// `patternProperties`, each with the validator of its names.
     pub(crate) patterns: Vec<(Validator, NodeId)>,
-    /// `additionalProperties`, where it is a schema.
+    /// `additionalProperties`, if it is a schema.
     pub(crate) additional: Option<NodeId>,
     /// `prefixItems`, or `items` as a list in draft 7.
     pub(crate) prefix: Vec<NodeId>,
-    /// `items` for what comes after the prefix.
+    /// `items` for the elements after the prefix.
     pub(crate) items: Option<NodeId>,
-    /// Names of `required`, sorted.
+    /// The names in `required`, sorted.
     pub(crate) required: Vec<String>,
-    /// `default` as it stands here.
+    /// The `default` written in this subschema.
     pub(crate) default: Option<Value>,
-    /// The values of `const` or `enum`, where all of them are text.
+    /// The values of `const` or `enum`, if all of them are strings.
     pub(crate) texts: Option<Vec<Value>>,
-    /// Other subschemas that look at the same place, and whose changes do not count.
+    /// Other subschemas that apply to the same location and whose changes are discarded.
     pub(crate) only_looks: Vec<NodeId>,
-    /// Takes no value at all.
+    /// Accepts no value at all.
     pub(crate) never: bool,
-    /// Whether `null` is valid here: known after the validators are built.
+    /// Whether `null` is valid here. Known after the validators are built.
     pub(crate) nullable: bool,
-    /// Here or below a default may be filled.
+    /// A default may be filled here or below.
     pub(crate) fills: bool,
-    /// Here or below only an integer is allowed.
+    /// Only integers are allowed here or somewhere below.
     pub(crate) integers: bool,
 }
 
-/// One of `properties`.
+/// An entry of `properties`.
 #[derive(Debug)]
 pub(crate) struct Property {
     pub(crate) name: String,
     pub(crate) node: NodeId,
-    /// What an absent one gets: its own `default`, or that of what it refers to.
+    /// The value for an absent property: its own `default`, or that of the schema it refers to.
     pub(crate) default: Option<Value>,
 }
 
@@ -85,7 +85,7 @@ impl Node {
             .is_ok()
     }
 
-    /// The subschemas that may look at a part of the value and whose changes count.
+    /// Returns the subschemas that apply to a part of the value and whose changes count.
     pub(crate) fn below(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.properties
             .iter()
@@ -96,7 +96,7 @@ impl Node {
             .chain(self.items)
     }
 
-    /// The subschemas that may change the value at the same place.
+    /// Returns the subschemas that may change the value at the same location.
     pub(crate) fn here(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.same_place
             .iter()
@@ -105,15 +105,16 @@ impl Node {
     }
 }
 
-/// Walks a graph depth first, with a stack of its own: a chain of references may be as long as the document. Returns the
-/// nodes, each after those that `next` leads to. Calls `circle` with a node that leads back to one it was reached from.
+/// Walks a graph depth first, with an explicit stack because a chain of references can be as long as the document.
+/// Returns the nodes in post-order: each after the nodes that `next` returns for it. Calls `circle` with each node
+/// that leads back to one of its ancestors.
 pub(crate) fn depth_first(
     count: usize,
     next: impl Fn(NodeId) -> Vec<NodeId>,
     mut circle: impl FnMut(NodeId),
 ) -> Vec<NodeId> {
     let mut order = Vec::with_capacity(count);
-    // Whether a node that was entered was left.
+    // Whether an entered node has been left.
     let mut left: Vec<Option<bool>> = vec![None; count];
     for start in 0..count {
         let mut stack = vec![(None, vec![start].into_iter())];
@@ -166,7 +167,8 @@ impl Types {
         })
     }
 
-    /// The types that are allowed by `type`, else by the values of `enum` or `const`; `None` where nothing is said.
+    /// Returns the types that are allowed by `type`, otherwise by the values of `enum` or `const`; `None` if none of
+    /// these is present.
     pub(crate) fn allowed_by(map: &Map<String, Value>) -> Option<Types> {
         let union =
             |all: &mut dyn Iterator<Item = Types>| Some(all.fold(Types::default(), Types::or));
@@ -210,7 +212,7 @@ impl Types {
         Types(self.0 & other.0)
     }
 
-    /// Whether some type of `other` is in this set.
+    /// Returns `true` if some type of `other` is in this set.
     pub(crate) fn allows(self, other: Types) -> bool {
         self.0 & other.0 != 0
     }

@@ -1,8 +1,8 @@
-//! JSON pointers (RFC 6901), written piece by piece.
+//! JSON pointers (RFC 6901), built segment by segment.
 
 use serde_json::Value;
 
-/// A pointer that grows and shrinks while something is walked.
+/// A pointer that grows and shrinks during a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Pointer(String);
 
@@ -11,7 +11,7 @@ impl Pointer {
         &self.0
     }
 
-    /// Where to come back to with [`Pointer::back_to`].
+    /// Returns the position to restore with [`Pointer::back_to`].
     pub(crate) fn mark(&self) -> usize {
         self.0.len()
     }
@@ -30,7 +30,7 @@ impl Pointer {
     }
 }
 
-/// `base` with one more segment, escaped.
+/// Returns `base` with one more segment, escaped.
 pub(crate) fn join(base: &str, segment: &str) -> String {
     let mut pointer = String::with_capacity(base.len() + segment.len() + 1);
     pointer.push_str(base);
@@ -47,13 +47,13 @@ fn push_segment(pointer: &mut String, segment: &str) {
     }
 }
 
-/// The pointer of the parent and the last segment, unescaped; `None` for the root.
+/// Returns the pointer of the parent and the last segment, unescaped; `None` for the root.
 pub(crate) fn split_last(pointer: &str) -> Option<(&str, String)> {
     let (parent, last) = pointer.rsplit_once('/')?;
     Some((parent, last.replace("~1", "/").replace("~0", "~")))
 }
 
-/// Puts `replacement` where `pointer` says, or takes away what is there.
+/// Sets the value at `pointer` to `replacement`, or removes it.
 pub(crate) fn set(root: &mut Value, pointer: &str, replacement: Option<Value>) {
     let Some((parent, last)) = split_last(pointer) else {
         if let Some(replacement) = replacement {

@@ -1,21 +1,21 @@
-//! What is wrong with a schema.
+//! Problems with schema documents.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// One reason why a document cannot be a contract.
+/// One reason why a document cannot be enforced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SchemaProblem {
-    /// Where in the document, as a JSON pointer.
+    /// The JSON pointer of the location in the document.
     pub pointer: String,
     /// What is wrong and what to do.
     pub message: String,
 }
 
 impl SchemaProblem {
-    /// A problem at this place of the document.
+    /// Creates a problem at this location of the document.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         SchemaProblem {
             pointer: pointer.into(),
@@ -24,26 +24,26 @@ impl SchemaProblem {
     }
 }
 
-/// A document that cannot be enforced as it is written, with every problem that was found.
+/// A document that cannot be enforced, with all its problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
     problems: Vec<SchemaProblem>,
 }
 
 impl SchemaError {
-    /// An error with these problems.
+    /// Creates an error from these problems.
     #[must_use]
     pub fn new(problems: Vec<SchemaProblem>) -> Self {
         SchemaError { problems }
     }
 
-    /// Returns the problems, each at its JSON pointer.
+    /// Returns the problems, each with its JSON pointer.
     #[must_use]
     pub fn problems(&self) -> &[SchemaProblem] {
         &self.problems
     }
 
-    /// Takes the problems out of the error.
+    /// Consumes the error and returns the problems.
     #[must_use]
     pub fn into_problems(self) -> Vec<SchemaProblem> {
         self.problems

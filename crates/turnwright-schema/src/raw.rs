@@ -1,4 +1,4 @@
-//! Arguments as they came: text, bytes or a value.
+//! Arguments as received: text, bytes or a value.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use serde_json::{Number, Value};
 use super::decode::{self, is_reserved};
 use super::limits::MAX_DEPTH;
 
-/// The arguments of a call as they came, kept as they came. Cheap to clone.
+/// The unmodified arguments of a call. Cheap to clone.
 ///
-/// Text is what a model sends; it is decoded when it is checked. A [`Value`] is taken as it stands.
+/// Models send text, which is decoded when it is checked. A [`Value`] is used without decoding.
 ///
 /// ```
 /// use turnwright_schema::RawArgs;
@@ -22,7 +22,7 @@ use super::limits::MAX_DEPTH;
 #[derive(Clone)]
 pub struct RawArgs(Raw);
 
-/// Arguments as they came.
+/// The unmodified arguments.
 #[derive(Clone, Debug)]
 pub enum Raw {
     /// UTF-8 text, JSON or not.
@@ -31,10 +31,10 @@ pub enum Raw {
     NotUtf8 {
         /// The bytes as text, with replacement characters.
         lossy: Arc<str>,
-        /// How many bytes at the start are valid.
+        /// The number of valid bytes at the start.
         valid_up_to: usize,
     },
-    /// A value that a program made.
+    /// A value created by a program.
     Value(Arc<Surveyed>),
 }
 
@@ -45,19 +45,19 @@ pub struct Surveyed {
     pub(crate) survey: Survey,
 }
 
-/// What can be said of a value without recursion, so that a value of any depth can be asked.
+/// Measurements of a value, taken without recursion, so that they work at any depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Levels of arrays and objects.
     pub depth: usize,
-    /// Bytes of JSON text, near enough for a limit: escapes count as one.
+    /// Bytes of JSON text, approximate: escapes count as one.
     pub(crate) bytes: usize,
     pub(crate) whole_floats: bool,
-    /// Some text in it begins like JSON.
+    /// Some string starts like JSON.
     pub(crate) holds_json: bool,
-    /// Some object in it has a name that is reserved.
+    /// Some object has a reserved key.
     pub(crate) reserved: bool,
-    /// Some number in it is no finite double: possible where `serde_json` keeps all digits.
+    /// Some number is not a finite `f64`: possible if `serde_json` keeps all digits.
     pub(crate) beyond_doubles: bool,
 }
 
@@ -73,7 +73,7 @@ impl RawArgs {
         &self.0
     }
 
-    /// Bytes that are no UTF-8, of which this was kept.
+    /// Creates arguments from bytes that are not UTF-8, given their lossy conversion.
     #[doc(hidden)]
     pub fn not_utf8(lossy: &str, valid_up_to: usize) -> Self {
         RawArgs(Raw::NotUtf8 {
@@ -82,20 +82,20 @@ impl RawArgs {
         })
     }
 
-    /// The value that this is: what the text parses to, with the last of repeated keys. Text that is not JSON, that is too
-    /// deep to be decoded or that has a key which begins with `$serde_json::private::` counts as a string; so does the text
-    /// of a value with such a key.
+    /// Returns the arguments as a value: the parsed text, in which the last of repeated keys wins. Text that is not
+    /// JSON, is too deep, or has a key that starts with `$serde_json::private::` is returned as a string. A value
+    /// with such a key is returned as a string of its JSON text.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.0 {
             Raw::Text(text) => decode::decode(text, MAX_DEPTH)
                 .map_or_else(|_| Value::from(&**text), |decoded| decoded.value),
             Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
-            // Copying recurses.
+            // Cloning recurses.
             Raw::Value(surveyed) if surveyed.survey.depth > MAX_DEPTH => {
                 Value::String(format!("(a value of {} levels)", surveyed.survey.depth))
             }
-            // As a value it could be stored, and not be read again.
+            // As a value it could be stored but not read back.
             Raw::Value(surveyed) if surveyed.survey.reserved || surveyed.survey.beyond_doubles => {
                 Value::String(surveyed.value.to_string())
             }
@@ -103,7 +103,7 @@ impl RawArgs {
         }
     }
 
-    /// Whether nothing came: no text, blank text, or `null`.
+    /// Returns `true` if there are no arguments: no text, blank text, or `null`.
     #[doc(hidden)]
     pub fn is_nothing(&self) -> bool {
         match &self.0 {
@@ -113,7 +113,7 @@ impl RawArgs {
         }
     }
 
-    /// The text, where text is what came.
+    /// Returns the text, if the arguments are text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.0 {
@@ -124,7 +124,7 @@ impl RawArgs {
 }
 
 impl fmt::Debug for RawArgs {
-    /// Arguments may hold secrets: only their form and size are shown.
+    /// Shows only kind and size: arguments may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Raw::Text(text) => write!(f, "RawArgs(text of {} bytes)", text.len()),
@@ -183,7 +183,7 @@ impl From<Value> for RawArgs {
 
 impl Drop for Surveyed {
     fn drop(&mut self) {
-        // Dropping a value recurses, and a caller may have handed over one of any depth.
+        // Dropping a value recurses, and the caller may have passed one of any depth.
         if self.survey.depth > MAX_DEPTH {
             dismantle(self.value.take());
         }
@@ -222,8 +222,8 @@ pub fn survey(value: &Value) -> Survey {
             Value::Bool(_) => survey.bytes += 5,
             Value::Number(number) => {
                 survey.bytes += written_length(number);
-                // It can be read back once it was written, unless some package of the program turns on the feature
-                // `arbitrary_precision` of `serde_json`.
+                // Can be read back after writing, unless the `arbitrary_precision` feature of `serde_json` is enabled
+                // anywhere in the program.
                 survey.beyond_doubles |= !number.as_f64().is_some_and(f64::is_finite);
                 survey.whole_floats |= !number.is_i64()
                     && !number.is_u64()

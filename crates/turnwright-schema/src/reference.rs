@@ -1,4 +1,4 @@
-//! References and identifiers, resolved as the validator resolves them, and never outside of the document.
+//! References and identifiers, resolved as the validator resolves them, and never outside the document.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use super::graph;
 use super::pointer::join;
 use super::problem::SchemaProblem;
 
-/// How many subschemas may nest at one place of the value, judged from outside: no more than refer to others.
+/// Returns an upper bound for the nesting of subschemas at one location: the number of references in the document.
 pub(crate) fn nesting_of(document: &Value) -> usize {
-    (1 + references_in(document)).min(graph::MOST_NESTED)
+    (1 + references_in(document)).min(graph::MAX_NESTED)
 }
 
 fn references_in(value: &Value) -> usize {
@@ -24,7 +24,7 @@ fn references_in(value: &Value) -> usize {
     }
 }
 
-/// A registry of the document alone, where it has references at all.
+/// Returns a registry that contains only the document, if it has references at all.
 pub(crate) fn prepare_references(
     document: &Value,
     draft: Draft,
@@ -33,7 +33,7 @@ pub(crate) fn prepare_references(
         return Ok(None);
     }
     let wrong = |error: &dyn std::fmt::Display| {
-        let message = format!("its identifiers or references cannot be resolved: {error}");
+        let message = format!("identifiers or references cannot be resolved: {error}");
         SchemaProblem::new("", message)
     };
     let resource = draft.create_resource_ref(document);
@@ -51,8 +51,8 @@ pub(crate) fn prepare_references(
     Ok(Some((registry, base)))
 }
 
-/// Answers for every address outside the document, so that the walk can refuse the reference where it stands
-/// instead of failing as a whole. Nothing is ever fetched.
+/// A retriever that returns an empty document for every external address. The walk then rejects the reference at its
+/// own location instead of failing as a whole. Nothing is ever fetched.
 struct Nothing;
 
 impl Retrieve for Nothing {
@@ -61,12 +61,12 @@ impl Retrieve for Nothing {
     }
 }
 
-/// A value of the document is known by where it lies in memory.
+/// Returns the memory address, which identifies a value within the document.
 pub(crate) fn address(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
 
-/// Notes the pointer of every value.
+/// Records the pointer of every value.
 pub(crate) fn note_places(value: &Value, pointer: String, places: &mut HashMap<usize, String>) {
     match value {
         Value::Object(map) => {

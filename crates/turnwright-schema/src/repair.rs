@@ -1,4 +1,4 @@
-//! What checking changed, so that nothing is changed silently.
+//! Repairs: a record of every change that checking makes.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::pointer;
 
 /// One change that checking made to the arguments.
 ///
-/// Applied in order to the raw arguments, the repairs of a check give the checked ones:
+/// Applying the repairs of a check in order to the raw arguments yields the checked arguments:
 ///
 /// ```
 /// use turnwright_schema::{RepairKind, Schema};
@@ -34,39 +34,40 @@ use super::pointer;
 #[derive(Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Repair {
-    /// Where, as a JSON pointer.
+    /// The JSON pointer of the location.
     pub pointer: String,
-    /// What was done.
+    /// The kind of change.
     pub kind: RepairKind,
-    /// What stood there; `None` if nothing did.
+    /// The previous value; `None` if there was none.
     pub before: Option<Value>,
-    /// What stands there now; `None` if nothing does.
+    /// The new value; `None` if the value was removed.
     pub after: Option<Value>,
 }
 
-/// The changes that checking may make. There are no others.
+/// The changes that checking can make. There are no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RepairKind {
-    /// Text that is a number, where a number belongs.
+    /// A string with a number, where a number is expected.
     Number,
-    /// Text that is `true` or `false`, where a boolean belongs.
+    /// A string with `true` or `false`, where a boolean is expected.
     Boolean,
-    /// JSON text of an object or array, where that belongs.
+    /// A string with the JSON of an object or array, where one is expected.
     Json,
-    /// A whole number written with a fraction or exponent, where an integer belongs: `7.0` is `7`.
+    /// A whole number written with a fraction or exponent, where an integer is expected: `7.0` becomes `7`.
     Integer,
     /// A `null` for a property that is neither required nor nullable.
     NullAsAbsent,
     /// A default filled in for an absent property.
     Default,
-    /// Nothing, blank text or `null` in the place of all arguments, where the model's whole response says so: `{}` is meant.
+    /// Missing arguments, blank text or `null` instead of an arguments object. Treated as `{}` if the model's
+    /// response was complete.
     NoArguments,
 }
 
 impl RepairKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &[RepairKind] = &[
         RepairKind::Number,
         RepairKind::Boolean,
@@ -77,7 +78,7 @@ impl RepairKind {
         RepairKind::NoArguments,
     ];
 
-    /// The kind as it stands in records.
+    /// Returns the name used in records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -93,19 +94,19 @@ impl RepairKind {
 }
 
 impl Repair {
-    /// Makes this change to `value`.
+    /// Applies this change to `value`.
     pub fn apply(&self, value: &mut Value) {
         pointer::set(value, &self.pointer, self.after.clone());
     }
 
-    /// Takes this change back.
+    /// Reverts this change.
     pub(crate) fn undo(self, value: &mut Value) {
         pointer::set(value, &self.pointer, self.before);
     }
 }
 
 impl fmt::Debug for Repair {
-    /// Arguments may hold secrets: serialise a repair on purpose to see what was changed into what.
+    /// Shows no values: arguments may contain secrets. Serialise a repair to see them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Repair")
             .field("pointer", &self.pointer)

@@ -1,18 +1,19 @@
-//! The plainest arguments that a document accepts, for showing them to the type behind it.
+//! Simple arguments that a document accepts, for testing them against the type behind it.
 
 use serde_json::{Map, Value};
 
 use super::plan::{Node, NodeId, Plan, Types};
 use super::schema::Schema;
 
-/// Nodes that one sample may visit: some documents are large, and this is a first look, not a proof.
-const MOST_VISITS: usize = 500;
-/// Levels that a sample may have: what is deeper is not plain.
-const MOST_LEVELS: usize = 32;
+/// The maximum number of nodes that one sample visits: documents can be large, and this is a first check, not a
+/// proof.
+const MAX_VISITS: usize = 500;
+/// The maximum depth of a sample.
+const MAX_LEVELS: usize = 32;
 
 impl Schema {
-    /// Two samples at most, both accepted by the document: with what is required, and with all that is named. Fewer
-    /// where none can be made from types and bounds alone.
+    /// Returns up to two samples that the document accepts: one with the required properties, one with all declared
+    /// properties. Returns fewer if none can be made from types and bounds alone.
     #[doc(hidden)]
     pub fn samples(&self) -> Vec<Value> {
         let mut samples: Vec<Value> = [false, true]
@@ -22,7 +23,7 @@ impl Schema {
                     plan: &self.contract.plan,
                     document: self.document(),
                     all,
-                    left: MOST_VISITS,
+                    left: MAX_VISITS,
                 }
                 .make(0, 0)
             })
@@ -36,15 +37,15 @@ impl Schema {
 struct Sampler<'s> {
     plan: &'s Plan,
     document: &'s Value,
-    /// Give every property, not just those that are required.
+    /// Include every property, not only required ones.
     all: bool,
     left: usize,
 }
 
 impl Sampler<'_> {
-    /// A value for this place, or `None` where none is plain enough.
+    /// Returns a value for this location, or `None` if none is simple enough.
     fn make(&mut self, id: NodeId, depth: usize) -> Option<Value> {
-        self.left = self.left.checked_sub(1).filter(|_| depth <= MOST_LEVELS)?;
+        self.left = self.left.checked_sub(1).filter(|_| depth <= MAX_LEVELS)?;
         let plan = self.plan;
         let node = plan.nodes.get(id)?;
         if node.never {
@@ -97,7 +98,7 @@ impl Sampler<'_> {
                 }
             }
         }
-        // A part of the object may be described elsewhere: by what it refers to, by the chosen branch of a union.
+        // A part of the object may be described elsewhere: by a reference, or by the chosen branch of a union.
         let parts = node
             .same_place
             .iter()

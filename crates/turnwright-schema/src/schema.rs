@@ -20,7 +20,7 @@ use super::raw::{dismantle, survey};
 use super::validators::{self, Validators};
 use super::{graph, pointer, reference, stack, typed, walk};
 
-/// One JSON Schema document and everything that enforces it. Immutable, cheap to clone.
+/// A JSON Schema document with everything needed to enforce it. Immutable and cheap to clone.
 #[derive(Clone)]
 pub struct Schema {
     pub(crate) contract: Arc<Contract>,
@@ -35,7 +35,7 @@ pub(crate) struct Contract {
 }
 
 impl Schema {
-    /// The schema of a Rust type: its doc comments, bounds and defaults, as `schemars` and `serde` see them.
+    /// Creates a schema from a Rust type: its doc comments, bounds and defaults, as `schemars` and `serde` see them.
     ///
     /// ```
     /// use turnwright_schema::Schema;
@@ -54,28 +54,28 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA` if the type is no object, or if something in it cannot be described or enforced.
+    /// `E_INVALID_SCHEMA` if the type is not an object, or if something in it cannot be described or enforced.
     pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
         Schema::build(typed::document_of::<T>()?, &SchemaOptions::strict())
     }
 
-    /// Takes a document as it stands.
+    /// Creates a schema from a JSON document.
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA` with every problem that was found, each at its JSON pointer.
+    /// `E_INVALID_SCHEMA` with all problems, each with its JSON pointer.
     pub fn from_document(document: Value) -> Result<Self, SchemaError> {
         SchemaOptions::default().document(document)
     }
 
-    /// Takes a document that is JSON text.
+    /// Creates a schema from a JSON document in text form.
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA` if it is not JSON, repeats a key, or [`Schema::from_document`] refuses it.
+    /// `E_INVALID_SCHEMA` if the text is not JSON, repeats a key, or is rejected by [`Schema::from_document`].
     pub fn from_json(text: &str) -> Result<Self, SchemaError> {
         decode_document(text).and_then(Schema::from_document)
     }
 
-    /// Options for taking other people's documents.
+    /// Returns options for parsing documents from other sources.
     pub fn options() -> SchemaOptions {
         SchemaOptions::default()
     }
@@ -85,9 +85,7 @@ impl Schema {
         if surveyed.depth > MAX_DEPTH {
             dismantle(document);
             let levels = surveyed.depth;
-            let message = format!(
-                "has {levels} levels; 128 are the most that is taken: flatten it with `$defs`"
-            );
+            let message = format!("has {levels} levels (maximum: 128): flatten it with `$defs`");
             return Err(SchemaProblem::new("", message).into());
         }
         if surveyed.reserved {
@@ -96,7 +94,8 @@ impl Schema {
         let nesting = reference::nesting_of(&document);
         let levels = surveyed.depth.saturating_mul(nesting);
         let built = stack::with_room(levels, || Schema::assemble(document, options));
-        let too_nested = || Err(SchemaProblem::new("", "is too much nested to be checked").into());
+        let too_nested =
+            || Err(SchemaProblem::new("", "is nested too deeply to be checked").into());
         built.unwrap_or_else(too_nested)
     }
 
@@ -125,19 +124,19 @@ impl Schema {
         })
     }
 
-    /// The document: what the model is shown, and what is enforced.
+    /// Returns the document that the model sees and that is enforced.
     #[must_use]
     pub fn document(&self) -> &Value {
         &self.contract.document
     }
 
-    /// The limits on arguments.
+    /// Returns the limits on arguments.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Whether the document accepts `value` as it is: nothing coerced, nothing filled, no external checks.
+    /// Returns `true` if the document accepts `value` unchanged: without coercion, defaults or external checks.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
         let depth = survey(value).depth;
@@ -148,15 +147,15 @@ impl Schema {
         depth <= MAX_DEPTH && stack::with_room(levels, || validators.accepts(value)) == Some(true)
     }
 
-    /// The same contract under other limits.
+    /// Returns this schema with other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The same contract with one more check that needs the world. It gets the checked arguments and what it
-    /// captured; it is asked only if the document accepts them; `name` becomes the rule of its faults.
+    /// Adds an external check, such as a database look-up. The check receives the checked arguments and runs only if
+    /// the document accepts them. `name` becomes the [`Fault::rule`](crate::Fault::rule) of its faults.
     #[must_use]
     pub fn external<F, Fut>(self, name: impl Into<String>, check: F) -> Self
     where
@@ -166,10 +165,10 @@ impl Schema {
         self.checked_by(ExternalCheck::new(name.into().into(), check))
     }
 
-    /// The same contract with one more check.
+    /// Adds an external check.
     #[doc(hidden)]
     pub fn checked_by(mut self, check: ExternalCheck) -> Self {
-        // Schemas that are made often have one: no room for more is held.
+        // Most schemas have at most one check, so no extra capacity is reserved.
         self.external.reserve_exact(1);
         self.external.push(check);
         self
@@ -180,7 +179,7 @@ impl Schema {
         !self.external.is_empty()
     }
 
-    /// Asks every external check.
+    /// Runs all external checks.
     #[doc(hidden)]
     pub async fn ask_external(&self, args: &Value) -> Result<(), InvalidArguments> {
         let mut faults = InvalidArguments::default();
@@ -202,11 +201,11 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// The draft that the document names, after making sure that its root is an object's.
+/// Returns the draft that the document declares, after verifying that its root is an object schema.
 fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
     let wrong = |pointer: &str, message: &str| Err(SchemaProblem::new(pointer, message));
     let Value::Object(map) = document else {
-        let message = "a tool's schema is a JSON object whose `type` is \"object\"";
+        let message = "the schema must be a JSON object with `\"type\": \"object\"`";
         return wrong("", message);
     };
     let draft = match map.get("$schema") {
@@ -218,17 +217,17 @@ fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
             | "https://json-schema.org/draft-07/schema" => Draft::Draft7,
             _ => {
                 let uri = quote(&Value::from(uri.as_str()));
-                let message = format!("{uri} is not taken: drafts 2020-12 and 7 are");
+                let message = format!("{uri} is not supported: use draft 2020-12 or draft 7");
                 return wrong("/$schema", &message);
             }
         },
-        Some(_) => return wrong("/$schema", "must be text"),
+        Some(_) => return wrong("/$schema", "must be a string"),
     };
     match map.get("type") {
         Some(Value::String(name)) if name == "object" => Ok(draft),
         Some(_) => wrong(
             "/type",
-            "the root's `type` must be \"object\": put what this is into a property",
+            "the root's `type` must be \"object\": put this schema into a property",
         ),
         None if ["enum", "oneOf", "anyOf"]
             .iter()
@@ -236,10 +235,10 @@ fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
         {
             wrong(
                 "",
-                "the root must say `\"type\": \"object\"`; an enum cannot be the arguments themselves: put it into a field of a struct",
+                "the root must have `\"type\": \"object\"`. An enum cannot be the root: put it into a field of a struct",
             )
         }
-        None => wrong("", "the root must say `\"type\": \"object\"`"),
+        None => wrong("", "the root must have `\"type\": \"object\"`"),
     }
 }
 
@@ -248,7 +247,7 @@ fn check_defaults(walked: &walk::Walked, validators: &Validators) -> Result<(), 
         let node = walked.plan.nodes.get(*id)?;
         let default = node.default.as_ref()?;
         let message = format!(
-            "the default {} is refused by its own schema",
+            "the default {} is not valid under its own schema",
             quote(default)
         );
         let pointer = pointer::join(&node.pointer, "default");
@@ -262,21 +261,21 @@ fn check_defaults(walked: &walk::Walked, validators: &Validators) -> Result<(), 
 }
 
 impl SchemaOptions {
-    /// Takes the document.
+    /// Creates a schema from a JSON document with these options.
     ///
     /// # Errors
-    /// `E_INVALID_SCHEMA` with every problem that was found.
+    /// `E_INVALID_SCHEMA` with all problems, each with its JSON pointer.
     pub fn document(self, document: Value) -> Result<Schema, SchemaError> {
         Schema::build(document, &self)
     }
 }
 
-/// A schema document that is text.
+/// Parses a schema document from text.
 fn decode_document(text: &str) -> Result<Value, SchemaError> {
     let message = match decode::decode(text, MAX_DEPTH) {
         Ok(decoded) if decoded.repeats_keys => {
             let (pointers, _) = decode::repeated_keys(text, MAX_DEPTH);
-            let repeated = |pointer| SchemaProblem::new(pointer, "is given more than once");
+            let repeated = |pointer| SchemaProblem::new(pointer, "appears more than once");
             return Err(SchemaError::new(
                 pointers.into_iter().map(repeated).collect(),
             ));
@@ -284,7 +283,7 @@ fn decode_document(text: &str) -> Result<Value, SchemaError> {
         Ok(decoded) => return Ok(decoded.value),
         Err(DecodeError::TooDeep) => "has more than 128 levels: flatten it with `$defs`".to_owned(),
         Err(DecodeError::Reserved) => {
-            "has a name that begins with `$serde_json::private::`".to_owned()
+            "has a key that starts with `$serde_json::private::`".to_owned()
         }
         Err(DecodeError::NotJson(error)) => format!("is not JSON: {error}"),
     };

@@ -1,14 +1,15 @@
-//! Room for deep values under schemas that nest.
+//! Stack space for deep values under nested schemas.
 //!
-//! Validating recurses, level by level of the value and, at each, subschema by subschema. What both multiply to is
-//! bounded; where it is more than an ordinary thread's stack surely holds, it is done on a thread of its own.
+//! Validation recurses for each level of the value and, within a level, for each nested subschema. Their product is
+//! bounded. If it exceeds what an ordinary thread's stack can hold, validation runs on a separate thread.
 
-/// Levels times subschemas that any thread has room for, in a build without optimisation too.
+/// The product of levels and subschemas that fits on any thread's stack, even in an unoptimised build.
 const ANYWHERE: usize = 256;
-/// Room for the deepest value under the most nested schema. Only what is used of it is ever taken from the system.
+/// Stack size for the deepest value under the most deeply nested schema. The system commits only the memory that is
+/// used.
 const ROOM: usize = 128 << 20;
 
-/// Does the work where there is room for it; `None` if there is no such place, or the work panicked there.
+/// Runs `work` with enough stack. Returns `None` if no thread could be started or the work panicked there.
 pub(crate) fn with_room<T: Send>(levels: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     if levels <= ANYWHERE {
         return Some(work());

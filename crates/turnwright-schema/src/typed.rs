@@ -1,4 +1,4 @@
-//! Documents made from Rust types: no more than the type takes.
+//! Documents generated from Rust types, narrowed to the values that the type accepts.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -9,10 +9,10 @@ use super::pointer::join;
 use super::{SchemaProblem, fault::escape};
 use crate::problem::SchemaError;
 
-/// The document of `T`, narrowed to what `T` takes.
+/// Returns the document of `T`, narrowed to what `T` accepts.
 pub(crate) fn document_of<T: JsonSchema>() -> Result<Value, SchemaError> {
     let mut settings = SchemaSettings::draft2020_12();
-    // Ours is 2020-12 without saying so, and every byte is shown to a model.
+    // Draft 2020-12 is implied, and every byte of the document is sent to the model.
     settings.meta_schema = None;
     let mut document = settings
         .into_generator()
@@ -34,7 +34,7 @@ pub(crate) fn document_of<T: JsonSchema>() -> Result<Value, SchemaError> {
     Ok(document)
 }
 
-/// Turns formats into bounds, and drops those that nobody enforces.
+/// Turns formats into bounds and drops formats that are not enforced.
 fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) {
     if let Value::Object(map) = schema {
         narrow_one(map, pointer, problems);
@@ -64,7 +64,7 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
         "int128" | "uint128" => {
             let field = pointer.rsplit('/').next().unwrap_or_default();
             let message = format!(
-                "`{}` is a 128-bit integer, which JSON cannot carry: use 64 bits or text",
+                "`{}` is a 128-bit integer, which JSON cannot represent: use a 64-bit integer or a string",
                 escape(field, 80)
             );
             problems.push(SchemaProblem::new(pointer, message));
@@ -86,7 +86,8 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
     }
 }
 
-/// The time types of the standard library are described wider than they are: nanoseconds stay below a second.
+/// Narrows the time types of the standard library, which are described too wide: nanoseconds must be below one
+/// second.
 fn narrow_time(map: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = map.get_mut("properties") else {
         return;
@@ -107,11 +108,12 @@ fn narrow_time(map: &mut Map<String, Value>) {
     }
 }
 
-/// An `Option` is described as its type or `null`. Where the property need not be there, `null` counts as absent anyway, so
-/// that the type alone says the same in fewer words, and faults stand at their own places instead of at a union's.
+/// Simplifies optional properties. An `Option` is described as its type or `null`. For an optional property `null`
+/// counts as absent anyway, so the type alone means the same with fewer words, and faults are reported at their own
+/// locations instead of at a union's.
 ///
-/// `null` stays where it says something of its own: in properties that are required, in items and maps, and beside a default,
-/// which an absent property gets and a `null` does not.
+/// `null` stays where it has a meaning of its own: in required properties, in items and maps, and next to a default,
+/// which is filled for an absent property and not for `null`.
 fn drop_null_of_optional(map: &mut Map<String, Value>) {
     let required = map.get("required").cloned().unwrap_or_default();
     let is_required = |name: &str| {
@@ -133,7 +135,7 @@ fn drop_null_of_optional(map: &mut Map<String, Value>) {
     }
 }
 
-/// Takes `null` out of what a subschema accepts, if something else is left: whether it was there.
+/// Removes `null` from what a subschema accepts, if something else remains. Returns whether it was removed.
 fn drop_null(schema: &mut Map<String, Value>) -> bool {
     let is_null_type = |branch: &Value| *branch == json!({ "type": "null" });
     let from_union = take_out(schema, "anyOf", is_null_type);
@@ -151,7 +153,8 @@ fn drop_null(schema: &mut Map<String, Value>) -> bool {
     from_union || from_types
 }
 
-/// Removes what is `unwanted` from the list under a keyword, unless nothing would be left: whether anything was.
+/// Removes `unwanted` entries from the list under a keyword, unless nothing would remain. Returns whether anything
+/// was removed.
 fn take_out(
     schema: &mut Map<String, Value>,
     keyword: &str,
@@ -172,8 +175,8 @@ fn list_of<'s>(schema: &'s Map<String, Value>, keyword: &str) -> Option<&'s [Val
     schema.get(keyword)?.as_array().map(Vec::as_slice)
 }
 
-/// Puts the only branch of a union in the place of the union, where nothing that stands beside it says otherwise. What the
-/// author wrote of a field stands beside the union, and counts over what they wrote of its type.
+/// Replaces a union with its only branch, unless a keyword next to it conflicts. The annotations of a field are next
+/// to the union and take precedence over those of its type.
 fn unwrap_single(schema: &mut Map<String, Value>) {
     let annotation = |name: &str| matches!(name, "description" | "title" | "examples");
     let single = match list_of(schema, "anyOf") {
@@ -190,7 +193,7 @@ fn unwrap_single(schema: &mut Map<String, Value>) {
     }
 }
 
-/// A map with integer keys is described by a pattern that has no range.
+/// Rejects maps with integer keys: their pattern does not express the range of the keys.
 fn reject_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
     let patterns = map.get("patternProperties");
     if ["^\\d+$", "^-?\\d+$"]
@@ -199,13 +202,13 @@ fn reject_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut V
     {
         let field = escape(pointer.rsplit('/').next().unwrap_or_default(), 80);
         let message = format!(
-            "`{field}` is a map with integer keys, whose range cannot be described: use text keys"
+            "`{field}` is a map with integer keys, whose range cannot be described: use string keys"
         );
         problems.push(SchemaProblem::new(pointer, message));
     }
 }
 
-/// Sets `keyword` to `bound` unless what is there is at least as tight.
+/// Sets `keyword` to `bound`, unless the existing bound is at least as tight.
 fn tighten(map: &mut Map<String, Value>, keyword: &str, exclusive: &str, bound: Value) {
     let limit = bound.as_f64().unwrap_or_default();
     let as_tight = |own: f64| match keyword {
@@ -218,22 +221,22 @@ fn tighten(map: &mut Map<String, Value>, keyword: &str, exclusive: &str, bound: 
     }
 }
 
-/// What stands around a subschema.
+/// How a subschema relates to the enclosing schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edge {
-    /// It describes a value of its own.
+    /// It describes a separate value.
     Own,
-    /// It describes a part of an object that the schema around it describes too, and closes.
+    /// It describes part of an object that the enclosing schema describes and closes.
     Shared,
 }
 
-/// Closes every object that its author left open by saying nothing.
+/// Closes every object for which the author did not set `additionalProperties`.
 ///
-/// Where several subschemas describe one object (a flattened or tagged enum), none of them can know the others'
-/// properties: there the outermost one closes, by `unevaluatedProperties`, and the definitions that it takes part in
-/// are written out inside it, open.
+/// Where several subschemas describe one object (a flattened or tagged enum), none of them knows the properties of
+/// the others. There the outermost schema is closed with `unevaluatedProperties`, and the definitions that are part
+/// of it are inlined into it, open.
 fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
-    // Definitions are written out only into the object that they are a part of; no type is a part of itself.
+    // Definitions are inlined only into the object that they are part of. No type is part of itself.
     if depth > super::limits::MAX_DEPTH {
         return;
     }
@@ -284,7 +287,7 @@ fn referred(map: &Map<String, Value>, definitions: &Value) -> Option<Value> {
         .cloned()
 }
 
-/// Definitions that were written out everywhere are shown to no model.
+/// Removes definitions that were inlined everywhere.
 fn drop_unused_definitions(document: &mut Value) {
     loop {
         let text = document.to_string();
@@ -305,7 +308,7 @@ fn drop_unused_definitions(document: &mut Value) {
     }
 }
 
-/// Visits the subschemas written directly inside this one, with their pointers.
+/// Visits the direct subschemas of this schema, with their pointers.
 fn each_subschema(schema: &mut Value, pointer: &str, visit: &mut dyn FnMut(&mut Value, &str)) {
     use super::keywords::Shape;
     let Value::Object(map) = schema else { return };

@@ -1,4 +1,4 @@
-//! The validators, made by the crate that knows JSON Schema from the very document that is published.
+//! Validators, compiled by the `jsonschema` crate from the same document that is published.
 
 use std::sync::LazyLock;
 
@@ -10,9 +10,9 @@ use super::plan::{NodeId, Plan};
 use super::problem::SchemaProblem;
 use super::walk::BAD_PATTERN;
 
-/// The verdict on a whole document, and on its parts where a part is asked for.
+/// The compiled document, and its parts if they are needed.
 pub(crate) enum Validators {
-    /// No part is ever asked for by itself.
+    /// Only the complete document is needed.
     Complete(Box<Validator>),
     Parts {
         map: Box<ValidatorMap>,
@@ -20,14 +20,14 @@ pub(crate) enum Validators {
     },
 }
 
-/// Where the validator of a part is.
+/// How the validator of a part is stored.
 pub(crate) enum Part {
     InMap(String),
-    /// Inside an `$id` of its own the map does not find its way; such a part is built by itself.
-    Apart(Box<Validator>),
+    /// Parts inside a nested `$id` are missing from the map, so they are compiled separately.
+    Separate(Box<Validator>),
 }
 
-/// Formats asserted, patterns in linear time, nothing fetched.
+/// Returns options that assert formats, use linear-time patterns and fetch nothing.
 fn judge(draft: Draft) -> ValidationOptions<'static> {
     jsonschema::options()
         .with_draft(draft)
@@ -68,7 +68,7 @@ impl Validators {
             .build_map(document)
             .map_err(|error| problem(&error))?;
         if !map.contains_key("#") {
-            // A map leaves out what it could not build; building it by itself says why.
+            // The map omits what it could not compile. Compiling the part separately reports why.
             single()?;
         }
         let mut parts = Vec::with_capacity(plan.nodes.len());
@@ -77,7 +77,7 @@ impl Validators {
             parts.push(if map.contains_key(&key) {
                 Part::InMap(key)
             } else {
-                Part::Apart(Box::new(build_apart(document, draft, &node.pointer)?))
+                Part::Separate(Box::new(build_separately(document, draft, &node.pointer)?))
             });
         }
         Ok(Validators::Parts {
@@ -86,12 +86,12 @@ impl Validators {
         })
     }
 
-    /// Whether parts can be asked by themselves.
+    /// Returns `true` if parts can be validated separately.
     pub(crate) fn has_parts(&self) -> bool {
         matches!(self, Validators::Parts { .. })
     }
 
-    /// The validator of the whole document.
+    /// Returns the validator of the complete document.
     pub(crate) fn document(&self) -> Option<&Validator> {
         match self {
             Validators::Complete(validator) => Some(validator),
@@ -109,23 +109,27 @@ impl Validators {
             .is_some_and(|validator| validator.is_valid(value))
     }
 
-    /// The validator of one part, where parts were asked for.
+    /// Returns the validator of one part, if parts were compiled.
     pub(crate) fn part(&self, node: NodeId) -> Option<&Validator> {
         match self {
             Validators::Complete(_) => None,
             Validators::Parts { map, parts } => match parts.get(node)? {
                 Part::InMap(key) => map.get(key),
-                Part::Apart(validator) => Some(validator),
+                Part::Separate(validator) => Some(validator),
             },
         }
     }
 }
 
-/// The validator of one part, by a reference to it from outside.
-fn build_apart(document: &Value, draft: Draft, pointer: &str) -> Result<Validator, SchemaProblem> {
+/// Compiles the validator of one part, through a reference from another document.
+fn build_separately(
+    document: &Value,
+    draft: Draft,
+    pointer: &str,
+) -> Result<Validator, SchemaProblem> {
     const ADDRESS: &str = "urn:turnwright:document";
     let failed = |error: &dyn std::fmt::Display| {
-        let message = format!("this part of it cannot be checked by itself: {error}");
+        let message = format!("this subschema cannot be compiled on its own: {error}");
         SchemaProblem::new(pointer, message)
     };
     let registry = Registry::new()
@@ -141,7 +145,7 @@ fn build_apart(document: &Value, draft: Draft, pointer: &str) -> Result<Validato
         .map_err(|error| failed(&error))
 }
 
-/// A pointer as it stands in an address: everything but the plainest characters as `%` and two digits.
+/// Returns a pointer as a URI fragment: everything but unreserved ASCII characters is percent-encoded.
 fn as_fragment(pointer: &str) -> String {
     use std::fmt::Write as _;
     let mut fragment = String::with_capacity(pointer.len());
@@ -156,10 +160,10 @@ fn as_fragment(pointer: &str) -> String {
     fragment
 }
 
-/// A refusal by the crate, at the place in the document that it names.
+/// Converts a compile error, at the location in the document that it names.
 fn problem(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     use jsonschema::error::ValidationErrorKind;
-    // While it checks a document against its meta-schema, the document is the instance.
+    // During the check against the meta-schema, the document is the instance.
     let pointer = error.instance_path().as_str().to_owned();
     let message = match error.kind() {
         ValidationErrorKind::Format { format } if format == "regex" => BAD_PATTERN.to_owned(),

@@ -1,6 +1,6 @@
-//! Our own walk over a document: rejects what cannot be enforced, and draws the plan for coercion.
+//! The walk over a document: rejects what cannot be enforced, and builds the plan for coercion.
 //!
-//! Validators ignore what they do not know. A contract may not.
+//! Validators ignore keywords that they do not know. We must reject them.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -18,16 +18,16 @@ use super::problem::SchemaProblem;
 use super::reference::{address, note_places, prepare_references};
 use super::{combinations, graph};
 
-/// What the walk found.
+/// The result of a walk.
 pub(crate) struct Walked {
     pub(crate) plan: Plan,
-    /// For some subschema a validator of its own is needed.
+    /// Some subschema needs a validator of its own.
     pub(crate) needs_map: bool,
     /// Subschemas with a `default`.
     pub(crate) defaults: Vec<NodeId>,
 }
 
-/// Walks `document`, all of it; gives the plan, or every problem at once.
+/// Walks the complete `document`. Returns the plan, or all problems.
 pub(crate) fn walk(
     document: &Value,
     draft: Draft,
@@ -61,9 +61,9 @@ struct Walk<'d, 'o> {
     options: &'o SchemaOptions,
     judge: &'o ValidationOptions<'static>,
     nodes: Vec<Node>,
-    /// For each node, the subschemas that look at the same place of the value, changes or none.
+    /// For each node, all subschemas that apply to the same location of the value, whether or not they change it.
     edges: Vec<Vec<NodeId>>,
-    /// Nodes by the address of their value in the document.
+    /// Nodes by the memory address of their value in the document.
     seen: HashMap<usize, NodeId>,
     references: Vec<Reference<'d>>,
     problems: Vec<SchemaProblem>,
@@ -82,7 +82,7 @@ impl<'d> Walk<'d, '_> {
         self.problems.push(SchemaProblem::new(pointer, message));
     }
 
-    /// Walks one subschema and everything written inside it; references are followed later.
+    /// Walks one subschema and everything nested inside it. References are followed later.
     fn schema(
         &mut self,
         schema: &'d Value,
@@ -103,7 +103,7 @@ impl<'d> Walk<'d, '_> {
                 let own_scope = self.scope_of(schema, map, &pointer, scope);
                 self.keywords(id, &mut node, map, &pointer, own_scope.as_ref().or(scope));
             }
-            _ => self.problem(&pointer, "a schema is an object, `true` or `false`"),
+            _ => self.problem(&pointer, "a schema must be an object, `true` or `false`"),
         }
         node.pointer = pointer;
         if let Some(slot) = self.nodes.get_mut(id) {
@@ -112,7 +112,7 @@ impl<'d> Walk<'d, '_> {
         id
     }
 
-    /// The scope that an `$id` opens.
+    /// Returns the scope that an `$id` opens.
     fn scope_of(
         &mut self,
         schema: &'d Value,
@@ -126,7 +126,10 @@ impl<'d> Walk<'d, '_> {
         match scope?.in_subresource(self.draft.create_resource_ref(schema)) {
             Ok(scope) => Some(Rc::new(scope)),
             Err(error) => {
-                self.problem(join(pointer, "$id"), format!("is no identifier: {error}"));
+                self.problem(
+                    join(pointer, "$id"),
+                    format!("is not a valid identifier: {error}"),
+                );
                 None
             }
         }
@@ -140,7 +143,7 @@ impl<'d> Walk<'d, '_> {
         pointer: &str,
         scope: Option<&Rc<Resolver<'d>>>,
     ) {
-        // In draft 7 what stands beside `$ref` is ignored.
+        // Draft 7 ignores keywords next to `$ref`.
         let only_ref = self.draft == Draft::Draft7 && map.contains_key("$ref");
         for (name, value) in map {
             let place = join(pointer, name);
@@ -153,7 +156,7 @@ impl<'d> Walk<'d, '_> {
             if only_ref && !keyword.annotation && name != "$ref" {
                 self.problem(
                     place,
-                    "draft 7 ignores what stands beside `$ref`: put the `$ref` into an `allOf`",
+                    "draft 7 ignores keywords next to `$ref`: move the `$ref` into an `allOf`",
                 );
                 continue;
             }
@@ -175,7 +178,7 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
-    /// What can be wrong with a keyword that the draft knows.
+    /// Reports problems with a keyword that the draft knows.
     fn lint(
         &mut self,
         name: &str,
@@ -189,42 +192,39 @@ impl<'d> Walk<'d, '_> {
         {
             self.problem(
                 place,
-                format!("has no effect without `{needed}`: add it or leave this out"),
+                format!("has no effect without `{needed}`: add `{needed}` or remove this"),
             );
         }
         match name {
             "additionalItems" if map.get("items").is_some_and(|items| !items.is_array()) => {
-                self.problem(
-                    place,
-                    "has no effect unless `items` is a list: leave it out",
-                );
+                self.problem(place, "has no effect unless `items` is a list: remove it");
             }
             "format" => self.lint_format(value, place),
             "$schema" if place != "/$schema" && Some(value) != self.document.get("$schema") => {
-                self.problem(place, "one document, one draft: leave this out");
+                self.problem(place, "must not change within a document: remove it");
             }
-            "$ref" if !value.is_string() => self.problem(place, "must be text"),
+            "$ref" if !value.is_string() => self.problem(place, "must be a string"),
             _ => {}
         }
     }
 
     fn lint_format(&mut self, value: &Value, place: &str) {
         let Some(name) = value.as_str() else {
-            return self.problem(place, "must be text");
+            return self.problem(place, "must be a string");
         };
         if !keywords::is_enforced_format(self.draft, name)
             && !self.options.annotation_formats.contains(name)
         {
             self.problem(
                 place,
-                format!("the format `{name}` is not enforced: leave it out, say it in the description or with `pattern`, or take it as an annotation by name"),
+                format!("the format `{name}` is not enforced: remove it, express it in the description or with `pattern`, or allow it with `SchemaOptions::annotation_format`"),
             );
         }
     }
 
     #[allow(
         clippy::too_many_arguments,
-        reason = "one step of the walk, with all that it knows of its place"
+        reason = "one step of the walk with its full context"
     )]
     fn subschemas(
         &mut self,
@@ -269,7 +269,7 @@ impl<'d> Walk<'d, '_> {
         self.plan_keyword(node, name, value, &found, place);
     }
 
-    /// Notes the subschemas that coercion follows.
+    /// Records the subschemas that coercion follows.
     fn plan_keyword(
         &mut self,
         node: &mut Node,
@@ -293,7 +293,7 @@ impl<'d> Walk<'d, '_> {
             }
             "patternProperties" => {
                 for (pattern, id) in found {
-                    // The same crate judges the names here as in the validators: one notion of a pattern.
+                    // Compiled by the same crate as the validators, so that patterns mean the same in both.
                     match self.judge.build(&serde_json::json!({ "pattern": pattern })) {
                         Ok(names) => node.patterns.push((names, *id)),
                         Err(_) => {
@@ -330,8 +330,8 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
-    /// Gives every reference its node. A target that is no schema by its place becomes one by being referred to,
-    /// and is walked like any other.
+    /// Resolves every reference to its node. A target that is not in a schema position becomes a schema by being
+    /// referred to, and is walked like any other.
     fn follow_references(&mut self) {
         while let Some(reference) = self.references.pop() {
             let inside = reference.target.and_then(|(value, scope)| {
@@ -345,7 +345,7 @@ impl<'d> Walk<'d, '_> {
                 let text = super::fault::escape(reference.text, 80);
                 self.problem(
                     reference.pointer,
-                    format!("`{text}` points to nothing in this document: put the schema under `$defs` and refer to it by `#/$defs/…`"),
+                    format!("`{text}` does not resolve within this document: put the schema under `$defs` and refer to it as `#/$defs/…`"),
                 );
                 continue;
             };
@@ -359,7 +359,7 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
-    /// Where a value stands in the document, if it does. Found out for all at once, when it is first asked for.
+    /// Returns the pointer of a value in the document. Computed for all values on first use.
     fn place_of(&mut self, value: &Value) -> Option<String> {
         if self.places.is_empty() {
             note_places(self.document, String::new(), &mut self.places);
@@ -410,4 +410,4 @@ impl<'d> Walk<'d, '_> {
 }
 
 pub(crate) const BAD_PATTERN: &str =
-    "is no pattern that runs in linear time: look-around and back-references are not taken";
+    "is not a pattern that runs in linear time: look-around and back-references are not supported";

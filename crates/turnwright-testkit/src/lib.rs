@@ -1,7 +1,7 @@
-//! Test your tools and your stores.
+//! Test utilities for tools, models and stores.
 //!
-//! [`contract::fuzz`] proves, without running a handler, that a tool takes what its published schema promises and
-//! refuses the rest:
+//! [`contract::fuzz`] checks, without running a handler, that a tool accepts what its published schema allows and
+//! rejects everything else:
 //!
 //! ```
 //! use serde_json::json;
@@ -22,13 +22,14 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 //!
-//! [`store::conformance`] does the same for a store of your own; [`store::FailingStore`] fails on purpose.
+//! [`store::conformance`] tests your own store implementation; [`store::FailingStore`] fails on purpose.
 //!
-//! [`script::ScriptedModel`] plays a model, and tells what it was shown. [`reader::TestReader`] stands in for an object store: it counts what is read, and fails on request.
+//! [`script::ScriptedModel`] is a scripted model that records what it was shown. [`reader::TestReader`] replaces an
+//! object store: it counts reads, and fails on request.
 //!
-//! With the feature `server` there are HTTP servers on loopback, for clients in any language: a model by a script
-//! (`server::chat`), and every fault that a model server may have (`server::fault`). With the feature `cassette`
-//! conversations with real model servers are recorded once, without their secrets, and played again (`cassette`).
+//! The `server` feature adds HTTP servers on loopback, for clients in any language: a scripted model
+//! (`server::chat`), and every fault that a model server may have (`server::fault`). The `cassette` feature records
+//! conversations with real model servers, without their secrets, and replays them (`cassette`).
 
 #[cfg(feature = "cassette")]
 pub mod cassette;

@@ -1,6 +1,6 @@
-//! A small random source that gives the same values for the same seed on every machine.
+//! A small random number generator that gives the same values for the same seed on every machine.
 
-/// SplitMix64: fast, good enough to spread test values, and nothing to depend on.
+/// SplitMix64: fast, good enough to spread test values, and without a dependency.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng(u64);
 
@@ -17,7 +17,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 where `end` is 0.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX);
         if end == 0 {
@@ -26,12 +26,12 @@ impl Rng {
         usize::try_from(self.next() % end).unwrap_or(0)
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }
 
-    /// True once in `n` times.
+    /// Returns `true` once in `n` times on average.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use turnwright_core::spool::ByteReader;
 
-/// Stands in for an object store or a server in tests: it is read by range and asynchronously only, notes every range
-/// that is read, and fails, or gives less than was asked for, on request. Clones share what was noted.
+/// A replacement for an object store or a server in tests. It can only be read by range and asynchronously, records
+/// every range that is read, and fails or returns short reads on request. Clones share the recorded ranges.
 ///
 /// ```
 /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
@@ -35,7 +35,7 @@ pub struct TestReader {
 }
 
 impl TestReader {
-    /// A reader of these bytes.
+    /// Creates a reader of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         TestReader {
             bytes: bytes.into(),
@@ -45,27 +45,27 @@ impl TestReader {
         }
     }
 
-    /// The same bytes, where every read that reaches this byte fails.
+    /// Makes every read that reaches this byte fail.
     #[must_use]
     pub fn fail_from(mut self, byte: u64) -> Self {
         self.fail_from = byte;
         self
     }
 
-    /// The same bytes, of which no read gives more than so many at once.
+    /// Limits each read to this many bytes.
     #[must_use]
     pub fn at_most(mut self, bytes: usize) -> Self {
         self.at_most = bytes.max(1);
         self
     }
 
-    /// The ranges that were read, in order.
+    /// Returns the ranges that were read, in order.
     #[must_use]
     pub fn reads(&self) -> Vec<Range<u64>> {
         self.reads.lock().clone()
     }
 
-    /// How many bytes were read in all.
+    /// Returns the total number of bytes that were read.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         let reads = self.reads.lock();
@@ -85,7 +85,7 @@ impl ByteReader for TestReader {
         if end > self.fail_from {
             return Err(io::Error::other("the test reader fails from here on"));
         }
-        // Both lie within the bytes, whose number is a `usize`.
+        // Both are within the bytes, whose length is a `usize`.
         let (from, to) = (start as usize, end as usize);
         let to = to.min(from.saturating_add(self.at_most));
         self.reads.lock().push(start..to as u64);

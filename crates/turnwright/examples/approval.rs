@@ -1,7 +1,7 @@
-//! Approval in a terminal: a person sees the call with its arguments and says yes, no, or what else it should be.
+//! Approval in a terminal: a person sees the call with its arguments and approves, denies or edits it.
 //!
-//! Runs offline: `cargo run -p turnwright --example approval`; with `-- --yes` nobody is asked. Where there is no terminal
-//! no one can answer, and that is a no: `cargo run -p turnwright --example approval < /dev/null`
+//! Runs offline: `cargo run -p turnwright --example approval`. With `-- --yes` every call is approved without asking.
+//! Without a terminal every request is denied: `cargo run -p turnwright --example approval < /dev/null`
 
 use std::io::{IsTerminal as _, Write as _};
 use turnwright::approval::Approver;
@@ -16,21 +16,21 @@ use turnwright::prelude::*;
 /// Transfers money.
 #[tool(effects = "writes")]
 async fn transfer(
-    /// Who gets it.
+    /// The recipient.
     #[arg(min_length = 1)]
     to: &str,
-    /// How much.
+    /// The amount in cents.
     #[arg(min = 1, max = 50_000)]
     cents: u32,
 ) -> String {
     format!("{to} has {cents} cents more")
 }
 
-/// Whoever sits at the terminal. One question at a time, also where several calls wait.
+/// The person at the terminal. Asks one question at a time, even if several calls wait.
 struct Terminal(Mutex<mpsc::UnboundedReceiver<String>>);
 
 impl Terminal {
-    /// A thread reads: a line that nobody types blocks neither the runtime nor its end.
+    /// Reads on a separate thread: waiting for input blocks neither the runtime nor its shutdown.
     fn open() -> Self {
         let (lines, typed) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
@@ -48,27 +48,27 @@ impl Terminal {
 impl Approver for Terminal {
     async fn ask(&self, request: ApprovalRequest) -> Approval {
         let mut typed = self.0.lock().await;
-        // What was typed before the question is no answer to it.
+        // Input that was typed before the question is not an answer to it.
         while typed.try_recv().is_ok() {}
-        // A model wrote the arguments: a terminal must not show one thing and mean another.
+        // A model wrote the arguments: invisible characters must not mislead the reader.
         let (tool, args) = (&request.tool, request.shown_args());
-        println!("\n  may {} run with {args}?", tool.name());
-        println!("  you are asked because {}", request.reason);
+        println!("\n  run {} with {args}?", tool.name());
+        println!("  approval is required because {}", request.reason);
         loop {
             let answer = prompt(&mut typed, "  y(es), n(o), e(dit): ").await;
             match answer.as_deref() {
                 Some("y") => return Approval::Granted,
-                Some("n") => return Approval::denied("the person said no"),
+                Some("n") => return Approval::denied("the user denied it"),
                 Some("e") => {
                     let text = prompt(&mut typed, "  arguments as JSON: ").await;
-                    // Whoever edits learns here what the contract would refuse.
+                    // The edited arguments are validated here, before they are returned.
                     match tool.validate(text.unwrap_or_default()).await {
                         Ok(args) => return Approval::edited(args.into_value()),
-                        Err(error) => println!("  that does not fit: {}", error.message()),
+                        Err(error) => println!("  invalid arguments: {}", error.message()),
                     }
                 }
                 Some(_) => {}
-                None => return Approval::denied("nobody is there any more"),
+                None => return Approval::denied("the terminal was closed"),
             }
         }
     }
@@ -80,7 +80,7 @@ async fn prompt(typed: &mut mpsc::UnboundedReceiver<String>, words: &str) -> Opt
     Some(typed.recv().await?.trim().to_owned())
 }
 
-/// In the place of a model: two transfers at once, and a look at what came of them.
+/// A stand-in for a model: proposes two transfers at once, then reads the results.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let wanted = [("Ada", 400), ("Bob", 45_000)];
     let propose = |(to, cents)| ctx.propose("transfer", json!({ "to": to, "cents": cents }));
@@ -93,7 +93,8 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Small sums pass. Everything else is asked: of `approver`, whose answer counts once, for this call and these arguments.
+/// Small amounts pass. For everything else `approver` is asked. Its answer is valid once, for this call and these
+/// arguments.
 async fn pay(approver: impl Approver + 'static) -> Result<(), Error> {
     let large = |call: &PendingCall<'_>| call.args()["cents"].as_u64() > Some(1_000);
     let runner = turnwright::runner(model)
@@ -107,17 +108,16 @@ async fn pay(approver: impl Approver + 'static) -> Result<(), Error> {
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     if std::env::args().any(|arg| arg == "--yes") {
-        println!("everybody said yes beforehand");
+        println!("every call is approved in advance");
         pay(|_: ApprovalRequest| async { Approval::Granted }).await?;
     } else if std::io::stdin().is_terminal() {
-        println!("there is a terminal, and somebody at it");
+        println!("asking at the terminal");
         pay(Terminal::open()).await?;
     } else {
-        println!("there is no terminal, and no answer is a no");
-        pay(|_: ApprovalRequest| async { Approval::denied("there is no terminal to ask at") })
-            .await?;
+        println!("there is no terminal, so every request is denied");
+        pay(|_: ApprovalRequest| async { Approval::denied("there is no terminal") }).await?;
     }
 
-    println!("\nan edit that breaks the contract reaches no handler either");
+    println!("\nan invalid edit does not reach the handler either");
     pay(|_: ApprovalRequest| async { Approval::edited(json!({ "to": "", "cents": 99_000 })) }).await
 }

@@ -1,10 +1,10 @@
-//! A model server that speaks the Chat Completions protocol, as most do: one address, and it works, streamed, with tools.
+//! A model server with the Chat Completions protocol: one address, with streaming and tools.
 //!
-//! Runs offline, against a server on loopback that plays a script:
-//! `cargo run -p turnwright --example chat_completions`
+//! Runs offline, against a scripted server on loopback: `cargo run -p turnwright --example chat_completions`
 //!
-//! Runs against your own, if the environment names one (`OPENAI_BASE_URL`, `OPENAI_API_KEY`, `OPENAI_MODEL`):
-//! `OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_MODEL=qwen3 cargo run -p turnwright --example chat_completions`
+//! Runs against your own server if the environment configures one (`OPENAI_BASE_URL`, `OPENAI_API_KEY`,
+//! `OPENAI_MODEL`): `OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_MODEL=qwen3 cargo run -p turnwright --example
+//! chat_completions`
 
 use std::io::Write as _;
 
@@ -24,7 +24,7 @@ async fn weather(
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
-    // The server must live as long as the example asks it.
+    // Keeps the server alive until the end of the example.
     let named = |name: &str| std::env::var_os(name).is_some();
     let (model, _server) = match named("OPENAI_BASE_URL") || named("OPENAI_API_KEY") {
         true => (ChatCompletions::from_env().build()?, None),
@@ -58,18 +58,18 @@ async fn main() -> Result<(), BoxError> {
     println!();
     let used = outcome.usage;
     println!(
-        "\n{} requests, {} tokens read ({} of them from the provider's cache), {} written",
+        "\n{} requests, {} input tokens ({} of them cached), {} output tokens",
         used.requests, used.input_tokens, used.cached_input_tokens, used.output_tokens
     );
     if let Some(error) = outcome.error() {
-        // Why, and what to do about it.
+        // The reason, and what to do about it.
         eprintln!("{}", error.with_causes());
         std::process::exit(1);
     }
     Ok(())
 }
 
-/// A server that plays a model: two calls at once, then an answer in twelve pieces.
+/// Starts a scripted model server: two calls at once, then an answer in twelve pieces.
 async fn scripted() -> std::io::Result<Server> {
     let asks = chat::calls([
         ("call_1", "weather", r#"{"city": "Bern"}"#),

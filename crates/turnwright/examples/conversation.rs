@@ -1,4 +1,4 @@
-//! A chat that remembers, in five lines: each turn sees what was said before, and the storage is what remembers.
+//! A chat with memory, in five lines: each turn sees the earlier messages, which are in the storage.
 //!
 //! Runs offline: `cargo run -p turnwright --example conversation`
 
@@ -7,7 +7,7 @@ use turnwright::Message;
 use turnwright::prelude::*;
 use turnwright::record::Author;
 
-/// In the place of a model: it knows nothing but what it is shown, which is all that was said before.
+/// A stand-in for a model: it knows only what it is shown, which is the complete conversation.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let messages = ctx.records().all::<Message>();
     let by_user = messages
@@ -35,13 +35,14 @@ async fn main() -> Result<(), Error> {
         println!("chat-1 > {says}\n         {answer}");
     }
 
-    // Another conversation of the same runner knows nothing of it.
+    // Another conversation of the same runner is independent.
     let mut other = Conversation::new(&runner, "chat-2");
     let says = "What is my name?";
     let answer = other.say(says).await.into_answer()?;
     println!("chat-2 > {says}\n         {answer}");
 
-    // The storage remembers: another runner, or another process with a persistent storage, continues.
+    // The messages are in the storage: another runner, or another process with a persistent storage, continues the
+    // conversation.
     let later = turnwright::runner(model).storage(storage).build()?;
     let mut chat = Conversation::new(&later, "chat-1");
     println!("chat-1 > {says}, read as it is said");

@@ -1,5 +1,5 @@
-//! A kind of artifact of your own. The library knows nothing of CSV: a name and two queries let a model ask a table of
-//! 50,000 rows for its columns, and for the rows that it needs.
+//! A custom artifact kind. The library does not know CSV: a name and two queries let a model ask a table of 50,000
+//! rows for its columns, and for the rows that it needs.
 //!
 //! Runs offline: `cargo run -p turnwright --example csv_artifact`
 
@@ -13,17 +13,17 @@ use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
 use turnwright::{Effects, Error};
 
-/// The kind: what a tool says its output is. Kinds of one name are the same, so choose one that is yours.
+/// The kind that a tool declares for its output. Kinds with the same name are the same, so choose a unique one.
 const CSV: ArtifactKind = ArtifactKind::new("csv", || &QUERIES);
 
-/// Each becomes a tool as soon as there is an artifact of the kind. The model sees the name, the description and the type
-/// of the arguments as a schema, in which `callId` is added: it says which artifact is meant.
+/// Each query becomes a tool as soon as there is an artifact of the kind. The model sees the name, the description
+/// and the argument type as a schema, to which `callId` is added: it selects the artifact.
 static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
-    let what_it_has = "The columns of a table, with the values of its first rows.";
-    let rows_with = "The rows of a table in which a column has a value.";
+    let columns_text = "The columns of a table, with the values of its first rows.";
+    let select_text = "The rows of a table in which a column has a value.";
     vec![
-        Query::new("artifact_csv_columns", what_it_has, columns),
-        Query::new("artifact_csv_select", rows_with, select),
+        Query::new("artifact_csv_columns", columns_text, columns),
+        Query::new("artifact_csv_select", select_text, select),
     ]
 });
 
@@ -36,21 +36,21 @@ struct Select {
     column: String,
     /// What the column is to contain.
     value: String,
-    /// Whether the value must be all that it contains.
+    /// Whether the value must match exactly.
     #[serde(default)]
     exact: bool,
     /// Columns to show.
     show: Vec<String>,
-    /// How many of the rows found to leave out.
+    /// Number of matching rows to skip.
     #[serde(default)]
     skip: u64,
 }
 
 async fn columns(table: SpooledArtifact, _: Nothing) -> Result<String, ToolError> {
-    // A page takes lines for as long as they fit, and keeps room for notes about what did not.
+    // A page accepts lines as long as they fit, and reserves room for notes about the rest.
     let mut page = table.page();
-    // The work runs on a thread where it may block, over a plain `std::io::Read`: any parser will do. This one streams,
-    // so memory does not grow with the table.
+    // The work runs on a thread where it may block, over a plain `std::io::Read`, so any parser works. This one
+    // streams, so memory does not grow with the table.
     let work = move |read: ArtifactRead| {
         let mut csv = csv::Reader::from_reader(read);
         let mut columns: Vec<String> = csv.headers()?.iter().map(str::to_owned).collect();
@@ -87,7 +87,8 @@ async fn select(table: SpooledArtifact, asked: Select) -> Result<String, ToolErr
             if value != asked.value && (asked.exact || !value.contains(&asked.value)) {
                 continue;
             }
-            // Once a row did not fit, rows are only counted. One that fits on no page is cut: every page shows something.
+            // After a row did not fit, rows are only counted. A row that is too long for any page is truncated, so
+            // that every page shows something.
             if found == next {
                 let values: Vec<&str> = show.iter().filter_map(|at| row.get(*at)).collect();
                 let line = values.join(" | ");
@@ -105,12 +106,12 @@ async fn select(table: SpooledArtifact, asked: Select) -> Result<String, ToolErr
     table.read_with(work).await
 }
 
-/// What cannot be answered says so in words for the model, and what it could have asked.
+/// If the query cannot be answered, the message for the model lists what it could have asked.
 fn place(names: &csv::StringRecord, wanted: &str) -> Result<usize, ToolError> {
     names.iter().position(|name| name == wanted).ok_or_else(|| {
         let names = names.iter().collect::<Vec<_>>().join(", ");
         ToolError::not_found(format!("no column {wanted:?}"))
-            .for_model(format!("There is no such column, but these: {names}."))
+            .for_model(format!("There is no such column. Columns: {names}."))
     })
 }
 
@@ -131,7 +132,7 @@ async fn main() -> Result<(), Error> {
     let ctx = DispatchContext::builder().tools(tools).build();
     let call = ctx.call("orders", "{}").await;
 
-    // Tools for the artifacts of the moment. They take the same path as any other, under the same contract.
+    // Tools for the current artifacts. They use the same call path and contract as all other tools.
     for tool in forge_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }

@@ -1,5 +1,5 @@
-//! An executor is whatever decides. This one is no model: it reads "convert 10 km to miles", has tools run on the same path
-//! as any model would, and answers word by word to whoever listens.
+//! An executor without a model. It parses "convert 10 km to miles", runs tools on the same path as any model, and
+//! streams its answer word by word.
 //!
 //! Runs offline: `cargo run -p turnwright --example custom_executor`
 
@@ -41,7 +41,7 @@ async fn convert(#[arg(min = 0)] amount: f64, from: Unit, to: Unit) -> String {
     format!("{amount} {from:?} = {result:.2} {to:?}").to_lowercase()
 }
 
-/// Decides by the words of a sentence, and knows nothing of units: that is the tool's contract.
+/// Decides by the words of a sentence and knows nothing about units: that is the tool's contract.
 struct Rules;
 
 #[async_trait]
@@ -57,11 +57,12 @@ impl Executor for Rules {
         if calls.is_empty() {
             let wishes: Vec<Value> = input.split(" and ").filter_map(conversion).collect();
             if wishes.is_empty() {
-                // It ends here, and the caller learns why.
+                // Ends the dispatch; the caller gets the reason.
                 ctx.nack("say for example: convert 10 km to miles")?;
                 return Ok(());
             }
-            // Side by side. Whatever comes of a call, a refusal too, becomes its record, and the next iteration sees it.
+            // Runs them concurrently. Every result, including a rejection, becomes a record, and the next iteration
+            // sees it.
             ctx.call_tools(wishes.into_iter().map(|args| ctx.propose("convert", args)))
                 .await;
             return Ok(());
@@ -75,7 +76,7 @@ impl Executor for Rules {
                 false => format!("That is {result}.\n"),
             };
             for word in sentence.split_inclusive(' ') {
-                // Waits for a reader who is slow; with nobody there it goes on.
+                // Waits for a slow reader; continues if there is none.
                 answer.push(word).await;
                 tokio::time::sleep(Duration::from_millis(30)).await;
             }
@@ -90,7 +91,8 @@ impl Executor for Rules {
     }
 }
 
-/// `10 km to miles`, with any words before it. The number stays text: the contract repairs what is safe, and says the rest.
+/// Parses `10 km to miles`, with any words before it. The number stays text: the check repairs it if that is safe,
+/// and reports everything else.
 fn conversion(words: &str) -> Option<Value> {
     let words: Vec<&str> = words.split_whitespace().collect();
     match words.as_slice() {

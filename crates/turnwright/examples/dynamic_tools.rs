@@ -1,5 +1,5 @@
-//! Tools that are known only at run time: a server sends names, descriptions and schemas, as MCP servers do. Each becomes a
-//! tool under the same contract as any other, and stands in the turn that asked for it, in no other.
+//! Tools that are known only at run time: a server sends names, descriptions and schemas, like MCP servers do. Each
+//! becomes a tool with the same contract as any other, and is available only in the turn that requested it.
 //!
 //! Runs offline: `cargo run -p turnwright --example dynamic_tools`
 
@@ -10,7 +10,7 @@ use turnwright::event::{EventKind, Level};
 use turnwright::middleware::fetch_tools;
 use turnwright::prelude::*;
 
-/// What the server answered when it was asked for its tools.
+/// The response of the server with its tools.
 const SENT: &str = r#"[
   {
     "name": "find_tickets",
@@ -44,38 +44,39 @@ struct Sent {
     input_schema: Value,
 }
 
-/// The server's side: what it does with arguments that passed. A real one is behind a socket.
-async fn on_the_server(tool: &str, args: &Value) -> Result<String, ToolError> {
+/// The server's side: runs a tool with validated arguments. A real one is behind a socket.
+async fn run_on_server(tool: &str, args: &Value) -> Result<String, ToolError> {
     Ok(format!("the server ran {tool} with {args}"))
 }
 
-/// A tool of what was sent. Its schema is the server's, word for word: the model is shown it, and it is enforced. Nobody here
-/// vouches for what the tool does or says, so it counts as one that may change the world, and its results stand in a fence.
-fn made_of(sent: Sent) -> Result<Tool, Error> {
+/// Creates a tool from what was sent. Its schema is the server's, unchanged: it is shown to the model and enforced.
+/// The tool is not trusted, so it counts as one that may write, and its results are fenced.
+fn tool_from(sent: Sent) -> Result<Tool, Error> {
     Tool::dynamic(sent.name, sent.input_schema)
         .description(sent.description)
         .handler(|args: Value, ctx: ToolContext| async move {
-            on_the_server(ctx.tool().name(), &args).await
+            run_on_server(ctx.tool().name(), &args).await
         })
         .build()
 }
 
-/// Fetches the server's tools for the turns that want them. One that cannot be enforced as it stands is left out, and said.
+/// Fetches the server's tools for the turns that want them. A tool whose schema cannot be enforced is skipped and
+/// logged.
 async fn fetch(ctx: TurnContext) -> Result<Vec<Tool>, BoxError> {
     let mut tools = Vec::new();
     if ctx.stash().get("server") == Some(json!("tickets")) {
         for sent in serde_json::from_str::<Vec<Sent>>(SENT)? {
             let name = sent.name.clone();
-            match made_of(sent) {
+            match tool_from(sent) {
                 Ok(tool) => tools.push(tool),
-                Err(error) => ctx.log(Level::Warn, format!("left out `{name}`: {error}")),
+                Err(error) => ctx.log(Level::Warn, format!("skipped `{name}`: {error}")),
             }
         }
     }
     Ok(tools)
 }
 
-/// In the place of a model: three calls at once, whatever there is.
+/// A stand-in for a model: three calls at once, whatever tools there are.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let tools = ctx.tools().visible();
     let names: Vec<&str> = tools.iter().map(Tool::name).collect();

@@ -1,4 +1,4 @@
-//! A tool as one contract: what the model is shown, what is enforced, and what it is told.
+//! A tool and its contract: what the model sees, what is enforced, and what the model reads.
 //!
 //! Runs offline: `cargo run -p turnwright --example first_tool`
 
@@ -28,7 +28,7 @@ async fn forecast(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let tool = forecast()?;
-    println!("What the model is shown, and what is enforced:\n");
+    println!("What the model sees, and what is enforced:\n");
     println!("{:#}\n", tool.schema().document());
 
     let ctx = DispatchContext::builder()
@@ -40,29 +40,29 @@ async fn main() -> Result<(), Error> {
 
     for (why, name, args) in [
         (
-            "a call, with a number that came as text",
+            "a call with a number sent as a string",
             "forecast",
             r#"{"city": "Paris", "days": "5"}"#,
         ),
         ("a default is filled in", "forecast", r#"{"city": "Oslo"}"#),
         (
-            "every fault at once, and the handler does not run",
+            "all faults at once; the handler does not run",
             "forecast",
             r#"{"city": "", "day": 99}"#,
         ),
         (
-            "a key twice",
+            "a repeated key",
             "forecast",
             r#"{"city": "Paris", "city": "Rome"}"#,
         ),
-        ("text that breaks off", "forecast", r#"{"city": "Par"#),
+        ("truncated text", "forecast", r#"{"city": "Par"#),
         (
             "a tool that does not exist",
             "forcast",
             r#"{"city": "Paris"}"#,
         ),
         (
-            "a failure: the operator's words stay with the operator",
+            "a failure: internal details are only for the operator",
             "forecast",
             r#"{"city": "Atlantis"}"#,
         ),
@@ -83,7 +83,7 @@ async fn main() -> Result<(), Error> {
         println!("  {mark} {}\n", text.replace('\n', "\n    "));
     }
 
-    println!("Equal calls have equal ids, whatever the order of their keys:");
+    println!("Equal calls have equal checksums, whatever the order of their keys:");
     for args in [
         r#"{"city": "Paris", "days": 5}"#,
         r#"{"days":5,"city":"Paris"}"#,
@@ -93,7 +93,7 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// What the call path will say of the arguments, without running anything.
+/// Returns what the call path will report about the arguments, without running anything.
 async fn check(
     ctx: &DispatchContext,
     name: &str,

@@ -1,4 +1,4 @@
-//! A result of several megabytes, and what a model sees of it: a few lines, and tools to ask for the rest.
+//! A result of several megabytes, and what a model sees of it: a few lines, and tools to query the rest.
 //!
 //! `cargo run -p turnwright --example large_output`
 
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([read_log()?, metrics()?])?)
         .build();
-    // The secret belongs to the conversation. It makes the codes of the fences, which no content can know.
+    // The secret belongs to the conversation. It determines the codes of the fences, which no content can guess.
     let renderer = Renderer::new(ConversationSecret::random()?);
 
     ctx.records()
@@ -41,11 +41,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log = ctx.call("read_log", "{}").await;
     let numbers = ctx.call("metrics", "{}").await;
     for call in [&log, &numbers] {
-        title(&format!("what the model reads of `{}`", call.tool()));
+        title(&format!("what the model sees of `{}`", call.tool()));
         show(&renderer.tool_call(call).await);
     }
 
-    // Tools for the artifacts of the moment. They stand beside the others, under the same contract, on the same path.
+    // Tools for the current artifacts, with the same contract and call path as all others.
     for tool in forge_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }

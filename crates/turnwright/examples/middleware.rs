@@ -1,5 +1,5 @@
-//! Middleware as onions: what stands before `next.run()` happens on the way in, what stands after it on the way out. One that
-//! times, one that stops a turn, one that is ready made, one that forgot to go on; and an observer, which can only look.
+//! Middleware: code before `next.run()` runs on the way in, code after it on the way out. One layer measures time,
+//! one stops a turn, one is ready made, one forgets to continue; and an observer can only watch.
 //!
 //! Runs offline: `cargo run -p turnwright --example middleware`
 
@@ -13,37 +13,38 @@ use turnwright::prelude::*;
 use turnwright::record::Memory;
 use turnwright::{Error, Message, Next};
 
-/// Around the layers further in: those that the builder was given after it. How long a turn takes, its end tells: see below.
+/// Measures the inner layers: those added to the builder after this one. The duration of the turn is reported by its
+/// end; see below.
 async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
     let start = Instant::now();
     let went = next.run().await;
-    // Also where a layer further in failed or stopped the turn.
+    // Also runs if an inner layer failed or stopped the turn.
     let took = start.elapsed().as_millis();
-    println!("  timed   {took} ms for what is further in");
+    println!("  timed   {took} ms for the inner layers");
     went
 }
 
-/// Stops a turn before anything is asked of a model.
+/// Stops a turn before the model is called.
 async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
     let messages = ctx.records().all::<Message>();
     let secret = |last: &&Arc<Message>| last.text().contains("password");
     let Some(last) = messages.last().filter(secret) else {
         return next.run().await;
     };
-    println!("  guard   stops the turn, and forgets what was said");
+    println!("  guard   stops the turn and removes the message");
     ctx.records().delete::<Message>(last.id()).await?;
-    ctx.abort("somebody typed a password");
+    ctx.abort("the message contains a password");
     Ok(())
 }
 
-/// Looks something up, and puts it before the model for this turn. Nothing is stored.
+/// Adds a memory for this turn. Nothing is stored.
 async fn profile(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
     tokio::time::sleep(Duration::from_millis(25)).await;
     ctx.records().add(Memory::new("Lives in Oslo").build()?);
     next.run().await
 }
 
-/// Before the executor, in each iteration.
+/// Runs before the executor, in each iteration.
 async fn announce(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
     let (messages, calls) = (
         ctx.records().all::<Message>().len(),
@@ -54,7 +55,7 @@ async fn announce(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(
     next.run().await
 }
 
-/// A mistake that is easily made. It is not silent.
+/// An easy mistake. It is reported.
 async fn forgetful(_: TurnContext, _next: Next<TurnContext>) -> Result<(), BoxError> {
     Ok(())
 }
@@ -65,7 +66,7 @@ async fn weather(city: &str) -> String {
     format!("{city}: rain, 7 degrees")
 }
 
-/// In the place of a model: one call, then an answer.
+/// A stand-in for a model: one call, then an answer.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     if ctx.iteration() == 1 {
         let known = ctx.records().all::<Memory>();
@@ -112,7 +113,7 @@ async fn main() -> Result<(), Error> {
         }
     }
 
-    println!("> a layer that neither goes on nor stops the turn");
+    println!("> a layer that neither continues nor stops the turn");
     let broken = turnwright::runner(model).turn_input(forgetful).build()?;
     let outcome = broken.run("hello").await;
     if let Some(why) = outcome.error() {

@@ -1,4 +1,4 @@
-//! A process is killed in the midst of a payment. Another takes its turn up, and pays nothing twice.
+//! A process is killed during a payment. Another process resumes its turn, and nothing is paid twice.
 //!
 //! `cargo run -p turnwright --features sqlite --example resume`
 
@@ -14,7 +14,7 @@ use turnwright::reconcile::{Finding, UnknownCall};
 use turnwright::store::ConversationId;
 use turnwright::{SqliteStore, schemars::JsonSchema, serde::Deserialize};
 
-/// In the place of a model. It knows nothing but the records, as a model does: so it can go on anywhere.
+/// A stand-in for a model. Like a model it knows only the records, so it can continue anywhere.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     match ctx.records().own_tool_calls().last() {
         None => drop(ctx.call("pay", r#"{"to": "Ada", "amount": 30}"#).await),
@@ -26,12 +26,12 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// The bank writes each payment down under the key that it was given.
+/// The bank records each payment under its idempotency key.
 fn bank(folder: &Path) -> PathBuf {
     folder.join("payments.txt")
 }
 
-/// What is paid, and to whom.
+/// A payment.
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "turnwright::serde")]
 #[schemars(crate = "turnwright::schemars")]
@@ -44,12 +44,12 @@ struct Payment {
 fn pay(folder: &Path) -> Result<Tool, Error> {
     let (book, looked_up) = (bank(folder), bank(folder));
     Tool::typed::<Payment>("pay")
-        .description("Pays somebody.")
+        .description("Makes a payment.")
         .handler_with(book, async |book, Payment { to, amount }, ctx| {
             let line = format!("{} {amount} to {to}\n", ctx.idempotency_key());
             let mut book = OpenOptions::new().append(true).create(true).open(&*book)?;
             book.write_all(line.as_bytes())?;
-            // The bank has the money, and nobody has heard of it yet: that is when this process dies.
+            // The bank has the money, but the result is not recorded yet: the process dies here.
             tokio::time::sleep(Duration::from_secs(600)).await;
             Ok("receipt 1")
         })
@@ -58,7 +58,7 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
             async move {
                 let payments = std::fs::read_to_string(book).unwrap_or_default();
                 Ok::<_, BoxError>(match payments.starts_with(call.idempotency_key()) {
-                    true => Finding::done("the bank says that it was done"),
+                    true => Finding::done("the bank confirmed the payment"),
                     false => Finding::NotDone,
                 })
             }
@@ -67,7 +67,7 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
 }
 
 async fn open(folder: &Path) -> Result<(SqliteStore, TurnRunner), BoxError> {
-    // Large results are stored beside the database, in `turns.db.results`.
+    // Large results are stored next to the database, in `turns.db.results`.
     let store = SqliteStore::open(folder.join("turns.db")).await?;
     let runner = turnwright::runner(model)
         .storage(store.storage().await?)
@@ -77,7 +77,7 @@ async fn open(folder: &Path) -> Result<(SqliteStore, TurnRunner), BoxError> {
     Ok((store, runner))
 }
 
-/// What the process does that is killed.
+/// The process that is killed.
 async fn begin(folder: &Path) -> Result<(), BoxError> {
     let (_store, runner) = open(folder).await?;
     let input = TurnInput::new("Pay Ada what I owe her.");
@@ -123,7 +123,7 @@ async fn main() -> Result<(), BoxError> {
 
     let (store, runner) = open(&folder).await?;
     show(&store, "after the kill").await?;
-    // Whoever held the turn is gone: it is taken up as soon as its lease is over.
+    // The process that ran the turn is dead: the turn is resumed as soon as its lease has expired.
     let answer = runner.resume("bill-7").await?.await.into_answer()?;
     show(&store, "in the end").await?;
     println!("{answer}");

@@ -1,5 +1,5 @@
-//! An answer of a Rust type. It is checked like the arguments of a tool; what is wrong with it goes back to the model, which
-//! tries again; a value of the type is what you get, or an error. The last part shows an answer while it arrives.
+//! An answer as a Rust type. It is validated like the arguments of a tool. Faults are sent back to the model, which
+//! tries again. You get a value of the type, or an error. The last part shows an answer while it arrives.
 //!
 //! Runs offline: `cargo run -p turnwright --example typed_answer`
 
@@ -11,17 +11,17 @@ use turnwright::prelude::*;
 use turnwright::record::Author;
 use turnwright::runner::TypedEvent;
 
-/// What a bill says.
+/// The content of a bill.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Bill {
-    /// Who sent it.
+    /// The sender.
     #[schemars(length(min = 1))]
     from: String,
-    /// What is to be paid.
+    /// The amount in cents.
     #[schemars(range(min = 1))]
     cents: u64,
     currency: Currency,
-    /// What it is for.
+    /// The items.
     #[schemars(length(min = 1))]
     items: Vec<String>,
 }
@@ -33,18 +33,18 @@ enum Currency {
     Usd,
 }
 
-/// In the place of a model: it gets better at each attempt, as models do once they are told what is wrong.
+/// A stand-in for a model that improves with each attempt, as models do when they are shown their mistakes.
 async fn learner(ctx: DispatchContext) -> Result<(), BoxError> {
     ctx.answer(match ctx.records().all::<Message>().len() {
         1 => r#"{"from": "Acme", "cents": -1250, "currency": "euro"}"#,
-        // A code block around it is taken off, a number as text is repaired: no need to ask again for that.
+        // A code block is removed and a number in a string is repaired: no other attempt is needed for that.
         _ => "```json\n{\"from\": \"Acme\", \"cents\": \"1250\", \"currency\": \"EUR\", \"items\": [\"anvil\"]}\n```",
     })
     .await?;
     Ok(())
 }
 
-/// In the place of a model that does not.
+/// A stand-in for a model that does not improve.
 async fn stubborn(ctx: DispatchContext) -> Result<(), BoxError> {
     ctx.answer("The bill is from Acme, over 12.50 euros.")
         .await?;
@@ -69,13 +69,13 @@ async fn streaming(ctx: DispatchContext) -> Result<(), BoxError> {
 
 fn show(outcome: &TurnOutcome) {
     for message in outcome.messages() {
-        let who = match message.author() {
+        let author = match message.author() {
             Author::User => "user",
             Author::Assistant => "model",
             _ => "turnwright",
         };
         println!(
-            "{who:>10} │ {}",
+            "{author:>10} │ {}",
             message.text().replace('\n', "\n           │ ")
         );
     }
@@ -85,7 +85,7 @@ fn show(outcome: &TurnOutcome) {
 async fn main() -> Result<(), Error> {
     let asked = "Acme, anvil, 12.50 EUR: what does this bill say?";
 
-    println!("a model that learns from its faults\n");
+    println!("a model that corrects its mistakes\n");
     let runner = turnwright::runner(learner).build()?;
     let typed = runner.run_typed::<Bill>(asked).await;
     show(&typed.outcome);
@@ -100,7 +100,7 @@ async fn main() -> Result<(), Error> {
     let runner = turnwright::runner(stubborn).build()?;
     let typed = runner.run_typed::<Bill>(asked).await;
     println!(
-        "{:>10} │ answers in vain: {}",
+        "{:>10} │ rejected answers: {}",
         "model", typed.outcome.iterations
     );
     if let Err(error) = typed.into_answer() {
@@ -112,9 +112,9 @@ async fn main() -> Result<(), Error> {
     let mut turn = runner.start_typed::<Vec<String>>("What is on the bills?");
     while let Some(event) = turn.next().await {
         match event {
-            // Not validated: show it, do not act on it.
+            // Not validated: show it, but do not act on it.
             TypedEvent::Partial(partial) => println!("{:>10} │ {}", "so far", partial.value()),
-            TypedEvent::Reset => println!("{:>10} │ from the beginning", "so far"),
+            TypedEvent::Reset => println!("{:>10} │ starting over", "so far"),
             _ => {}
         }
     }

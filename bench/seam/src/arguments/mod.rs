@@ -1,4 +1,4 @@
-//! The two sets of arguments that every subject is called with, and what is wrong with the ones that should be refused.
+//! The two sets of arguments that every subject is called with, and the invalid ones.
 
 mod forecast;
 mod order;
@@ -8,22 +8,22 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use self::{forecast::Forecast, order::Order};
 
-/// What a tool takes, with samples of it as a model would write them.
+/// The arguments of a tool, with samples as a model would write them.
 pub(crate) trait Arguments: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const TOOL: &'static str;
     const DESCRIPTION: &'static str;
-    /// What the handler answers to `VALID`, `COERCED` and `DEFAULTED`.
+    /// The answer of the handler to `VALID`, `COERCED` and `DEFAULTED`.
     const ANSWER: &'static str;
 
-    /// Valid as it comes, nothing left out.
+    /// Valid without changes, with all fields.
     const VALID: &'static str;
-    /// `VALID` with one number given as text.
+    /// `VALID` with one number as a string.
     const COERCED: &'static str;
     /// `VALID` without the field that has a default.
     const DEFAULTED: &'static str;
-    /// `VALID` with one number above its maximum, which the type could still hold.
+    /// `VALID` with one number above its maximum that still fits into the type.
     const OUT_OF_BOUNDS: &'static str;
-    /// `VALID` with one field given twice.
+    /// `VALID` with one repeated field.
     const DUPLICATE_KEY: &'static str;
 
     /// The handler of every subject: proves that the arguments arrived, and does nothing else.

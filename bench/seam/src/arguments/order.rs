@@ -5,17 +5,17 @@ use serde::Deserialize;
 
 use super::Arguments;
 
-/// An order to be placed.
+/// An order.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "the fields are deserialised, not read")]
 pub(crate) struct Order {
-    /// The number that the shop gave it
+    /// The order number of the shop
     #[schemars(length(min = 1, max = 40))]
     reference: String,
     customer: Customer,
     ship_to: Address,
     bill_to: Option<Address>,
-    /// What is ordered
+    /// The ordered items
     #[schemars(length(min = 1, max = 50))]
     lines: Vec<Line>,
     currency: Currency,
@@ -94,7 +94,7 @@ fn two_retries() -> u32 {
     2
 }
 
-/// One order as text, with the two places that the samples change.
+/// An order as text, with the two parts that the samples change.
 macro_rules! order {
     (priority: $priority:literal, retries: $retries:literal) => {
         concat!(

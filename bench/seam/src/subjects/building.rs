@@ -1,4 +1,4 @@
-//! Making a tool.
+//! Building a tool.
 
 use std::error::Error;
 
@@ -30,7 +30,7 @@ pub(crate) fn subjects<'a>() -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
     ])
 }
 
-/// The small document: the two fields of the small call.
+/// Returns the small document: the two fields of the small call.
 pub(crate) fn document() -> Value {
     json!({
         "type": "object",

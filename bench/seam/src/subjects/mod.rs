@@ -1,4 +1,4 @@
-//! What is measured, one file each.
+//! The measured subjects, one file each.
 
 pub(crate) mod building;
 pub(crate) mod parts;
@@ -7,7 +7,7 @@ pub(crate) mod rig;
 pub(crate) mod rmcp;
 pub(crate) mod turnwright;
 
-/// What came of one call, said the same way for every subject.
+/// The result of one call, in the same form for every subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reply {
     Answered(String),

@@ -1,4 +1,4 @@
-//! The parts that a checked and hashed call cannot do without, each alone, and plain serde for scale.
+//! The parts that a validated and hashed call cannot do without, each alone, and plain serde for scale.
 
 use std::{error::Error, hint::black_box};
 
@@ -15,7 +15,7 @@ pub(crate) const VALIDATE: &str = "part: validate (`jsonschema`, verdict only)";
 pub(crate) const HASH: &str = "part: canonical JSON and SHA-256";
 pub(crate) const DESERIALISE: &str = "part: deserialise the struct from `&Value`";
 
-/// The rows whose medians make the sum of the parts.
+/// The rows whose medians add up to the sum of the parts.
 pub(crate) const ALL: [&str; 4] = [PARSE, VALIDATE, HASH, DESERIALISE];
 
 pub(crate) fn subjects<'a, A: Arguments>(
@@ -50,7 +50,7 @@ pub(crate) fn subjects<'a, A: Arguments>(
     ])
 }
 
-/// A validator with the options that core uses.
+/// Returns a validator with the options that core uses.
 pub(crate) fn validator(document: &Value) -> Result<Validator, Box<dyn Error>> {
     let validator = jsonschema::options()
         .with_draft(Draft::Draft202012)

@@ -1,4 +1,4 @@
-//! Looking tools up, and listing them for the model.
+//! Looking up tools, and listing them for the model.
 
 use std::{error::Error, hint::black_box};
 
@@ -31,7 +31,7 @@ pub(crate) fn subjects<'a>() -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
     ])
 }
 
-/// Asks for every name in turn, so that no single one stays at hand.
+/// Looks up every name in turn, so that none stays in the cache.
 fn lookup<'a>(label: &'static str, registry: ToolRegistry, tools: usize) -> Subject<'a> {
     let names: Vec<String> = (0..tools).map(name).collect();
     let mut next = 0;

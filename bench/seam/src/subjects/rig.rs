@@ -1,4 +1,4 @@
-//! rig's `ToolSet`: text in, deserialised into the struct, nothing checked.
+//! rig's `ToolSet`: deserialises text into the struct, without validation.
 
 /// The subject is the same for every release of rig; only the crate differs.
 macro_rules! rig {
@@ -89,7 +89,7 @@ macro_rules! rig {
     };
 }
 
-/// The last release that declares the compiler of this workspace.
+/// The last release that supports the compiler of this workspace.
 pub(crate) mod declared {
     rig!(rig_agent, "0.44");
 }

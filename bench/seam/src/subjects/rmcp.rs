@@ -1,7 +1,7 @@
-//! rmcp's `ToolRouter`: a JSON object in, deserialised into the struct, nothing checked.
+//! rmcp's `ToolRouter`: deserialises a JSON object into the struct, without validation.
 //!
-//! It takes an object, so the parsing of the text into one is part of the call here, and so is the request context that a
-//! server makes for each request.
+//! It accepts an object, so parsing the text into one is part of the call here, and so is the request context that a
+//! server creates for each request.
 
 use std::{error::Error, hint::black_box, marker::PhantomData, sync::Arc};
 
@@ -28,7 +28,7 @@ struct Server;
 
 impl ServerHandler for Server {}
 
-/// A running server that nobody talks to: the router wants its peer.
+/// A running server without traffic: the router needs its peer.
 pub(crate) struct Connection {
     server: RunningService<RoleServer, Server>,
     _client: DuplexStream,

@@ -1,4 +1,4 @@
-//! Turnwright: text in, duplicate keys found, coerced, checked, hashed, deserialised, and only then handled.
+//! Turnwright: detects repeated keys, coerces, validates, hashes and deserialises the text before the handler runs.
 
 use std::{error::Error, hint::black_box, marker::PhantomData};
 
@@ -10,11 +10,11 @@ use turnwright_core::{DispatchContext, Tool, ToolContext, ToolOutput};
 use super::Reply;
 use crate::arguments::Arguments;
 
-pub(crate) const CALL: &str = "**Turnwright**: valid as it came";
+pub(crate) const CALL: &str = "**Turnwright**: valid without changes";
 pub(crate) const CALL_DEFAULTED: &str = "Turnwright: a default filled in";
-pub(crate) const CALL_COERCED: &str = "Turnwright: a number given as text";
+pub(crate) const CALL_COERCED: &str = "Turnwright: a number sent as a string";
 
-/// A typed tool and a context without observers, made once.
+/// A typed tool and a context without observers, created once.
 pub(crate) struct Turnwright<A> {
     tool: Tool,
     context: DispatchContext,
@@ -30,7 +30,7 @@ impl<A: Arguments> Turnwright<A> {
         })
     }
 
-    /// The document that is shown and enforced; the peers are given the same one.
+    /// Returns the document that is published and enforced; the other libraries get the same one.
     pub(crate) fn document(&self) -> &Value {
         self.tool.schema().document()
     }
@@ -66,7 +66,7 @@ impl<A: Arguments> Turnwright<A> {
     }
 }
 
-/// The tool that answers with what [`Arguments::answer`] says.
+/// Returns the tool that answers with [`Arguments::answer`].
 pub(crate) fn typed<A: Arguments>() -> Result<Tool, turnwright_core::Error> {
     Tool::typed::<A>(A::TOOL)
         .description(A::DESCRIPTION)

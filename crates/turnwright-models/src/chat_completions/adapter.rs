@@ -1,4 +1,4 @@
-//! What an executor needs to talk to its server.
+//! The adapter: what an executor needs to talk to its server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Adapter {
     /// The endpoint without secrets: the origin of provider state.
     pub(super) from: String,
     pub(super) headers: Vec<(String, String)>,
-    /// Removes secrets from whatever a server sends.
+    /// Removes secrets from text that a server sends.
     pub(super) redactor: Redactor,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) settings: Settings,
@@ -30,7 +30,7 @@ pub(super) struct Adapter {
 }
 
 impl fmt::Debug for Adapter {
-    /// Keys are not shown.
+    /// Shows no keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Adapter")
             .field("endpoint", &self.from)
@@ -40,7 +40,7 @@ impl fmt::Debug for Adapter {
     }
 }
 
-/// Removes the secrets of a request and of its proxies.
+/// Returns a redactor for the secrets of a request and of its proxies.
 pub(super) fn redactor(
     headers: &[(String, String)],
     endpoint: &Url,
@@ -66,7 +66,7 @@ const SECRET: &str = "[secret]";
 /// Shorter values occur in too many texts without secrets.
 const SHORTEST_SECRET: usize = 4;
 
-/// The environment variables for proxies, which can hold passwords.
+/// The environment variables for proxies, which can contain passwords.
 const PROXIES: [&str; 6] = [
     "HTTPS_PROXY",
     "https_proxy",
@@ -76,7 +76,7 @@ const PROXIES: [&str; 6] = [
     "all_proxy",
 ];
 
-/// The URL of requests: the base URL, with the path of the resource if it is missing.
+/// Returns the URL of requests: the base URL, with the resource path appended if it is missing.
 pub(super) fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {
     let mut url = parse_url("base URL", base)?;
     let path = url.path().trim_end_matches('/').to_owned();

@@ -74,7 +74,7 @@ impl Adapter {
                 }
                 (Next::TooLong(asked), _) => {
                     let note = format!(
-                        " (it asks to wait {} seconds, which is more than `longest_wait` allows)",
+                        " (the server asks to wait {} seconds, which is more than `longest_wait` allows)",
                         asked.as_secs()
                     );
                     break Some(error.saying(&note));
@@ -98,7 +98,7 @@ impl Adapter {
         }
     }
 
-    /// Makes one attempt. The collector has whatever arrived, also after a failure.
+    /// Makes one attempt. The collector has everything that arrived, even after a failure.
     async fn attempt(
         &self,
         body: Bytes,
@@ -126,7 +126,7 @@ impl Adapter {
         let rest = loop {
             let mut silence = from_now(self.settings.idle_timeout);
             if collector.partial().has_ended() {
-                // What may follow, usually the usage, follows at once.
+                // The rest, usually the usage, follows immediately.
                 silence =
                     *grace_end.get_or_insert(from_now(self.settings.idle_timeout.min(MAX_GRACE)));
             }
@@ -154,8 +154,8 @@ impl Adapter {
             }
             collector.extend(deltas.drain(..));
             match read {
-                // The response was complete before the connection broke. An error of the server still counts, and so does an
-                // event after calls that cannot be read: it may have cancelled them.
+                // The response was complete before the connection broke. A server error still counts, and so does an
+                // unreadable event after calls, because it may have cancelled them.
                 Err(error)
                     if error.code() != ErrorCode::MODEL_SERVER_ERROR
                         && collector.partial().has_ended()
@@ -186,7 +186,7 @@ impl Adapter {
         }
     }
 
-    /// The error without secrets, also in its causes.
+    /// Returns the error without secrets, including its causes.
     fn without_secrets(&self, error: Error) -> Error {
         let message = error.with_causes();
         let clean = self.redacted(&message);
@@ -197,19 +197,19 @@ impl Adapter {
     }
 }
 
-/// A limit that overflows is a year.
+/// Returns the deadline; a limit that overflows is treated as a year.
 fn from_now(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or(now + A_YEAR)
 }
 
-/// The longest wait for the end of a response that is complete.
+/// The maximum wait for the end of a response that is already complete.
 const MAX_GRACE: Duration = Duration::from_secs(5);
 
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Waits for `work` until `due`. One timer serves all pieces: if it fires early it is reset, which is far cheaper than a
-/// timer for each piece.
+/// Waits for `work` until `due`. One timer serves all pieces: if it fires early it is reset, which is far cheaper
+/// than one timer per piece.
 async fn until<T>(
     due: Instant,
     mut alarm: Pin<&mut Sleep>,
@@ -234,8 +234,8 @@ async fn until<T>(
     .await
 }
 
-/// Polls a body once after the response is complete: a connection is reused only after the end of the body. `None` if the
-/// body has ended.
+/// Polls a body once after the response is complete: a connection is reused only after the end of the body. Returns
+/// `None` if the body has ended.
 fn if_open(mut body: http::Body) -> Option<http::Body> {
     match body.next().now_or_never() {
         Some(None | Some(Err(_))) => None,

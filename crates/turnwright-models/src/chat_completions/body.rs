@@ -1,4 +1,4 @@
-//! The text of a request.
+//! The body of a request.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Body<'_> {
     }
 }
 
-/// The message between two messages that a server with strict roles rejects one after the other.
+/// Returns the message to insert between two messages that a server with strict roles does not accept in sequence.
 fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
     match (before?, next) {
         (Role::Tool | Role::User, Role::User) => {
@@ -99,7 +99,7 @@ fn list<'i>(text: &mut String, name: &str, items: impl Iterator<Item = &'i str>)
     text.push(']');
 }
 
-/// The `response_format` of a typed answer, unless the options set one.
+/// Returns the `response_format` of a typed answer, unless the options set one.
 pub(super) fn response_format(
     turn: &TurnContext,
     options: &Options,
@@ -119,19 +119,19 @@ pub(super) fn response_format(
     }
 }
 
-/// The part of the system prompt with the schema of a typed answer, if `response_format` does not hold it.
+/// Returns the part of the system prompt with the schema of a typed answer, if `response_format` does not contain it.
 pub(super) fn answer_instructions(turn: &TurnContext, how: TypedAnswers) -> Option<String> {
     let format = turn.answer_format()?;
     match how {
         TypedAnswers::JsonSchema => None,
         TypedAnswers::JsonObject | TypedAnswers::Prompt => Some(format!(
-            "When you answer, answer with JSON and nothing else. It must fit this JSON Schema:\n{}",
+            "Your final answer must be JSON only, without any other text. It must match this JSON Schema:\n{}",
             format.schema().document()
         )),
     }
 }
 
-/// Schema names have the same characters as tool names.
+/// Returns a valid schema name. Schema names allow the same characters as tool names.
 fn schema_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name: String = name.chars().filter(|c| fits(*c)).take(64).collect();

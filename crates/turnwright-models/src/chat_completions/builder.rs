@@ -36,7 +36,7 @@ pub struct ChatCompletionsBuilder {
     options: Options,
     model_settings: ModelSettings,
     max_completion_tokens: Option<bool>,
-    /// Configured from an environment that names no server.
+    /// The environment names no server, so a key is required.
     needs_key: bool,
 }
 
@@ -67,7 +67,7 @@ impl ChatCompletionsBuilder {
         };
         let base_url = var("OPENAI_BASE_URL");
         let mut builder = ChatCompletionsBuilder::new(OPENAI.to_owned());
-        // OpenAI's server needs a key; another one may not.
+        // OpenAI requires a key; another server may not.
         builder.needs_key = base_url.is_none();
         if let Some(base_url) = base_url {
             builder.base_url = base_url;
@@ -111,28 +111,30 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets the model's own settings: defaults for what neither the turn nor the runner sets. Fields that are set here replace
-    /// those that were set before.
+    /// Sets the default settings of this model. They apply where neither the turn nor the runner sets a value. Fields
+    /// set here replace those set before.
     pub fn settings(mut self, settings: ModelSettings) -> Self {
         self.model_settings = settings.over(&self.model_settings);
         self
     }
 
-    /// Sets parameters that only this protocol has: defaults for what neither the turn nor the runner sets. They replace those
-    /// that were set before.
+    /// Sets the default options of this model: parameters that only this protocol has. They apply where neither the
+    /// turn nor the runner sets a value. Options set here replace those set before.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options.over(&self.options);
         self
     }
 
-    /// Sets the role of the system prompt, which is
-    /// [`TurnRunnerBuilder::instructions`](turnwright_core::runner::TurnRunnerBuilder::instructions).
+    /// Sets the role of the system prompt (see
+    /// [`TurnRunnerBuilder::instructions`](turnwright_core::runner::TurnRunnerBuilder::instructions)). Default:
+    /// [`SystemRole::System`].
     pub fn system_role(mut self, role: SystemRole) -> Self {
         self.settings.role = role;
         self
     }
 
-    /// Whether the system prompt explains the fences around untrusted text. Without it they protect little. Default: `true`.
+    /// Sets whether the system prompt explains the fences around untrusted text. Without the explanation they protect
+    /// little. Default: `true`.
     pub fn explain_fences(mut self, explains: bool) -> Self {
         self.settings.explains_fences = explains;
         self
@@ -168,7 +170,7 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Replaces HTTP, for example by a recording.
+    /// Replaces the HTTP transport, for example with a recording.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
@@ -192,7 +194,7 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets what happens to media that the server does not accept. Default: [`MediaPolicy::Describe`].
+    /// Sets how media is handled that the server does not accept. Default: [`MediaPolicy::Describe`].
     pub fn unsupported_media(mut self, policy: MediaPolicy) -> Self {
         self.settings.media_policy = policy;
         self
@@ -204,7 +206,8 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets how a media becomes part of a message, from the media and its bytes in base64. `None` selects the usual form.
+    /// Sets a custom message part for media, created from the media and its base64 data. Return `None` for the
+    /// default part.
     ///
     /// ```
     /// use serde_json::json;
@@ -212,7 +215,7 @@ impl ChatCompletionsBuilder {
     /// use turnwright_core::media::MediaKind;
     /// use turnwright_models::ChatCompletions;
     ///
-    /// // Documents as Mistral takes them.
+    /// // Documents in Mistral's format.
     /// let model = ChatCompletions::builder("https://api.mistral.ai/v1")
     ///     .model("mistral-small-latest")
     ///     .media_part(|media: &Media, data: &str| {
@@ -229,21 +232,21 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets the most bytes that one media may have. A larger one is described to the model, with a warning event; with
-    /// [`MediaPolicy::Error`] the turn fails. Default: 20 MiB.
+    /// Sets the maximum size of one media item. A larger one is replaced with a description, with a warning event;
+    /// with [`MediaPolicy::Error`] the turn fails. Default: 20 MiB.
     pub fn max_media_bytes(mut self, bytes: u64) -> Self {
         self.settings.max_media = bytes;
         self
     }
 
-    /// Sets the context window in tokens, for prompt and answer together. A prompt that does not fit is not sent. Default: known
-    /// for some models by their names, otherwise unlimited.
+    /// Sets the context window in tokens, for prompt and answer together. A prompt that does not fit is not sent.
+    /// Default: the known window of the model, otherwise unlimited.
     pub fn context_window(mut self, tokens: u64) -> Self {
         self.settings.window = Some(tokens);
         self
     }
 
-    /// Sets which reasoning goes back to the server.
+    /// Sets which reasoning is sent back to the server. Default: [`ReturnReasoning::Wanted`].
     pub fn return_reasoning(mut self, which: ReturnReasoning) -> Self {
         self.settings.reasoning = which;
         self
@@ -255,16 +258,17 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// For a server that rejects a user message after a tool message or another user message, as Mistral's and many chat
-    /// templates do: inserts an assistant message in between. If a server rejects a request for this reason, this is
-    /// enabled automatically. Default: `false`.
+    /// Sets whether an assistant message is inserted between a tool message and a user message, and between two user
+    /// messages. Mistral's servers and many chat templates reject such sequences. Enabled automatically if a server
+    /// rejects a request for this reason. Default: `false`.
     pub fn strict_roles(mut self, strict: bool) -> Self {
         self.strict_roles = strict;
         self
     }
 
-    /// Whether [`ModelSettings::max_output_tokens`] is sent as `max_completion_tokens` instead of `max_tokens`. If a server
-    /// rejects `max_tokens` for this reason, this is enabled automatically. Default: `true` for the servers of OpenAI and Azure.
+    /// Sets whether [`ModelSettings::max_output_tokens`] is sent as `max_completion_tokens` instead of `max_tokens`.
+    /// Enabled automatically if a server rejects `max_tokens` for this reason. Default: `true` for the servers of
+    /// OpenAI and Azure.
     pub fn max_completion_tokens(mut self, yes: bool) -> Self {
         self.max_completion_tokens = Some(yes);
         self
@@ -279,8 +283,8 @@ impl ChatCompletionsBuilder {
     /// Builds the executor.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid, or a model or the key that [`ChatCompletions::from_env`] needs is
-    /// missing. It says what to set.
+    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid, or if the model or the key that
+    /// [`ChatCompletions::from_env`] needs is missing. The message says what to set.
     pub fn build(self) -> Result<ChatCompletions, Error> {
         if self.needs_key && self.api_key.is_none() {
             let message = "no model server configured: set OPENAI_API_KEY for OpenAI's or call `.api_key(\"…\")`, or set \
@@ -300,7 +304,7 @@ impl ChatCompletionsBuilder {
         let redactor = redactor(&headers, &endpoint, self.client.proxy_url());
         let transport = match self.transport {
             Some(transport) => transport,
-            // A proxy of the environment does not apply to the loopback interface.
+            // A proxy from the environment does not apply to the loopback interface.
             None if is_loopback(&endpoint) => {
                 Arc::new(self.client.without_environment_proxy().build()?)
             }
@@ -337,7 +341,7 @@ impl ChatCompletionsBuilder {
 }
 
 impl fmt::Debug for ChatCompletionsBuilder {
-    /// Keys are not shown, nor an address that may hold one.
+    /// Shows neither keys nor addresses that may contain one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChatCompletionsBuilder")
             .field("options", &self.options)

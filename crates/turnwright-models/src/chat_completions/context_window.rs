@@ -9,7 +9,7 @@ use super::adapter::Adapter;
 use super::parameters::Parameters;
 use super::wire_message::WireMessage;
 
-/// Context windows of OpenAI's models, by prefix of their names. The longest match counts.
+/// Context windows of OpenAI's models, by prefix of their names. The longest match wins.
 const KNOWN: &[(&str, u64)] = &[
     ("gpt-3.5-turbo", 16_385),
     ("gpt-4", 8_192),
@@ -68,7 +68,7 @@ fn known(model: &str) -> Option<u64> {
     longest.map(|(_, window)| *window)
 }
 
-/// The name without the prefix that gateways add.
+/// Returns the name without a gateway's prefix.
 fn base_name(model: &str) -> &str {
     model.strip_prefix("openai/").unwrap_or(model)
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::known;
 
     #[test]
-    fn the_windows_of_well_known_models_are_known_by_their_names() {
+    fn context_windows_are_looked_up_by_model_name() {
         let cases = [
             ("gpt-4", Some(8_192)),
             ("gpt-4-0613", Some(8_192)),

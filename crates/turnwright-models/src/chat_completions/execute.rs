@@ -24,7 +24,7 @@ use super::wire_message::WireMessage;
 use super::{ChatCompletions, PROTOCOL, context_window, tools};
 use turnwright_core::transcript::{ResponseState, Standing, Transcript};
 
-/// The number of truncated responses in a row after which the turn ends.
+/// The number of consecutive truncated responses after which the turn ends.
 const MAX_CUTS: u32 = 3;
 
 /// The most characters of a finish reason in a message.
@@ -40,7 +40,7 @@ struct PromptState {
     transcript: Transcript<WireMessage>,
     /// The ids of calls in the prompt.
     ids: HashSet<String>,
-    /// The number of truncated responses in a row.
+    /// The number of consecutive truncated responses.
     cuts: u32,
     /// Cached, because deriving its secret is expensive.
     renderer: Option<Renderer>,
@@ -154,7 +154,8 @@ impl ChatCompletions {
         }
         let has_calls = !reply.tool_calls.is_empty();
         let mut state = ResponseState::new(&*self.adapter.from);
-        // Text is complete unless the response is known to be truncated; calls only if it is known not to be.
+        // Text counts as complete unless the response is known to be truncated. Calls count as complete only if the
+        // response is known to be complete.
         let complete = known_complete || (failed.is_none() && !has_calls && reply.cut().is_none());
         if !complete {
             state = state.cut(why_cut(&reply, failed.as_ref()));
@@ -195,14 +196,14 @@ impl ChatCompletions {
                 format!("{ended}: its calls ({count}) are kept as incomplete and not executed");
             ctx.log(Level::Warn, message);
         }
-        // The next prompt says so, and the model tries again.
+        // The next prompt reports the truncation, and the model tries again.
         match has_calls && prompt.cuts < MAX_CUTS {
             true => Ok(()),
             false => ctx.nack(incomplete(&reply, &ended)),
         }
     }
 
-    /// The tokens of a response, its model, finish reason and durations.
+    /// Returns the tokens of a response, its model, finish reason and durations.
     fn usage_of(&self, reply: &Reply, output: &LiveOutput, sent: Instant) -> ModelUsage {
         let mut usage = ModelUsage::new(reply.usage.unwrap_or(Usage::tokens(0, 0)));
         usage.duration = Some(sent.elapsed());
@@ -217,16 +218,15 @@ impl ChatCompletions {
         usage
     }
 
-    /// Why a response is not known to be complete, for operators.
+    /// Explains to operators why a response is not known to be complete.
     fn describe_end(&self, reply: &Reply) -> String {
         match reply.finish_reason.as_deref() {
             None => "the response has no finish reason".to_owned(),
             Some(_) if !reply.has_ended() && reply.cut().is_none() => {
-                "the response went on after its finish reason, and did not come to an end"
-                    .to_owned()
+                "the response continued after its finish reason without another one".to_owned()
             }
             Some(reason) => {
-                // It can be any text.
+                // The reason can be any text.
                 let reason = excerpt(&self.adapter.redacted(reason), MAX_REASON);
                 match reply.cut() {
                     None => format!(
@@ -305,16 +305,16 @@ fn propose(
     }
 }
 
-/// Why a response is not complete, for the model.
+/// Explains to the model why a response is not complete.
 fn why_cut(reply: &Reply, failed: Option<&Error>) -> &'static str {
     match (failed, reply.cut()) {
         (Some(_), _) => "the connection broke",
-        (None, Some(Cut::Length)) => "it came to the limit of tokens",
-        (None, Some(Cut::Filter)) => "a filter of the provider stopped it",
+        (None, Some(Cut::Length)) => "it reached the token limit",
+        (None, Some(Cut::Filter)) => "the provider's content filter stopped it",
         (None, Some(Cut::Failure)) => "the provider failed",
         (None, None) if reply.finish_reason.is_none() => "it has no finish reason",
-        (None, None) if reply.has_ended() => "its finish reason is not known",
-        (None, None) => "it went on after its finish reason",
+        (None, None) if reply.has_ended() => "its finish reason is unknown",
+        (None, None) => "it continued after its finish reason",
     }
 }
 
@@ -327,7 +327,7 @@ fn incomplete(reply: &Reply, ended: &str) -> Error {
         ),
         Some(Cut::Filter) => (
             ErrorKind::Denied,
-            "a filter of the provider stopped the response before it was complete".to_owned(),
+            "the provider's content filter stopped the response before it was complete".to_owned(),
         ),
         Some(Cut::Failure) => (
             ErrorKind::Unavailable,

@@ -1,4 +1,4 @@
-//! Why an attempt failed, and whether to retry.
+//! Failed attempts, and whether to retry them.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,16 +11,16 @@ use super::quirks::Quirks;
 use crate::http::Response;
 use crate::retry::retry_after;
 
-/// The most bytes of an error body.
+/// The maximum number of bytes of an error body.
 const MAX_BODY: usize = 64 * 1024;
 
-/// The most characters of a request id.
+/// The maximum number of characters of a request id.
 const MAX_ID: usize = 64;
 
 /// The timeout for an error body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The code and the type of an error. Many servers name the cause only there.
+/// Returns the code and the type of an error. Many servers name the cause only there.
 fn names(body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = body.get("error").filter(|error| error.is_object());
@@ -38,12 +38,12 @@ pub(super) struct Failure {
     pub(super) retryable: bool,
     /// The delay that the server asks for.
     pub(super) retry_after: Option<Duration>,
-    /// The quirk that the error shows. A request that respects it may succeed.
+    /// The quirk that the error reveals. A request that respects it may succeed.
     pub(super) quirks: Quirks,
 }
 
 impl Failure {
-    /// A failure without a response, or in the middle of one.
+    /// Creates a failure without a response, or in the middle of one.
     pub(super) fn interrupted(error: Error) -> Self {
         let retryable = match error.code() {
             ErrorCode::MODEL_UNREACHABLE
@@ -79,10 +79,10 @@ impl Adapter {
                 body.extend_from_slice(&piece);
             }
         };
-        // Whatever arrived in time is enough.
+        // Partial bodies are enough.
         let _ = tokio::time::timeout(self.settings.idle_timeout.min(BODY_TIMEOUT), read).await;
         body.truncate(MAX_BODY);
-        // Before it is cut, because a part of a key is secret too.
+        // Redact before truncating: a part of a key is secret too.
         let body = self.redacted(&String::from_utf8_lossy(&body)).into_bytes();
         let reason = self.redacted(&decode::error_message(&body));
         let names = names(&body);
@@ -100,7 +100,7 @@ impl Adapter {
         let (kind, hint) = match status {
             300..=399 => (
                 ErrorKind::NotFound,
-                "it sends requests elsewhere: set the base URL to where that is",
+                "it redirects requests: set the base URL to the new address",
             ),
             _ if too_long => (
                 ErrorKind::InvalidArguments,
@@ -112,12 +112,12 @@ impl Adapter {
             ),
             404 => (
                 ErrorKind::NotFound,
-                "is the base URL right (it most often ends in `/v1`), and does the model exist there?",
+                "is the base URL right (it usually ends in `/v1`), and does the model exist there?",
             ),
-            429 if no_money => (ErrorKind::Denied, "the account has nothing left to spend"),
+            429 if no_money => (ErrorKind::Denied, "the account's quota is used up"),
             429 => (
                 ErrorKind::RateLimited,
-                "ask less often, or allow more attempts with `retry`",
+                "send fewer requests, or allow more attempts with `retry`",
             ),
             408 | 504 => (ErrorKind::Timeout, "try again later"),
             400..=499 => (ErrorKind::InvalidArguments, ""),
@@ -142,12 +142,12 @@ impl Adapter {
         }
     }
 
-    /// A text of the server without our secrets: some servers quote an invalid key.
+    /// Returns text from the server without our secrets: some servers quote an invalid key.
     pub(super) fn redacted(&self, text: &str) -> String {
         self.redactor.text(text)
     }
 
-    /// A request id for logs.
+    /// Returns a request id that is safe to log.
     fn plain_id(&self, id: &str) -> String {
         let plain: String = id.chars().filter(char::is_ascii_graphic).collect();
         self.redacted(&plain).chars().take(MAX_ID).collect()

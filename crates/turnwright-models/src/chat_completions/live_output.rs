@@ -15,19 +15,19 @@ pub(super) struct LiveOutput {
     reporter: Reporter,
     thought: Option<TextWriter<Thought>>,
     message: Option<TextWriter<Message>>,
-    /// By slot. A retry writes to the same ones, so a call keeps its id.
+    /// Indexed by slot. A retry reuses the slots, so a call keeps its id.
     calls: Vec<Option<ToolCallWriter>>,
     first_piece: Option<Instant>,
 }
 
-/// What was streamed, once the response is over.
+/// What was streamed, after the end of the response.
 pub(super) struct Streamed {
     pub(super) thought: Option<TextWriter<Thought>>,
     pub(super) message: Option<TextWriter<Message>>,
     pub(super) calls: Vec<Option<ToolCallWriter>>,
 }
 
-/// The most calls of one response that are streamed. The others appear with the complete response.
+/// The maximum number of calls that are streamed per response. The others appear with the complete response.
 const MAX_CALLS: usize = 1_000;
 
 impl LiveOutput {
@@ -41,7 +41,7 @@ impl LiveOutput {
         }
     }
 
-    /// When the first piece of the response arrived.
+    /// Returns when the first piece of the response arrived.
     pub(super) fn first_piece(&self) -> Option<Instant> {
         self.first_piece
     }
@@ -90,7 +90,8 @@ impl LiveOutput {
         call.push(arguments).await;
     }
 
-    /// The writers of what was streamed. `has_reasoning` creates one for the reasoning even if nothing was streamed.
+    /// Returns the writers of what was streamed. `has_reasoning` creates one for the reasoning even if nothing was
+    /// streamed.
     pub(super) fn into_streamed(self, has_reasoning: bool) -> Streamed {
         let reporter = self.reporter;
         let streamed = self

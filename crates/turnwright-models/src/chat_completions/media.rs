@@ -10,7 +10,7 @@ use turnwright_core::{Error, ErrorCode, Media};
 
 use super::settings::MediaPart;
 
-/// Whether most servers with media support accept this media.
+/// Returns `true` if most servers with media support accept this media.
 pub(super) fn is_commonly_accepted(media: &Media) -> bool {
     match media.kind() {
         MediaKind::Image => matches!(
@@ -23,17 +23,17 @@ pub(super) fn is_commonly_accepted(media: &Media) -> bool {
     }
 }
 
-/// Why a media cannot be part of a message.
+/// Why media cannot be part of a message.
 pub(super) enum MediaError {
-    /// The part that the application made is invalid.
+    /// The part returned by the application is invalid.
     Invalid(Error),
-    /// It exceeds the size limit.
+    /// The media exceeds the size limit.
     TooLarge(Error),
-    /// Its bytes cannot be read. They may be lost, and the conversation must go on.
+    /// The bytes cannot be read. They may be lost, but the conversation must continue.
     Unreadable(std::io::Error),
 }
 
-/// The media as a part of a message.
+/// Returns the media as a part of a message.
 pub(super) async fn part(
     media: &Media,
     max_bytes: u64,
@@ -64,7 +64,7 @@ pub(super) async fn part(
     })
 }
 
-/// Its bytes in base64, up to the limit.
+/// Returns the bytes in base64, up to the limit.
 async fn base64(media: &Media, max_bytes: u64) -> Result<String, MediaError> {
     let mut stream = media.stream().await.map_err(MediaError::Unreadable)?;
     let mut bytes = Vec::new();
@@ -83,7 +83,7 @@ async fn base64(media: &Media, max_bytes: u64) -> Result<String, MediaError> {
     Ok(STANDARD.encode(bytes))
 }
 
-/// The file name for a model: on one line, with our tags neutralised.
+/// Returns the file name for a model: on one line, with our tags neutralised.
 fn shown_name(media: &Media) -> String {
     let line: String = media
         .filename()
@@ -93,7 +93,7 @@ fn shown_name(media: &Media) -> String {
     neutralise(&line).into_owned()
 }
 
-/// The file name for operators, quoted.
+/// Returns the file name for operators, quoted.
 pub(super) fn named(media: &Media) -> String {
     Value::from(media.filename()).to_string()
 }
@@ -106,7 +106,7 @@ fn audio_format(mime: &str) -> Option<&'static str> {
     }
 }
 
-/// The type without its parameters.
+/// Returns the MIME type without parameters.
 fn essence(mime: &str) -> String {
     let essence = mime.split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()

@@ -25,7 +25,7 @@ use turnwright_core::transcript::{
 pub(super) struct ChatWriter<'a> {
     pub(super) adapter: &'a Adapter,
     pub(super) renderer: Renderer,
-    /// The ids of calls in the prompt, each of which is unique.
+    /// The ids of calls in the prompt. Each is unique.
     pub(super) used: &'a mut HashSet<String>,
     pub(super) turn: &'a TurnContext,
 }
@@ -51,7 +51,7 @@ impl ChatWriter<'_> {
             None => Ok(()),
             Some(media) => {
                 let message = format!(
-                    "the {} {} of type {} cannot be shown to this server: leave it out, say that the server can be shown it with `shows`, or choose another policy with `unsupported_media`",
+                    "the {} {} of type {} is not accepted by this server: remove it, enable it with `shows`, or choose another policy with `unsupported_media`",
                     media.kind(),
                     media::named(media),
                     media.mime_type()
@@ -89,25 +89,25 @@ impl ChatWriter<'_> {
                 }
                 Err(MediaError::TooLarge(error)) => {
                     let why = error.message();
-                    let warning = format!("the model gets a description of a media instead: {why}");
+                    let warning = format!("media was replaced with a description: {why}");
                     self.turn.warn(warning);
                     self.renderer.media_not_shown(media, "it is too large")
                 }
                 Err(MediaError::Unreadable(error)) => {
                     self.turn.warn(format!(
-                        "the bytes of the {} {} cannot be read, so the model gets its description instead: {error}",
+                        "the bytes of the {} {} cannot be read and were replaced with a description: {error}",
                         media.kind(),
                         media::named(media)
                     ));
                     self.renderer
-                        .media_not_shown(media, "its bytes are not available any more")
+                        .media_not_shown(media, "its bytes are no longer available")
                 }
             };
-            // The text before it announces the media.
+            // The preceding text introduces the media.
             readable.pop();
             readable.extend(described.into_iter().map(|part| (part, None)));
         }
-        // Text is a string; with media, the content is a list of parts.
+        // Text alone is a string; with media, the content is a list of parts.
         if media_count == 0 {
             let parts = readable.into_iter().map(|(part, _)| part).collect();
             return Ok(vec![WireMessage::text(Role::User, "user", &joined(parts))]);
@@ -143,7 +143,7 @@ impl ChatWriter<'_> {
         let ids = calls.map(|(call, state)| self.unique_id(call, state));
         let ids: Vec<String> = ids.collect();
         if content.is_none() && ids.is_empty() {
-            // Reasoning alone: no server accepts a message without content.
+            // Only reasoning: no server accepts a message without content.
             return Ok(Vec::new());
         }
         let calls = response.calls_with_states().zip(&ids);
@@ -162,7 +162,7 @@ impl ChatWriter<'_> {
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
                 Some(why) => format!(
-                    "Your response was cut off ({why}) before it was complete, so this call was not made and nothing was run. Make it again if it is still wanted, in a shorter response."
+                    "Your response was cut off ({why}), so this tool was not run. If you still need it, call it again in a shorter response."
                 ),
                 None => self.result(call, id, &mut follows).await?,
             };
@@ -178,13 +178,14 @@ impl ChatWriter<'_> {
         }
         written.extend(self.user(follows).await?);
         if let (Some(why), true) = (cut, response.calls.is_empty()) {
-            let text = format!("{NOTE}Your last answer was cut off there ({why}).");
+            let text = format!("{NOTE}Your last answer was cut off ({why}).");
             written.push(WireMessage::text(Role::User, "user", &text));
         }
         Ok(written)
     }
 
-    /// The result of a call, as text. A tool message is text in this protocol: media follow in a user message.
+    /// Returns the result of a call as text. In this protocol a tool message contains only text; media follows in a
+    /// user message.
     async fn result(
         &self,
         call: &ToolCall,
@@ -198,19 +199,19 @@ impl ChatWriter<'_> {
         if parts.iter().all(|part| matches!(part, Part::Text(_))) {
             return Ok(joined(parts));
         }
-        // The id that the model knows.
+        // The id that the model uses.
         let name = Value::from(id);
         let tool = neutralise(call.tool()).into_owned();
         follows.push(Part::Text(format!(
-            "{NOTE}What came of the call {name} of `{tool}`:"
+            "{NOTE}Result of the call {name} to `{tool}`:"
         )));
         follows.extend(parts);
         Ok(format!(
-            "The result of the call {name} follows in the next message of the user."
+            "The result of the call {name} is in the next user message."
         ))
     }
 
-    /// A call in a form that every server accepts.
+    /// Writes a call in a form that every server accepts.
     fn call<'i>(
         &self,
         call: &ToolCall,
@@ -233,7 +234,7 @@ impl ChatWriter<'_> {
         }
     }
 
-    /// Adds the reasoning that the server expects back.
+    /// Adds the reasoning that the server expects to be sent back.
     fn add_reasoning(
         &self,
         thoughts: &[Arc<Thought>],
@@ -276,13 +277,13 @@ impl ChatWriter<'_> {
         }
     }
 
-    /// The provider's id if it is valid and unique; otherwise one that every server accepts.
+    /// Returns the provider's id if it is valid and unique; otherwise one that every server accepts.
     fn unique_id(&mut self, call: &ToolCall, state: Option<&ResponseState>) -> String {
         let ours = state.is_none_or(|state| state.is_from(&self.adapter.from));
         let given = call.provider_id().filter(|id| ours && is_valid_id(id));
         let made = (0..).map(|count| derived_id(call.id(), count));
         let mut candidates = given.map(str::to_owned).into_iter().chain(made);
-        // There is always another candidate.
+        // The iterator is infinite.
         let id = candidates.find(|id| self.used.insert(id.clone()));
         id.unwrap_or_default()
     }
@@ -302,8 +303,8 @@ const PROTOCOL_FIELDS: &[&str] = &[
     "refusal",
 ];
 
-/// The prefix of a user message that the framework writes.
-const NOTE: &str = "(Note of the application, not of the user.) ";
+/// The prefix of user messages that the framework writes.
+const NOTE: &str = "(Note from the application, not from the user.) ";
 
 /// The keys of the provider state of a thought.
 pub(super) const FIELD: &str = "reasoning_field";
@@ -348,12 +349,12 @@ impl Writer for ChatWriter<'_> {
             }
             Entry::Instruction(instruction) => {
                 let text = indented(instruction.text());
-                let text = format!("{NOTE}From now on this holds too:\n- {text}");
+                let text = format!("{NOTE}From now on, this instruction also applies:\n- {text}");
                 self.user(vec![Part::Text(text)]).await
             }
             Entry::Memory(memory) => {
                 let text = indented(memory.text());
-                let text = format!("{NOTE}This is remembered now:\n- {text}");
+                let text = format!("{NOTE}This memory was added or updated:\n- {text}");
                 self.user(vec![Part::Text(text)]).await
             }
             Entry::Response(response) => self.response(response).await,

@@ -1,5 +1,5 @@
-//! The OpenAI Chat Completions protocol, which most model servers speak: OpenAI, Azure, OpenRouter, Mistral, DeepSeek, Groq,
-//! vLLM, llama.cpp, Ollama, LM Studio and others.
+//! The OpenAI Chat Completions protocol, which most model servers support: OpenAI, Azure, OpenRouter, Mistral,
+//! DeepSeek, Groq, vLLM, llama.cpp, Ollama, LM Studio and others.
 //!
 //! ```no_run
 //!
@@ -44,7 +44,7 @@ pub use options::Options;
 pub use settings::{MediaPolicy, ReturnReasoning, SystemRole, TypedAnswers};
 use turnwright_core::{Error, ModelSettings};
 
-/// The name of the protocol: of its [`Options`] in [`ModelSettings::provider`], and of its state in records.
+/// The name of the protocol. Used for its [`Options`] in [`ModelSettings::provider`], and for its state in records.
 pub const PROTOCOL: &str = "chat_completions";
 
 /// An executor for a server that speaks the Chat Completions protocol. Cheap to clone; clones share their connections.
@@ -62,8 +62,9 @@ impl ChatCompletions {
         ChatCompletionsBuilder::new(base_url.into())
     }
 
-    /// Creates a builder from the environment: `OPENAI_API_KEY`, `OPENAI_BASE_URL` (default: OpenAI's) and `OPENAI_MODEL`.
-    /// What you set on the builder takes precedence. [`build`](ChatCompletionsBuilder::build) reports what is missing.
+    /// Creates a builder from the environment: `OPENAI_API_KEY`, `OPENAI_BASE_URL` (default: OpenAI's) and
+    /// `OPENAI_MODEL`. Values set on the builder take precedence. [`build`](ChatCompletionsBuilder::build) reports
+    /// what is missing.
     ///
     /// ```no_run
     /// use std::time::Duration;
@@ -80,13 +81,13 @@ impl ChatCompletions {
         ChatCompletionsBuilder::from_lookup(|name| std::env::var(name).ok())
     }
 
-    /// Returns a model at the same server with another name.
+    /// Returns this model with another model name, at the same server.
     #[must_use]
     pub fn with_model(&self, name: impl Into<String>) -> ChatCompletions {
         self.with_options(Options::new().model(name))
     }
 
-    /// Returns a model at the same server whose settings take precedence over those of this one.
+    /// Returns this model with other settings, at the same server. `settings` take precedence over the current ones.
     ///
     /// ```
     /// use turnwright_core::ModelSettings;
@@ -106,7 +107,7 @@ impl ChatCompletions {
         Ok(model)
     }
 
-    /// Returns a model at the same server whose options take precedence over those of this one.
+    /// Returns this model with other options, at the same server. `options` take precedence over the current ones.
     #[must_use]
     pub fn with_options(&self, options: Options) -> ChatCompletions {
         let mut model = self.clone();
@@ -115,7 +116,7 @@ impl ChatCompletions {
     }
 }
 
-/// Checks settings, with the options of this protocol in them.
+/// Checks settings and the options of this protocol in them.
 fn check(settings: &ModelSettings) -> Result<(), Error> {
     settings.validate()?;
     match settings.provider_options(PROTOCOL) {

@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 use turnwright_core::schema::admit;
 use turnwright_core::{Error, ErrorCode};
 
-/// Parameters of a request that only Chat Completions has. The server chooses those that are not set.
+/// Parameters of a request that only Chat Completions has. A parameter that is not set is chosen by the server.
 ///
-/// Parameters that other protocols have too, such as the temperature, are [`ModelSettings`](turnwright_core::ModelSettings).
-/// Options go to the model ([`ChatCompletionsBuilder::options`](super::ChatCompletionsBuilder::options)), or into the
-/// settings of a runner or a turn under the name of this [protocol](super::PROTOCOL). A turn takes precedence over the
-/// runner, and the runner over the model, parameter by parameter.
+/// Parameters that other protocols have too, such as the temperature, are in
+/// [`ModelSettings`](turnwright_core::ModelSettings). Set options on the model
+/// ([`ChatCompletionsBuilder::options`](super::ChatCompletionsBuilder::options)), or in the settings of a runner or a
+/// turn under the name of this [protocol](super::PROTOCOL). For each parameter, the turn takes precedence over the
+/// runner, and the runner over the model.
 ///
 /// ```
 /// use serde_json::json;
@@ -26,13 +27,14 @@ use turnwright_core::{Error, ErrorCode};
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 ///
-/// As JSON they are an object of parameters, by the names that the protocol has for them. Parameters without a method here
-/// are passed on as they are. `provider_tools` is the list of tools that run at the provider.
+/// In JSON, options are an object with the protocol's parameter names. Parameters without a method here are passed on
+/// unchanged. `provider_tools` is the list of tools that run at the provider.
 #[derive(Clone, Default, PartialEq)]
 #[must_use = "options do nothing until a model has them"]
 pub struct Options(Map<String, Value>);
 
-/// Fields that are written from the records and the tools of a turn. A second definition of a tool would not be enforced.
+/// Fields that are generated from the records and tools of a turn. A second definition of a tool would not be
+/// enforced.
 const RESERVED: &[&str] = &["messages", "tools", "functions", "function_call"];
 
 /// Parameters that are set by [`ModelSettings`](turnwright_core::ModelSettings), and the methods for them.
@@ -70,8 +72,8 @@ const TYPED: &[(&str, Type)] = &[
 /// The list of tools that run at the provider.
 const PROVIDER_TOOLS: &str = "provider_tools";
 
-const FUNCTION: &str = "a function is not a tool of the provider: give the runner a `Tool`";
-const NO_TYPE: &str = "a tool of the provider is an object with a `type`";
+const FUNCTION: &str = "a function is not a provider tool: register a `Tool` with the runner";
+const NO_TYPE: &str = "a provider tool must be an object with a `type`";
 
 #[derive(Clone, Copy)]
 enum Type {
@@ -95,7 +97,7 @@ impl Type {
         match self {
             Type::Text => "a string",
             Type::Bool => "a boolean",
-            Type::Count => "a number that is not negative",
+            Type::Count => "a non-negative number",
             Type::List => "a list",
         }
     }
@@ -117,37 +119,37 @@ impl Options {
         self.set("model", name.into())
     }
 
-    /// Whether the response is streamed. Default: `true`.
+    /// Sets whether the response is streamed. Default: `true`.
     pub fn stream(self, streams: bool) -> Self {
         self.set("stream", streams)
     }
 
-    /// Sets the options of the stream. Default: include the usage. `null` sends none.
+    /// Sets the stream options. `null` sends none. Default: include the usage.
     pub fn stream_options(self, options: impl Into<Value>) -> Self {
         self.set("stream_options", options)
     }
 
-    /// Sets the bias of tokens, by token id.
+    /// Sets the logit bias: the likelihood of tokens to appear, by token id.
     pub fn logit_bias(self, bias: impl Into<Value>) -> Self {
         self.set("logit_bias", bias)
     }
 
-    /// Whether to return log probabilities.
+    /// Sets whether to return log probabilities of the output tokens.
     pub fn logprobs(self, returned: bool) -> Self {
         self.set("logprobs", returned)
     }
 
-    /// Sets the number of most likely tokens to return at each position.
+    /// Sets the number of most likely tokens to return at each position, with their log probabilities.
     pub fn top_logprobs(self, tokens: u32) -> Self {
         self.set("top_logprobs", tokens)
     }
 
-    /// Sets the verbosity of the answer: `low`, `medium`, `high`.
+    /// Sets the verbosity of the answer: `low`, `medium` or `high`.
     pub fn verbosity(self, verbosity: impl Into<String>) -> Self {
         self.set("verbosity", verbosity.into())
     }
 
-    /// Sets the format of the answer. Set automatically for typed answers.
+    /// Sets the response format. Set automatically for typed answers.
     pub fn response_format(self, format: impl Into<Value>) -> Self {
         self.set("response_format", format)
     }
@@ -157,12 +159,12 @@ impl Options {
         self.set("modalities", modalities)
     }
 
-    /// Sets voice and format of audio output.
+    /// Sets the voice and format of audio output.
     pub fn audio(self, audio: impl Into<Value>) -> Self {
         self.set("audio", audio)
     }
 
-    /// Sets the predicted output.
+    /// Sets the predicted output, which speeds up responses that are mostly known in advance.
     pub fn prediction(self, prediction: impl Into<Value>) -> Self {
         self.set("prediction", prediction)
     }
@@ -172,46 +174,47 @@ impl Options {
         self.set("web_search_options", options)
     }
 
-    /// Sets the service tier.
+    /// Sets the service tier (processing type) of the request.
     pub fn service_tier(self, tier: impl Into<String>) -> Self {
         self.set("service_tier", tier.into())
     }
 
-    /// Whether the provider stores the response.
+    /// Sets whether the provider stores the response.
     pub fn store(self, stores: bool) -> Self {
         self.set("store", stores)
     }
 
-    /// Sets the metadata to store with the response.
+    /// Sets the metadata that the provider stores with the response.
     pub fn metadata(self, metadata: impl Into<Value>) -> Self {
         self.set("metadata", metadata)
     }
 
-    /// Sets an anonymous identifier of the end user.
+    /// Sets a stable, anonymous identifier of the end user.
     pub fn user(self, id: impl Into<String>) -> Self {
         self.set("user", id.into())
     }
 
-    /// Sets an anonymous identifier of the end user for the provider's safety checks.
+    /// Sets a stable, anonymous identifier of the end user for the provider's abuse detection.
     pub fn safety_identifier(self, id: impl Into<String>) -> Self {
         self.set("safety_identifier", id.into())
     }
 
-    /// Sets the key of the prompt cache.
+    /// Sets the prompt cache key, which groups requests with a common prefix.
     pub fn prompt_cache_key(self, key: impl Into<String>) -> Self {
         self.set("prompt_cache_key", key.into())
     }
 
-    /// Sets the retention of the prompt cache.
+    /// Sets how long the provider retains the prompt cache.
     pub fn prompt_cache_retention(self, retention: impl Into<String>) -> Self {
         self.set("prompt_cache_retention", retention.into())
     }
 
-    /// Sets a parameter that has no method of its own.
+    /// Sets a parameter that has no method.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` if the parameter is written from the records and tools of the turn, is one of the
-    /// [`ModelSettings`](turnwright_core::ModelSettings), has a value of the wrong type, or [`admit`] rejects its value.
+    /// `E_INVALID_MODEL_CONFIG` if the parameter is generated from the records and tools of the turn, belongs to
+    /// [`ModelSettings`](turnwright_core::ModelSettings), has a value of the wrong type, or its value is rejected by
+    /// [`admit`].
     pub fn extra(self, name: impl Into<String>, value: impl Into<Value>) -> Result<Self, Error> {
         let name = name.into();
         let value = admitted(&name, value.into())?;
@@ -220,8 +223,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Adds a tool that runs at the provider, such as `{"type": "browser_search"}`, after the turn's tools. Functions are
-    /// rejected: they run here, as a [`Tool`](turnwright_core::Tool).
+    /// Adds a tool that runs at the provider, such as `{"type": "browser_search"}`, after the turn's tools. Functions
+    /// are rejected: they run locally, as a [`Tool`](turnwright_core::Tool).
     ///
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` for a function, or a value that is not an object with a `type`.
@@ -234,7 +237,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Fills parameters that are not set from `lower`. A `null` of this one removes the parameter.
+    /// Fills parameters that are not set from `lower`. A `null` in `self` removes the parameter.
     pub fn over(mut self, lower: &Options) -> Self {
         for (name, value) in &lower.0 {
             if !self.0.contains_key(name) {
@@ -263,13 +266,13 @@ impl Options {
         Ok(())
     }
 
-    /// The parameters of the request. `null` is left out.
+    /// Returns the parameters of the request. `null` values are omitted.
     pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
         let fields = self.0.iter().map(|(name, value)| (name.as_str(), value));
         fields.filter(|(name, value)| !value.is_null() && *name != PROVIDER_TOOLS)
     }
 
-    /// Whether a parameter is set, to `null` too.
+    /// Returns `true` if a parameter is set, including to `null`.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -290,11 +293,11 @@ impl Options {
     }
 }
 
-/// Why a parameter cannot be set here.
+/// Returns why a parameter cannot be set here.
 fn check_field(name: &str, value: &Value) -> Result<(), String> {
     if RESERVED.contains(&name) {
         return Err(format!(
-            "`{name}` is written from the records and tools of the turn; a tool of the provider goes into `{PROVIDER_TOOLS}`"
+            "`{name}` is generated from the records and tools of the turn; put provider tools into `{PROVIDER_TOOLS}`"
         ));
     }
     if let Some((_, method)) = NEUTRAL.iter().find(|(neutral, _)| *neutral == name) {

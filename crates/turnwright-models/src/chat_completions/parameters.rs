@@ -1,4 +1,4 @@
-//! The parameters of one request: the settings of the turn in the words of this protocol, and its options.
+//! The parameters of one request: the settings of the turn translated to this protocol, and its options.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct Parameters {
 }
 
 impl ChatCompletions {
-    /// The parameters of the next request of a turn: its settings over those of this model.
+    /// Returns the parameters of the next request of a turn: its settings over those of this model.
     pub(super) fn parameters(&self, ctx: &DispatchContext) -> Result<Parameters, Error> {
         let settings = ctx.settings_over(&self.settings);
         let options = match settings.provider_options(PROTOCOL) {
@@ -31,14 +31,14 @@ impl ChatCompletions {
     }
 }
 
-/// The error for a request without a model.
+/// Returns the error for a request without a model.
 pub(super) fn no_model() -> Error {
     let message = "no model configured: set OPENAI_MODEL for `from_env`, or call `.model(\"…\")`";
     Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
 }
 
 impl Parameters {
-    /// The fields of the request: the options, then the settings, always in the same order.
+    /// Returns the fields of the request: the options, then the settings, always in the same order.
     pub(super) fn fields(&self, max_completion_tokens: bool) -> Vec<(&str, Cow<'_, Value>)> {
         let options = self.options.fields();
         let mut fields: Vec<_> = options
@@ -88,7 +88,7 @@ impl Parameters {
         self.options.model_name().unwrap_or_default()
     }
 
-    /// The maximum number of tokens in the response, 0 if it is not set.
+    /// Returns the maximum number of tokens in the response, or 0 if it is not set.
     pub(super) fn max_output(&self) -> u64 {
         self.settings.max_output_tokens.unwrap_or(0)
     }

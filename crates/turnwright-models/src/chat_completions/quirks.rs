@@ -1,26 +1,27 @@
-//! Deviations of a server from the protocol, learned from the errors that it returns.
+//! Quirks: deviations of a server from the protocol, learned from its errors.
 
-/// What a server does not accept although the protocol defines it.
+/// The parts of the protocol that a server does not accept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quirks {
-    /// `stream_options` is not accepted.
+    /// Does not accept `stream_options`.
     pub(super) no_stream_options: bool,
-    /// A user message is not accepted after a tool message or another user message.
+    /// Does not accept a user message after a tool message or another user message.
     pub(super) strict_roles: bool,
-    /// The maximum number of tokens is expected as `max_completion_tokens` instead of `max_tokens`.
+    /// Expects the maximum number of tokens as `max_completion_tokens` instead of `max_tokens`.
     pub(super) max_completion_tokens: bool,
 }
 
 impl Quirks {
-    /// The quirk that an error response shows, if any. The message can also quote a user, so a quirk counts only once a
-    /// request that respects it has succeeded.
+    /// Returns the quirk that an error response reveals, if any. The message may quote the user, so a quirk is only
+    /// remembered after a request that respects it has succeeded.
     pub(super) fn from_error(status: u16, message: &str) -> Self {
         let message = message.to_ascii_lowercase();
         let mentions = |words: &str| matches!(status, 400 | 422 | 500) && message.contains(words);
         let no_stream_options = mentions("stream_options");
         let about_roles =
             mentions("after role") || mentions("must alternate") || mentions("message_order");
-        // A value that is too large is no quirk: without its name being the matter, another name could drop the limit.
+        // A value that is too large is not a quirk. If the name is not the problem, sending another name could drop
+        // the limit.
         let unknown = [
             "unsupported",
             "not supported",

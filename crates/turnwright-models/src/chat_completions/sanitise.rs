@@ -1,4 +1,4 @@
-//! Names, arguments and ids in a form that every server accepts.
+//! Writes names, arguments and ids in a form that every server accepts.
 
 use std::borrow::Cow;
 
@@ -21,8 +21,8 @@ pub(super) fn valid_name(name: &str) -> String {
     }
 }
 
-/// Arguments as they arrived if they are an object, otherwise wrapped in one: many servers parse them and fail on anything
-/// else. Text that looks like one of our tags is neutralised, as in all output of a model.
+/// Returns arguments unchanged if they are an object, otherwise wrapped in one: many servers parse them and fail on
+/// anything else. Text that looks like one of our tags is neutralised, as in all output of a model.
 pub(super) fn valid_arguments(call: &ToolCall) -> String {
     let args = call.args();
     let Some(text) = args.text() else {
@@ -52,7 +52,8 @@ fn malformed(arguments: Value) -> String {
     neutralised(Value::Object(wrapped))
 }
 
-/// JSON with all texts and names neutralised. The parser and the argument check both bound the depth of `value`.
+/// Returns JSON with all strings and keys neutralised. The parser and the argument check both bound the depth of
+/// `value`.
 fn neutralised(mut value: Value) -> String {
     fn visit(value: &mut Value) {
         match value {
@@ -83,13 +84,13 @@ fn is_object(text: &str) -> bool {
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Whether a provider's id can be sent back.
+/// Returns `true` if a provider's id can be sent back.
 pub(super) fn is_valid_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&id.len()) && id.bytes().all(fits)
 }
 
-/// Nine letters and digits, which even the strictest server accepts.
+/// Returns an id of nine letters and digits, which even the strictest server accepts.
 pub(super) fn derived_id(id: &str, count: u32) -> String {
     const LETTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let digest = Sha256::digest(format!("{count}:{id}").as_bytes());

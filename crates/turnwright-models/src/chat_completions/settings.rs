@@ -11,7 +11,7 @@ use super::media::is_commonly_accepted;
 use crate::retry::RetryPolicy;
 use crate::sse;
 
-/// The settings of a server that requests and prompts depend on.
+/// The settings of a server that affect requests and prompts.
 pub(super) struct Settings {
     pub(super) retry: RetryPolicy,
     pub(super) request_timeout: Duration,
@@ -61,7 +61,7 @@ pub enum SystemRole {
     Developer,
 }
 
-/// Which reasoning goes back to the server that produced it. Other servers never receive it.
+/// Which reasoning is sent back to the server that produced it. Other servers never receive it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReturnReasoning {
@@ -75,7 +75,7 @@ pub enum ReturnReasoning {
     None,
 }
 
-/// How the schema of a typed answer is sent. The answer is validated in any case.
+/// How the schema of a typed answer is sent. The answer is always validated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypedAnswers {
@@ -84,25 +84,25 @@ pub enum TypedAnswers {
     JsonSchema,
     /// `response_format` of type `json_object`, with the schema in the system prompt: for servers without schema support.
     JsonObject,
-    /// The schema in the system prompt alone: for servers that support neither together with tools.
+    /// The schema in the system prompt only: for servers that support neither together with tools.
     Prompt,
 }
 
-/// What happens to media that the server does not accept.
+/// How media is handled that the server does not accept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MediaPolicy {
     /// The turn fails with `E_UNSUPPORTED_MEDIA`.
     Error,
-    /// The model gets a description, and what was derived from the media.
+    /// The model receives a description, and any text derived from the media.
     #[default]
     Describe,
-    /// The media is left out.
+    /// The media is omitted.
     Drop,
 }
 
 /// Decides which media a server accepts.
 pub(super) type Shows = Arc<dyn Fn(&Media) -> bool + Send + Sync>;
 
-/// Writes a media for a server that expects another form than most.
+/// Writes media for a server that expects another form than most.
 pub(super) type MediaPart = Arc<dyn Fn(&Media, &str) -> Option<Value> + Send + Sync>;

@@ -21,7 +21,7 @@ fn endpoint(base: &str) -> String {
 }
 
 #[test]
-fn the_environment_names_server_key_and_model() {
+fn environment_sets_server_key_and_model() {
     let model = from_env(&[
         ("OPENAI_BASE_URL", " http://127.0.0.1:8080/v1 "),
         ("OPENAI_MODEL", "qwen3"),
@@ -49,7 +49,7 @@ fn the_environment_names_server_key_and_model() {
 }
 
 #[test]
-fn an_environment_that_says_too_little_is_an_error_that_names_the_variable_and_the_method() {
+fn missing_configuration_error_names_variable_and_method() {
     type Variables = [(&'static str, &'static str)];
     let cases: [(&Variables, &[&str]); 4] = [
         (&[], &["OPENAI_API_KEY", "`.api_key(", "OPENAI_BASE_URL"]),
@@ -73,7 +73,7 @@ fn an_environment_that_says_too_little_is_an_error_that_names_the_variable_and_t
 }
 
 #[test]
-fn what_is_set_on_the_builder_takes_precedence_over_the_environment() {
+fn builder_takes_precedence_over_the_environment() {
     let full = |name: &str| {
         let value = match name {
             "OPENAI_API_KEY" => "sk-of-environment",
@@ -92,7 +92,7 @@ fn what_is_set_on_the_builder_takes_precedence_over_the_environment() {
         model.adapter.settings.request_timeout,
         Duration::from_secs(7)
     );
-    // Nothing in the environment is needed if the builder has it all.
+    // The builder alone is enough.
     let empty = || ChatCompletionsBuilder::from_lookup(|_| None).model("m");
     assert!(empty().build().is_err());
     assert!(empty().api_key("sk-123456").build().is_ok());
@@ -100,7 +100,7 @@ fn what_is_set_on_the_builder_takes_precedence_over_the_environment() {
 }
 
 #[test]
-fn the_name_of_the_token_limit_depends_on_the_server() {
+fn token_limit_parameter_depends_on_the_server() {
     let name = |base: &str, wanted: Option<bool>| {
         let builder = ChatCompletions::builder(base).model("m");
         let builder = match wanted {
@@ -123,7 +123,7 @@ fn the_name_of_the_token_limit_depends_on_the_server() {
 }
 
 #[test]
-fn the_name_of_the_resource_is_added_where_it_is_missing() {
+fn resource_path_is_appended_if_missing() {
     let complete = "https://host/v1/chat/completions";
     for base in [
         "https://host/v1",
@@ -152,7 +152,7 @@ fn the_name_of_the_resource_is_added_where_it_is_missing() {
 }
 
 #[test]
-fn arguments_are_sent_back_in_a_form_that_every_server_reads() {
+fn arguments_are_sent_back_as_json_objects() {
     let cases = [
         (r#"{"a": 1}"#, r#"{"a": 1}"#),
         (" {} ", " {} "),
@@ -180,7 +180,7 @@ fn arguments_are_sent_back_in_a_form_that_every_server_reads() {
 }
 
 #[test]
-fn names_are_written_in_letters_that_every_server_takes() {
+fn names_are_sanitised() {
     let long = "x".repeat(100);
     let cases = [
         ("ok-Name_1", "ok-Name_1"),
@@ -195,7 +195,7 @@ fn names_are_written_in_letters_that_every_server_takes() {
 }
 
 #[test]
-fn what_may_not_be_passed_through_is_refused_where_it_is_said() {
+fn reserved_options_are_rejected_when_set() {
     use super::Options;
     for name in ["messages", "tools", "functions", "temperature"] {
         let error = Options::new().extra(name, Value::Null).unwrap_err();

@@ -1,4 +1,4 @@
-//! Tools in the JSON of the protocol.
+//! Writes tools as JSON of the protocol.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ const REJECTED_AT_ROOT: &[&str] = &[
 /// The capacity of the cache. It is cleared when it is full.
 const MAX_CACHED: usize = 10_000;
 
-/// A cache of tools in JSON, by their fingerprint: they seldom change and can be large.
+/// A cache of tools in JSON, keyed by fingerprint: they rarely change and can be large.
 #[derive(Default)]
 pub(super) struct WrittenTools(Mutex<HashMap<String, Arc<str>>>);
 
 impl WrittenTools {
-    /// The tools of a turn, then those of the provider. Logs a warning the first time it sees a tool that many servers
-    /// reject.
+    /// Returns the tools of a turn, followed by those of the provider. Logs a warning the first time it sees a tool
+    /// that many servers reject.
     pub(super) fn of(
         &self,
         tools: &[Tool],
@@ -60,7 +60,7 @@ impl WrittenTools {
     }
 }
 
-/// The tools that a server is likely to reject.
+/// Returns the tools that a server is likely to reject.
 pub(super) fn unions(tools: &[Tool]) -> impl Iterator<Item = &str> {
     let has = |tool: &&Tool| union_of(tool).is_some();
     tools.iter().filter(has).map(Tool::name)
@@ -74,7 +74,7 @@ fn union_of(tool: &Tool) -> Option<&'static str> {
     found.copied()
 }
 
-/// A tool in JSON, with the schema that is enforced.
+/// Returns a tool in JSON, with the schema that is enforced.
 fn written(tool: &Tool) -> String {
     let described = tool.describe();
     let mut parameters = described.input_schema.clone();

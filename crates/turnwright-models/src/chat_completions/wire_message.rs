@@ -29,7 +29,7 @@ pub(super) enum Role {
     Tool,
 }
 
-/// The estimate for one media. What a model makes of it is unknown.
+/// The estimated tokens of one media item. The real number depends on the model.
 const TOKENS_PER_MEDIA: u64 = 1_000;
 
 impl WireMessage {
@@ -61,7 +61,7 @@ impl WireMessage {
         )
     }
 
-    /// The number of tokens, counted once.
+    /// Returns the number of tokens. Counted once.
     pub(super) fn tokens(&self, model: &str) -> u64 {
         let count = || {
             let text = self.text.as_ref().unwrap_or(&self.json);

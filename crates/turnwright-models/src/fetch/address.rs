@@ -1,6 +1,6 @@
-//! Which addresses are public.
+//! Classifies addresses as public, private or special.
 //!
-//! Follows the special-purpose registries of IANA, and is stricter where no file is ever served.
+//! Follows the special-purpose registries of IANA, and is stricter where no files are ever served.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -15,13 +15,13 @@ pub(super) enum Reach {
     Public,
     /// Machines of the same owner: private networks and this machine.
     Private,
-    /// No file server: cloud metadata, link-local, multicast, reserved and similar. Must be allowed by name.
+    /// No file server: cloud metadata, link-local, multicast, reserved and similar. Must be allowed explicitly.
     Special,
 }
 
 const PRIVATE: [IpNet; 7] = [
     v4(10, 0, 0, 0, 8),
-    // Behind a carrier's address translation.
+    // Carrier-grade NAT.
     v4(100, 64, 0, 0, 10),
     v4(127, 0, 0, 0, 8),
     v4(172, 16, 0, 0, 12),
@@ -31,13 +31,13 @@ const PRIVATE: [IpNet; 7] = [
     v6(0xfc00, 0, 7),
 ];
 
-/// Exceptions to wider ranges among them.
+/// Exceptions within wider ranges.
 const SPECIAL: [IpNet; 19] = [
     // On many systems this is the machine itself.
     v4(0, 0, 0, 0, 8),
-    // Metadata of Alibaba Cloud, inside the carriers' range.
+    // Metadata of Alibaba Cloud, inside the carrier-grade NAT range.
     v4(100, 100, 100, 200, 32),
-    // Services for virtual machines of Azure, inside public addresses.
+    // Azure's services for virtual machines, inside public addresses.
     v4(168, 63, 129, 16, 32),
     // Link-local, and the metadata of most clouds.
     v4(169, 254, 0, 0, 16),
@@ -73,12 +73,12 @@ const GLOBAL: IpNet = v6(0x2000, 0, 3);
 const NAT64: IpNet = v6(0x0064, 0xff9b, 96);
 const SIX_TO_FOUR: IpNet = v6(0x2002, 0, 16);
 
-/// Where this address can be reached from.
+/// Returns where this address can be reached from.
 pub(super) fn reach(address: IpAddr) -> Reach {
     // IPv4-mapped IPv6 is dialled as IPv4.
     let address = address.to_canonical();
     let within = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
-    // Traffic to an embedded address ends there, and no legitimate one embeds an address that is not public.
+    // Traffic to an embedded address ends there, and no legitimate address embeds one that is not public.
     let embeds = embedded(address).is_some_and(|inner| reach(inner.into()) != Reach::Public);
     if embeds || within(&SPECIAL) {
         Reach::Special
@@ -91,7 +91,7 @@ pub(super) fn reach(address: IpAddr) -> Reach {
     }
 }
 
-/// The IPv4 address inside an address of NAT64, 6to4 or ISATAP.
+/// Returns the IPv4 address embedded in a NAT64, 6to4 or ISATAP address.
 pub(super) fn embedded(address: IpAddr) -> Option<Ipv4Addr> {
     let IpAddr::V6(inside) = address else {
         return None;

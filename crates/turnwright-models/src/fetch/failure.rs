@@ -5,38 +5,39 @@ use std::io;
 
 use turnwright_core::{Error, ErrorCode};
 
-/// The guard denied an address.
+/// Returns the error for a denied address.
 pub(super) fn denied(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::ADDRESS_DENIED, message)
 }
 
-/// A setting of a fetcher or reader is invalid.
+/// Returns the error for an invalid setting of a fetcher or reader.
 pub(super) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::INVALID_INITIAL_MEDIA_VALUE, message)
 }
 
-/// A denial as an I/O error.
+/// Wraps a denial as an I/O error.
 pub(super) fn stop(denial: Error) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, denial)
 }
 
 pub(super) fn too_large(host: &str, max: u64) -> io::Error {
-    let message =
-        format!("what {host} sends is larger than {max} bytes; `max_bytes` sets the bound");
+    let message = format!(
+        "the response of {host} is larger than {max} bytes: raise the limit with `max_bytes`"
+    );
     io::Error::new(io::ErrorKind::FileTooLarge, message)
 }
 
 pub(super) fn too_slow(host: &str, setting: &str) -> io::Error {
-    let message = format!("{host} took too long; `{setting}` sets the bound");
+    let message = format!("{host} took too long: raise the limit with `{setting}`");
     io::Error::new(io::ErrorKind::TimedOut, message)
 }
 
 pub(super) fn cut_off(host: &str, got: u64, promised: u64) -> io::Error {
-    let message = format!("{host} promised {promised} bytes and sent {got}");
+    let message = format!("{host} announced {promised} bytes but sent {got}");
     io::Error::new(io::ErrorKind::UnexpectedEof, message)
 }
 
-/// The request failed without a response.
+/// Returns the error for a request that failed without a response.
 pub(super) fn unanswered(host: &str, error: reqwest::Error) -> io::Error {
     if let Some(denial) = causes(&error).find_map(|cause| cause.downcast_ref::<Error>()) {
         return stop(denial.clone());
@@ -48,9 +49,9 @@ pub(super) fn unanswered(host: &str, error: reqwest::Error) -> io::Error {
     wrap(what, io::ErrorKind::NotConnected, error)
 }
 
-/// The body ended early.
+/// Returns the error for a body that ended early.
 pub(super) fn broken(host: &str, error: reqwest::Error) -> io::Error {
-    let what = format!("the answer of {host} broke off");
+    let what = format!("the response of {host} ended early");
     wrap(what, io::ErrorKind::UnexpectedEof, error)
 }
 
@@ -62,7 +63,7 @@ fn wrap(what: String, kind: io::ErrorKind, error: reqwest::Error) -> io::Error {
     io::Error::new(kind, message)
 }
 
-/// The chain of causes, including those inside I/O errors.
+/// Returns the chain of causes, including those inside I/O errors.
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {

@@ -60,8 +60,8 @@ impl Fetcher {
         }
     }
 
-    /// Creates a reader for a URL. The name is resolved and its addresses are checked each time the reader is opened, not
-    /// before.
+    /// Creates a reader for a URL. The name is resolved, and its addresses are checked, each time the reader is
+    /// opened.
     ///
     /// # Errors
     /// `E_ADDRESS_DENIED` if the URL is not `http` or `https`, or has credentials.
@@ -99,7 +99,7 @@ impl FetcherBuilder {
         self
     }
 
-    /// Sets the timeout from opening to the last byte. A slow consumer counts too. Default: 60 s.
+    /// Sets the timeout from opening to the last byte. Includes time spent in a slow consumer. Default: 60 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limits.timeout = limit;
         self
@@ -111,7 +111,7 @@ impl FetcherBuilder {
         self
     }
 
-    /// Sets the longest pause between two pieces of a body. Default: 20 s.
+    /// Sets the maximum pause between two pieces of a body. Default: 20 s.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
         self.limits.idle_timeout = limit;
         self

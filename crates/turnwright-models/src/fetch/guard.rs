@@ -1,4 +1,4 @@
-//! Which addresses may be fetched from.
+//! The address guard: decides which addresses may be fetched.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use super::address::{Reach, embedded, reach};
 use super::failure::{denied, invalid};
 use super::network::parse;
 
-/// Decides which addresses may be fetched from. Default: public addresses, ports 80 and 443.
+/// An allow list for addresses. Default: public addresses, ports 80 and 443.
 ///
 /// ```
 /// use turnwright_models::fetch::AddressGuard;
@@ -23,8 +23,8 @@ use super::network::parse;
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 ///
-/// Rules apply to every URL, whatever its author, and to every redirect. A network that translates IPv4 under its own
-/// prefix (NAT64) cannot be recognised: pass such a prefix to [`AddressGuard::deny_network`].
+/// The rules apply to every URL, whatever its source, and to every redirect. A network that translates IPv4 under its
+/// own prefix (NAT64) cannot be recognised: pass such a prefix to [`AddressGuard::deny_network`].
 #[must_use = "a guard does nothing until a fetcher is built with it"]
 #[derive(Clone, Debug)]
 pub struct AddressGuard {
@@ -51,8 +51,8 @@ impl AddressGuard {
         }
     }
 
-    /// Also allows private networks and loopback, under any name. Cloud metadata, link-local addresses and others that serve no
-    /// files stay denied: use [`AddressGuard::allow_network`] for those.
+    /// Also allows private networks and loopback, for any host name. Cloud metadata, link-local and other special
+    /// addresses stay denied: use [`AddressGuard::allow_network`] for those.
     pub fn allow_private(mut self) -> Self {
         self.private = true;
         self
@@ -70,20 +70,20 @@ impl AddressGuard {
                 self.allowed.push(address.into());
             }
             Err(_) => self.invalid_rules.push(format!(
-                "`{host}` is not a host: write a name alone, and a port with `allow_port`"
+                "`{host}` is not a host: write only the name, and set a port with `allow_port`"
             )),
         }
         self
     }
 
-    /// Allows all addresses of this network, under any name: `10.1.0.0/16`, `fd12::/48`, or one address.
+    /// Allows all addresses of this network, for any host name: `10.1.0.0/16`, `fd12::/48`, or one address.
     pub fn allow_network(mut self, network: &str) -> Self {
         let network = self.network(network);
         self.allowed.extend(network);
         self
     }
 
-    /// Denies the addresses of this network. Overrides everything that is allowed.
+    /// Denies the addresses of this network. Takes precedence over everything that is allowed.
     pub fn deny_network(mut self, network: &str) -> Self {
         let network = self.network(network);
         self.denied.extend(network);
@@ -95,7 +95,7 @@ impl AddressGuard {
         parse(text).map_err(invalid).ok()
     }
 
-    /// Also allows this port, on every allowed host. Services on other ports rarely expect a request from here.
+    /// Also allows this port, on every allowed host. Services on other ports rarely expect requests from here.
     pub fn allow_port(mut self, port: u16) -> Self {
         self.ports.insert(port);
         self
@@ -107,14 +107,16 @@ impl AddressGuard {
         self
     }
 
-    /// Whether this address may be dialled, under any name.
+    /// Returns `true` if this address may be dialled, for any host name.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
         self.permits_for(None, address)
     }
 
+    /// Checks the rules themselves.
+    ///
     /// # Errors
-    /// A rule is neither a host nor a network.
+    /// Fails if a rule is neither a host nor a network.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.invalid_rules.is_empty() {
             return Ok(());
@@ -122,16 +124,16 @@ impl AddressGuard {
         Err(invalid(self.invalid_rules.join("; ")))
     }
 
-    /// Checks what can be checked before a DNS lookup.
+    /// Checks everything that can be checked before a DNS lookup.
     pub(super) fn check_url(&self, url: &Url) -> Result<(), Error> {
         let host = check_form(url)?;
         if self.https_only && url.scheme() != "https" {
-            return Err(denied(format!("{host} is not fetched from without TLS")));
+            return Err(denied(format!("{host} is denied without TLS")));
         }
         let port = url.port_or_known_default().unwrap_or_default();
         if !self.ports.contains(&port) {
             return Err(denied(format!(
-                "port {port} of {host} is not fetched from; allow it with `AddressGuard::allow_port` if it is meant"
+                "port {port} of {host} is denied: allow it with `AddressGuard::allow_port`"
             )));
         }
         match host {
@@ -141,8 +143,8 @@ impl AddressGuard {
         }
     }
 
-    /// Checks the result of a DNS lookup. One denied address denies all: a public name does not point inside, and the client
-    /// picks any of the addresses.
+    /// Checks the result of a DNS lookup. One denied address denies all: a public name does not resolve to an
+    /// internal address, and the client picks any of the addresses.
     pub(super) fn check_resolved(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Error> {
         addresses
             .iter()
@@ -158,13 +160,13 @@ impl AddressGuard {
             None => address.to_string(),
         };
         Err(denied(if self.is_denied(address) {
-            format!("{subject} is in a network that `AddressGuard::deny_network` closed")
+            format!("{subject} is in a network that `AddressGuard::deny_network` denies")
         } else {
             let way = match (reach(address), host) {
                 (Reach::Private, Some(_)) => "`AddressGuard::allow_host`",
                 _ => "`AddressGuard::allow_network`",
             };
-            format!("{subject} is not a public address; allow it with {way} if it is meant")
+            format!("{subject} is not a public address: allow it with {way} if this is intended")
         }))
     }
 
@@ -198,14 +200,14 @@ impl Default for AddressGuard {
     }
 }
 
-/// Checks the form that every URL must have, whatever the guard allows. Returns its host.
+/// Checks the form that every URL must have, whatever the guard allows. Returns the host.
 pub(super) fn check_form(url: &Url) -> Result<Host<&str>, Error> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(denied("only `http` and `https` are fetched from"));
+        return Err(denied("only `http` and `https` URLs can be fetched"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(denied(
-            "a URL with credentials is not fetched from: give them as a header",
+            "the URL contains credentials: send them as a header instead",
         ));
     }
     match url.host() {
@@ -215,7 +217,7 @@ pub(super) fn check_form(url: &Url) -> Result<Host<&str>, Error> {
     }
 }
 
-/// A final dot does not make it another name.
+/// Removes a trailing dot, which does not make it another name.
 fn without_dot(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }

@@ -1,8 +1,9 @@
-//! Media over HTTP, from addresses that may be fetched from.
+//! Fetches media over HTTP, with an address guard.
 //!
-//! A [`Fetcher`] makes readers for URLs. Making one dials nothing; each time its media is read is a new `GET`, bounded in
-//! size and time. Only public addresses are dialled unless an [`AddressGuard`] opens more: a URL often comes from a model
-//! or from a page, and must not lead to what only this machine can reach.
+//! A [`Fetcher`] creates readers for URLs. Creating a reader does not connect. Each time the media is read, the
+//! reader sends a new `GET`, limited in size and time. Only public addresses are dialled unless an [`AddressGuard`]
+//! allows more: a URL often comes from a model or a web page, and must not reach services that only this machine can
+//! reach.
 //!
 //! ```
 //! use turnwright_core::{Error, ErrorCode, Media};
@@ -14,27 +15,28 @@
 //! let reader = fetcher.reader("http://2130706433/photo.png")?.expect_types(["image/*"]);
 //! let photo = Media::retrieved_public(MediaKind::Image, "image/png", "photo.png", reader).build()?;
 //!
-//! // That number is 127.0.0.1. Nothing was dialled until now, and nothing is.
-//! let refused = photo.bytes().await.unwrap_err();
-//! let cause = refused.get_ref().and_then(|cause| cause.downcast_ref::<Error>()).unwrap();
+//! // That number is 127.0.0.1. It is never dialled.
+//! let error = photo.bytes().await.unwrap_err();
+//! let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()).unwrap();
 //! assert_eq!(cause.code(), ErrorCode::ADDRESS_DENIED);
 //! # Ok::<(), Error>(()) }).unwrap();
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - Every address is judged: one that stands in the URL before anything is dialled, a name's after it was looked up.
-//!   What was judged is what is dialled; there is no second look-up in between. If one address of a name is denied, the
-//!   name is: a public name does not point inside.
-//! - A redirect is a new URL, judged like the first: five at most, never from `https` to `http`.
-//! - Headers that you give go to the origin that you give them for. After a redirect to another they are dropped, also if
-//!   a later one leads back. There are no cookies and no referer, and credentials in a URL are refused.
-//! - No proxy is used, whatever the environment says: it would look up names itself, behind the guard's back. Connections
-//!   are not kept either, so that each request is judged for itself.
-//! - Compressed answers are not asked for and not taken, so that the bytes on the wire are the bytes that are counted.
-//! - A body that is cut off, too large or too slow fails; it never just ends. Only where a server says neither a length nor
-//!   where the body ends does the end of the connection count as the end.
-//! - Errors and `Debug` name hosts, never paths, queries or headers: these may hold keys.
+//! - Every address is checked before it is dialled: an IP address in the URL immediately, a host name after it is
+//!   resolved. The checked address is the one that is dialled; there is no second lookup. If one address of a name is
+//!   denied, the name is denied.
+//! - Each redirect target is checked like the first URL. At most five redirects are followed, never from `https` to
+//!   `http`.
+//! - Custom headers are sent only to the origin of the URL. A redirect to another origin drops them, even if a later
+//!   redirect leads back. There are no cookies and no referer, and URLs with credentials are rejected.
+//! - Proxies are not used, even if the environment sets one: a proxy would resolve names itself and bypass the guard.
+//!   Connections are not reused, so that each request is checked.
+//! - Compressed responses are neither requested nor accepted, so that the size limit counts the bytes on the wire.
+//! - A body that is truncated, too large or too slow is an error. Only if a server sends neither a length nor an end
+//!   marker does the end of the connection count as the end of the body.
+//! - Errors and `Debug` output contain hosts, but never paths, queries or headers, which may contain keys.
 
 mod address;
 mod failure;

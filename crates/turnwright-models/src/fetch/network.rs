@@ -4,17 +4,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// A network of a table. A prefix that is too long fails at compile time.
+/// Returns a network for a table. A prefix that is too long fails at compile time.
 pub(super) const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> IpNet {
     IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), bits))
 }
 
-/// A network of a table, by its first two groups.
+/// Returns a network for a table, from its first two groups.
 pub(super) const fn v6(a: u16, b: u16, bits: u8) -> IpNet {
     v6_host([a, b, 0, 0, 0, 0, 0, 0], bits)
 }
 
-/// A network of a table, by all groups.
+/// Returns a network for a table, from all groups.
 pub(super) const fn v6_host([a, b, c, d, e, f, g, h]: [u16; 8], bits: u8) -> IpNet {
     IpNet::V6(Ipv6Net::new_assert(
         Ipv6Addr::new(a, b, c, d, e, f, g, h),

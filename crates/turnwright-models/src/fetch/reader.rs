@@ -22,10 +22,10 @@ use super::guard::check_form;
 use super::redirects::{self, shown_host};
 use super::transfer::{Transfer, within};
 
-/// Pieces that wait for who reads.
+/// The number of pieces buffered for the consumer.
 const PIECES: usize = 2;
 
-/// What the request itself decides.
+/// Headers that the request sets itself.
 const OURS: [HeaderName; 9] = [
     ACCEPT_ENCODING,
     CONNECTION,
@@ -38,9 +38,9 @@ const OURS: [HeaderName; 9] = [
     UPGRADE,
 ];
 
-/// Reads what is at a URL: each time it is opened is a new `GET`. See [`Fetcher::reader`].
+/// A media reader for a URL. Each time it is opened, it sends a new `GET`. See [`Fetcher::reader`].
 ///
-/// Dropping the stream that it gives ends the transfer with the piece that is under way; if the server is silent, with the
+/// Dropping the returned stream ends the transfer after the current piece. If the server is silent, it ends with the
 /// idle timeout.
 #[must_use = "a reader does nothing until it is opened"]
 #[derive(Clone)]
@@ -55,7 +55,7 @@ pub struct HttpReader {
 impl HttpReader {
     pub(super) fn new(fetcher: Fetcher, url: &str) -> Result<Self, Error> {
         let url = Url::parse(url.trim())
-            .map_err(|error| denied(format!("this is not a URL that can be fetched: {error}")))?;
+            .map_err(|error| denied(format!("the URL cannot be parsed: {error}")))?;
         check_form(&url)?;
         let limits = fetcher.shared().limits;
         Ok(HttpReader {
@@ -67,20 +67,18 @@ impl HttpReader {
         })
     }
 
-    /// One more header, for the origin of the URL alone: a redirect to another drops it. Never shown.
+    /// Adds a header for the origin of the URL. A redirect to another origin drops it. Its value is never shown.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_MEDIA_VALUE`: it is not a header, or one that the request itself decides.
+    /// `E_INVALID_INITIAL_MEDIA_VALUE` if the header is invalid, or is one that the request sets itself.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, Error> {
-        let name =
-            HeaderName::try_from(name).map_err(|_| invalid("this is not a header's name"))?;
+        let name = HeaderName::try_from(name).map_err(|_| invalid("the header name is invalid"))?;
         if OURS.contains(&name) || name.as_str().starts_with("proxy-") {
-            let message =
-                format!("the header `{name}` is not yours to set: the request decides it");
+            let message = format!("the header `{name}` cannot be set: the request sets it itself");
             return Err(invalid(message));
         }
         let mut value = HeaderValue::try_from(value).map_err(|_| {
-            let message = format!("the value of the header `{name}` holds what no header may hold");
+            let message = format!("the value of the header `{name}` has an invalid character");
             invalid(message)
         })?;
         value.set_sensitive(true);
@@ -88,7 +86,7 @@ impl HttpReader {
         Ok(self)
     }
 
-    /// Only these MIME types are taken, such as `image/png` or `image/*`. Default: any.
+    /// Accepts only these MIME types, such as `image/png` or `image/*`. Default: any.
     pub fn expect_types<T: Into<String>>(mut self, types: impl IntoIterator<Item = T>) -> Self {
         let types = types.into_iter().map(Into::into);
         self.expected = types
@@ -97,25 +95,25 @@ impl HttpReader {
         self
     }
 
-    /// How many bytes at most, instead of the fetcher's bound.
+    /// Sets the maximum size of the body. Default: the fetcher's limit.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.limits.max_bytes = bytes;
         self
     }
 
-    /// How long it may take from opening to the last byte, instead of the fetcher's bound.
+    /// Sets the timeout from opening to the last byte. Default: the fetcher's timeout.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limits.timeout = limit;
         self
     }
 
-    /// What is asked for, where types are expected.
+    /// Returns the `Accept` header, if types are expected.
     pub(super) fn accept(&self) -> Option<(HeaderName, HeaderValue)> {
         let value = HeaderValue::try_from(self.expected.join(", ")).ok()?;
         (!self.expected.is_empty()).then_some((ACCEPT, value))
     }
 
-    /// Whether the answer is what was asked for, as far as its head tells.
+    /// Checks the status and headers of the response.
     fn take(&self, host: &str, response: &Response) -> io::Result<()> {
         let status = response.status();
         if !status.is_success() || status.as_u16() == 206 {
@@ -129,12 +127,12 @@ impl HttpReader {
         }
         let mut encodings = response.headers().get_all(CONTENT_ENCODING).iter();
         if encodings.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            let message = format!("{host} sends it encoded, which was not asked for");
+            let message = format!("{host} sent an encoded body, which was not requested");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         if !self.expects(response.headers()) {
             let expected = self.expected.join(", ");
-            let message = format!("{host} sends something else than {expected}");
+            let message = format!("{host} sent another type than {expected}");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         if response.content_length() > Some(self.limits.max_bytes) {
@@ -166,7 +164,8 @@ impl HttpReader {
 #[async_trait]
 impl MediaReader for HttpReader {
     /// # Errors
-    /// With `E_ADDRESS_DENIED` inside where the address may not be fetched from; else what the server or the network did.
+    /// Contains an `E_ADDRESS_DENIED` error if the address is denied; otherwise reports the failure of the server or
+    /// the network.
     async fn open(&self) -> io::Result<ByteStream> {
         let deadline = Instant::now().checked_add(self.limits.timeout);
         let late = || too_slow(&shown_host(&self.url), "timeout");
@@ -187,7 +186,7 @@ impl MediaReader for HttpReader {
 }
 
 impl fmt::Debug for HttpReader {
-    /// Paths, queries and headers may hold keys: not shown.
+    /// Shows neither path, query nor headers, which may contain keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpReader")
             .field("host", &format_args!("{}", shown_host(&self.url)))

@@ -11,7 +11,7 @@ use super::failure::{denied, stop, too_slow, unanswered};
 use super::guard::check_form;
 use super::reader::HttpReader;
 
-/// The first response that is no redirect, with its host.
+/// Returns the first response that is not a redirect, with its host.
 pub(super) async fn get(reader: &HttpReader) -> io::Result<(String, Response)> {
     let mut url = reader.url.clone();
     let mut with_headers = true;
@@ -23,12 +23,12 @@ pub(super) async fn get(reader: &HttpReader) -> io::Result<(String, Response)> {
             return Ok((shown_host(&url), response));
         }
         let next = target(&url, response.headers().get(LOCATION)).map_err(stop)?;
-        // Also for later hops: the server that redirects back here chose the URL.
+        // Also for later hops: the URL was chosen by the server that redirected back here.
         with_headers &= next.origin() == url.origin();
         url = next;
     }
     let host = shown_host(&reader.url);
-    let message = format!("{host} redirects too often; `max_redirects` sets the bound");
+    let message = format!("{host} redirects too often: raise the limit with `max_redirects`");
     Err(io::Error::other(message))
 }
 
@@ -50,13 +50,13 @@ async fn send(reader: &HttpReader, url: &Url, with_headers: bool) -> io::Result<
     }
 }
 
-/// The target of a redirect.
+/// Returns the target of a redirect.
 pub(super) fn target(url: &Url, location: Option<&HeaderValue>) -> Result<Url, Error> {
     let host = shown_host(url);
-    let nowhere = || denied(format!("{host} redirects to what is not a URL"));
-    let location = location.ok_or_else(nowhere)?;
-    let location = std::str::from_utf8(location.as_bytes()).map_err(|_| nowhere())?;
-    let next = url.join(location).map_err(|_| nowhere())?;
+    let invalid_target = || denied(format!("{host} redirects to an invalid URL"));
+    let location = location.ok_or_else(invalid_target)?;
+    let location = std::str::from_utf8(location.as_bytes()).map_err(|_| invalid_target())?;
+    let next = url.join(location).map_err(|_| invalid_target())?;
     check_form(&next)?;
     if url.scheme() == "https" && next.scheme() == "http" {
         let message = format!("{host} redirects from `https` to `http`, which is not followed");
@@ -65,7 +65,8 @@ pub(super) fn target(url: &Url, location: Option<&HeaderValue>) -> Result<Url, E
     Ok(next)
 }
 
-/// The URL for the client. It dials an IP address in a URL without the resolver, so the mapping of a test is applied here.
+/// Returns the URL for the client. The client dials an IP address in a URL without the resolver, so the address
+/// mapping of tests is applied here.
 fn dialled(reader: &HttpReader, url: &Url) -> Url {
     let mut url = url.clone();
     let address = match url.host() {
@@ -75,14 +76,14 @@ fn dialled(reader: &HttpReader, url: &Url) -> Url {
     };
     if let (Some(dial), Some(address)) = (&reader.fetcher.shared().dial, address) {
         let to = dial(address);
-        // Both can only fail for a URL without a host.
+        // Both fail only for a URL without a host.
         let _ = url.set_ip_host(to.ip());
         let _ = url.set_port(Some(to.port()));
     }
     url
 }
 
-/// The only part of a URL that is shown.
+/// Returns the only part of a URL that is shown.
 pub(super) fn shown_host(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }

@@ -10,13 +10,13 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::AddressGuard;
 
-/// Resolves a name. The guard checks the result, so a resolver cannot bypass it.
+/// Resolves host names. The guard checks the result, so a resolver cannot bypass it.
 #[async_trait]
 pub trait Resolver: Send + Sync + fmt::Debug {
     /// Returns all addresses of the name.
     ///
     /// # Errors
-    /// The lookup failed.
+    /// Fails if the lookup failed.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -35,7 +35,7 @@ impl Resolver for SystemResolver {
 /// Maps a checked address to the one that is dialled. Only tests change it.
 pub(super) type Dial = Arc<dyn Fn(IpAddr) -> SocketAddr + Send + Sync>;
 
-/// The resolver of the HTTP client, which dials only its results and IP addresses in URLs.
+/// The resolver of the HTTP client. The client dials only its results and IP addresses in URLs.
 pub(super) struct GuardedResolver {
     pub(super) guard: Arc<AddressGuard>,
     pub(super) resolver: Arc<dyn Resolver>,
@@ -55,7 +55,7 @@ impl Resolve for GuardedResolver {
             }
             guard.check_resolved(host, &addresses)?;
             let dialled = addresses.into_iter().map(move |address| match &dial {
-                // The client replaces port 0 by that of the URL.
+                // The client replaces port 0 with the port of the URL.
                 None => SocketAddr::new(address, 0),
                 Some(dial) => dial(address),
             });

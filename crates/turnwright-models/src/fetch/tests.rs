@@ -1,4 +1,4 @@
-//! Nothing here dials anything but loopback: every address is judged, and what was let through is dialled by a map.
+//! These tests dial only loopback: addresses are checked, and permitted ones are mapped to a local server.
 
 mod address;
 mod guard;
@@ -17,7 +17,7 @@ use turnwright_core::{Error, ErrorCode};
 
 use super::HttpReader;
 
-/// All that a reader gives.
+/// Reads everything from a reader.
 async fn read(reader: &HttpReader) -> io::Result<Vec<u8>> {
     drain(reader.open().await?).await
 }
@@ -30,7 +30,7 @@ async fn drain(mut stream: ByteStream) -> io::Result<Vec<u8>> {
     Ok(all)
 }
 
-/// The refusal that a reader failed with.
+/// Returns the error inside an I/O error.
 #[track_caller]
 fn refusal(error: &io::Error) -> &Error {
     let inside = error

@@ -32,7 +32,7 @@ impl Transfer {
             }
         };
         if let Err(error) = ended {
-            // Without a reader there is no one to report to.
+            // Without a reader the error cannot be reported.
             let _ = sender.fail(error).await;
         }
     }
@@ -69,7 +69,7 @@ impl Transfer {
     }
 }
 
-/// Waits for a future until a deadline. `None` is no deadline.
+/// Waits for a future until a deadline. `None` means no deadline.
 pub(super) async fn within<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
     match deadline {
         Some(deadline) => tokio::time::timeout_at(deadline, future).await.ok(),

@@ -1,4 +1,4 @@
-//! The transport that goes out.
+//! The HTTP transport.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,15 +12,25 @@ use turnwright_core::{Error, ErrorCode};
 
 use super::{Request, Response, Transport, parse_url};
 
-/// The transport that goes out over HTTP. Cheap to clone; clones share their connections.
+/// A [`Transport`](super::Transport) over HTTP. Cheap to clone; clones share their connections.
 ///
-/// It follows no redirects: a request carries a key and a conversation, which belong where they were sent.
+/// It does not follow redirects: a request contains a key and a conversation, which must not be sent to another
+/// server.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_models::http::Client;
+///
+/// let client = Client::builder().connect_timeout(Duration::from_secs(5)).no_proxy().build()?;
+/// # let _ = client;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
 }
 
-/// Makes a [`Client`].
+/// Builds a [`Client`].
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Clone, Debug, Default)]
 pub struct ClientBuilder {
@@ -30,7 +40,7 @@ pub struct ClientBuilder {
 
 #[derive(Clone, Default)]
 enum Proxy {
-    /// What the environment says.
+    /// The proxy from the environment.
     #[default]
     Environment,
     None,
@@ -38,32 +48,32 @@ enum Proxy {
 }
 
 impl Client {
-    /// A client of chosen parts.
+    /// Creates a builder.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 }
 
 impl ClientBuilder {
-    /// How long it may take to connect. Default: 10 s.
+    /// Sets the connect timeout. Default: 10 s.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = Some(limit);
         self
     }
 
-    /// Through this proxy, whatever the environment says (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+    /// Sets a proxy. Overrides the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Proxy::At(url.into());
         self
     }
 
-    /// Through no proxy, whatever the environment says.
+    /// Disables proxies. Overrides the environment.
     pub fn no_proxy(mut self) -> Self {
         self.proxy = Proxy::None;
         self
     }
 
-    /// The address of the proxy that was set.
+    /// Returns the URL of the proxy that was set.
     pub(crate) fn proxy_url(&self) -> Option<&str> {
         match &self.proxy {
             Proxy::At(url) => Some(url),
@@ -71,7 +81,7 @@ impl ClientBuilder {
         }
     }
 
-    /// Ignores the proxies of the environment.
+    /// Ignores proxies from the environment.
     pub(crate) fn without_environment_proxy(self) -> Self {
         match self.proxy {
             Proxy::Environment => self.no_proxy(),
@@ -79,10 +89,10 @@ impl ClientBuilder {
         }
     }
 
-    /// Makes the client.
+    /// Builds the client.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG`: the proxy is not an address, or TLS cannot be set up.
+    /// `E_INVALID_MODEL_CONFIG` if the proxy is not a valid address, or if TLS cannot be set up.
     pub fn build(self) -> Result<Client, Error> {
         let wrong = |error: reqwest::Error| {
             let message = "the HTTP client cannot be set up";
@@ -120,9 +130,8 @@ impl Transport for Client {
             let (Ok(header), Ok(mut value)) =
                 (HeaderName::try_from(&name), HeaderValue::try_from(value))
             else {
-                let message = format!(
-                    "the header `{name}` cannot be sent: it holds a character that no header may hold"
-                );
+                let message =
+                    format!("the header `{name}` cannot be sent: it contains an invalid character");
                 return Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message));
             };
             value.set_sensitive(true);
@@ -143,7 +152,8 @@ impl Transport for Client {
     }
 }
 
-/// Why there is no answer, with no more of the address than its host: the rest may hold a key.
+/// Returns the error for a request without a response. Shows only the host of the address, because the rest may
+/// contain a key.
 fn unreachable(host: &str, error: reqwest::Error) -> Error {
     let error = error.without_url();
     let server = format!("the model server at {host}");
@@ -161,25 +171,28 @@ fn unreachable(host: &str, error: reqwest::Error) -> Error {
     Error::new(code, message).with_source(error)
 }
 
-/// The body of a response, piece by piece.
+/// The body of a response, read piece by piece.
 pub struct Body(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>);
 
 impl Body {
-    /// A body of these pieces.
+    /// Creates a body from a stream of pieces.
     pub fn new(pieces: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
         Body(Box::pin(pieces.fuse()))
     }
 
-    /// A body that is there already.
+    /// Creates a body from bytes that are already available.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         Body::new(futures_util::stream::iter([Ok(bytes)]))
     }
 
-    /// The next piece, or `None` at the end.
+    /// Returns the next piece, or `None` at the end.
     ///
     /// # Errors
-    /// The connection broke.
+    /// Fails if the connection broke.
+    ///
+    /// # Cancel safety
+    /// This method is cancel safe: no piece is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<Result<Bytes, Error>> {
         self.0.next().await
     }
@@ -198,7 +211,7 @@ impl fmt::Debug for Client {
 }
 
 impl fmt::Debug for Proxy {
-    /// The address of a proxy may hold a password.
+    /// The address of a proxy may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Proxy::Environment => "of the environment",

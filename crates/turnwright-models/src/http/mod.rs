@@ -1,7 +1,7 @@
-//! Requests to model servers and their responses: the seam between a protocol and the network.
+//! Requests to model servers and their responses: the interface between a protocol and the network.
 //!
-//! A [`Transport`] takes a request and gives a response. [`Client`] is the one that goes out; recordings and tests are
-//! others:
+//! A [`Transport`] sends a request and returns the response. [`Client`] sends it over HTTP. Recordings and tests
+//! implement the trait too:
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -9,7 +9,7 @@
 //! use turnwright_models::ChatCompletions;
 //! use turnwright_models::http::{Body, Request, Response, Transport};
 //!
-//! /// A server that always says the same.
+//! /// A server that always gives the same answer.
 //! #[derive(Debug)]
 //! struct Parrot;
 //!
@@ -41,33 +41,33 @@ use bytes::Bytes;
 use turnwright_core::{Error, ErrorCode};
 
 pub use client::{Body, Client, ClientBuilder};
-/// Where a [`Request`] goes.
+/// The URL of a [`Request`].
 pub use url::Url;
 
-/// Takes a request to a server and gives what it answers.
+/// Sends requests to a model server.
 #[async_trait]
 pub trait Transport: Send + Sync + fmt::Debug {
-    /// Makes one request. An answer with an error status is an answer.
+    /// Sends one request. A response with an error status is not an error here.
     ///
     /// # Errors
-    /// `E_MODEL_UNREACHABLE` or `E_MODEL_TIMEOUT`: there is no answer.
+    /// `E_MODEL_UNREACHABLE` or `E_MODEL_TIMEOUT` if there is no response.
     async fn send(&self, request: Request) -> Result<Response, Error>;
 }
 
-/// A request: always a `POST` of JSON.
+/// A request: always a `POST` with a JSON body.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Request {
-    /// Where to.
+    /// The target.
     pub url: Url,
-    /// Names in lower case, and their values. They hold keys: not shown.
+    /// Header names in lower case, with their values. They contain keys and are not shown by `Debug`.
     pub headers: Vec<(String, String)>,
     /// The JSON text.
     pub body: Bytes,
 }
 
 impl Request {
-    /// A request without headers of its own.
+    /// Creates a request without headers.
     pub fn new(url: Url, body: impl Into<Bytes>) -> Self {
         Request {
             url,
@@ -76,7 +76,7 @@ impl Request {
         }
     }
 
-    /// One more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers
@@ -85,20 +85,20 @@ impl Request {
     }
 }
 
-/// A response whose body comes piece by piece.
+/// A response with a streamed body.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Response {
     /// The HTTP status.
     pub status: u16,
-    /// Names in lower case, and their values.
+    /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Body,
 }
 
 impl Response {
-    /// A response.
+    /// Creates a response.
     #[must_use]
     pub fn new(status: u16, headers: Vec<(String, String)>, body: Body) -> Self {
         Response {
@@ -108,7 +108,7 @@ impl Response {
         }
     }
 
-    /// The first header of that name, in lower case.
+    /// Returns the first header with this name. `name` must be in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(item, _)| item == name);
@@ -117,7 +117,7 @@ impl Response {
 }
 
 impl fmt::Debug for Request {
-    /// Headers and bodies hold secrets, and so may the query: only where it goes is shown.
+    /// Shows only the target: headers, body and query may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("host", &self.url.host_str())
@@ -127,13 +127,13 @@ impl fmt::Debug for Request {
     }
 }
 
-/// An address from the settings, as a URL that can be dialled.
+/// Parses an address from the settings.
 ///
 /// # Errors
-/// `E_INVALID_MODEL_CONFIG`, which says what is wrong with it.
+/// `E_INVALID_MODEL_CONFIG` if it is not a valid address.
 pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
     let wrong = |why: &dyn fmt::Display| {
-        // The address itself may hold a key.
+        // The address itself may contain a key.
         let message =
             format!("the {what} is not an address: {why}; write it like `https://host/v1`");
         Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
@@ -145,7 +145,7 @@ pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
     }
 }
 
-/// Whether a URL is on the loopback interface.
+/// Returns `true` if a URL points to the loopback interface.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
@@ -156,7 +156,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A URL without its credentials, query and fragment, which can hold secrets.
+/// Returns a URL without its credentials, query and fragment, which may contain secrets.
 #[must_use]
 pub fn without_secrets(url: &Url) -> Url {
     let mut plain = url.clone();

@@ -7,7 +7,7 @@ use turnwright_core::ErrorCode;
 
 use super::{Client, Request, Transport as _, parse_url};
 
-/// A server that answers one connection with these bytes, and gives what it read.
+/// Starts a server that answers one connection with these bytes, and returns what it read.
 async fn answering(answer: &'static [u8]) -> (String, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -39,7 +39,7 @@ fn request(url: &str) -> Request {
 }
 
 #[tokio::test]
-async fn a_request_goes_out_as_it_is_and_the_answer_comes_back_piece_by_piece() {
+async fn request_is_sent_unchanged_and_response_is_streamed() {
     let answer = b"HTTP/1.1 201 Created\r\nX-One: a\r\ncontent-length: 5\r\n\r\nhello";
     let (url, served) = answering(answer).await;
     let request = request(&url).header("X-Key", "k-1");
@@ -61,7 +61,7 @@ async fn a_request_goes_out_as_it_is_and_the_answer_comes_back_piece_by_piece() 
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_and_is_not_followed() {
+async fn redirect_is_returned_and_not_followed() {
     let answer = b"HTTP/1.1 307 Temporary Redirect\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n";
     let (url, _served) = answering(answer).await;
     let response = client().send(request(&url)).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_an_error() {
+async fn truncated_response_body_is_an_error() {
     let (url, _served) = answering(b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhello").await;
     let mut response = client().send(request(&url)).await.unwrap();
     let error = loop {
@@ -86,7 +86,7 @@ async fn a_body_that_breaks_off_is_an_error() {
 }
 
 #[tokio::test]
-async fn where_nobody_listens_the_error_says_what_to_look_at_and_no_key() {
+async fn connection_error_has_advice_and_no_key() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -99,7 +99,7 @@ async fn where_nobody_listens_the_error_says_what_to_look_at_and_no_key() {
 }
 
 #[tokio::test]
-async fn a_header_that_cannot_be_sent_is_named_and_its_value_is_not() {
+async fn invalid_header_is_named_without_its_value() {
     for (name, value) in [("x-key", "line\nbreak-secret"), ("bad name", "v-secret")] {
         let request = request("http://127.0.0.1:9/v1").header(name, value);
         let error = client().send(request).await.unwrap_err();
@@ -110,14 +110,14 @@ async fn a_header_that_cannot_be_sent_is_named_and_its_value_is_not() {
 }
 
 #[tokio::test]
-async fn requests_go_through_the_proxy_that_was_told() {
+async fn requests_use_the_configured_proxy() {
     let (proxy, served) = answering(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let client = Client::builder()
         .proxy(proxy)
         .connect_timeout(Duration::from_secs(5))
         .build()
         .unwrap();
-    // Nobody is asked for the name: the proxy is.
+    // The name is not resolved here: the proxy does that.
     let response = client
         .send(request("http://model.invalid/v1"))
         .await

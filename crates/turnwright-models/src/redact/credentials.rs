@@ -1,10 +1,10 @@
-//! What is secret in a request.
+//! Finds the secrets in a request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::Url;
 
-/// Headers whose values are no secrets: words in them are found in ordinary text.
+/// Headers whose values are not secret: their words occur in ordinary text.
 const PUBLIC_HEADERS: [&str; 13] = [
     "accept",
     "accept-encoding",
@@ -21,13 +21,13 @@ const PUBLIC_HEADERS: [&str; 13] = [
     "x-title",
 ];
 
-/// Names in a query whose values are no secrets.
+/// Query parameters whose values are not secret.
 const PUBLIC_QUERY: [&str; 1] = ["api-version"];
 
-/// The secrets that a request carries: the values of its headers, and the user, the password and the query of its address.
+/// Returns the secrets in a request: the values of its headers, and the user, password and query of its URL.
 ///
-/// The word before a key, as in `Bearer`, is not part of it. Headers and names in a query that are public by their nature,
-/// such as `content-type` and `api-version`, are left out.
+/// The scheme before a key, such as `Bearer`, is not part of it. Public headers and query parameters, such as
+/// `content-type` and `api-version`, are skipped.
 pub fn credentials<'h>(
     headers: impl IntoIterator<Item = (&'h str, &'h str)>,
     url: &Url,
@@ -72,12 +72,12 @@ fn of_header(value: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The user and the password of an address, as they are written and as they are meant.
+/// Adds the user and the password of a URL, both as written and decoded.
 fn of_url(url: &Url, found: &mut Vec<String>) {
     let (name, password) = (url.username(), url.password().unwrap_or_default());
     let (plain_name, plain_password) = (decoded(name), decoded(password));
     if !password.is_empty() {
-        // As it is sent: base64 of both together.
+        // As sent: base64 of both together.
         found.push(format!("{plain_name}:{plain_password}"));
     }
     found.extend([
@@ -88,7 +88,7 @@ fn of_url(url: &Url, found: &mut Vec<String>) {
     ]);
 }
 
-/// A part of an address without its percent codes.
+/// Returns a percent-decoded part of a URL.
 fn decoded(part: &str) -> String {
     let part = part.replace('+', "%2B").replace('&', "%26");
     let part = part.replace('=', "%3D");

@@ -16,19 +16,19 @@ fn redactor(secrets: &[&str]) -> Redactor {
     redactor
 }
 
-/// Every byte as an escape.
+/// Returns every byte as an escape.
 fn escaped(secret: &str, one: impl Fn(u8) -> String) -> String {
     secret.bytes().map(one).collect()
 }
 
-/// Whether two texts have a run of 8 bytes in common, in any case.
+/// Returns `true` if two texts share a run of 8 bytes, ignoring case.
 fn share_a_run(one: &str, other: &str) -> bool {
     let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
     let mut runs = other.as_bytes().windows(RUN);
     runs.any(|run| one.as_bytes().windows(RUN).any(|item| item == run))
 }
 
-/// The forms in which a server can repeat a key, and what of them must not be seen.
+/// Returns the forms in which a server can repeat a key, each with the part that must not remain.
 fn forms(key: &str) -> Vec<(String, String)> {
     let (half, tail) = (key.len() / 2, key.len() - 10);
     let standard = |text: &str| STANDARD.encode(text);
@@ -129,7 +129,7 @@ fn forms(key: &str) -> Vec<(String, String)> {
     all
 }
 
-/// What a reader can make of a text: itself, and what is left once its escapes are decoded.
+/// Returns what a reader can get from a text: itself, and its decoded forms.
 fn readings(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned()];
     let raw = super::View::of(text.as_bytes());
@@ -143,7 +143,7 @@ fn readings(text: &str) -> Vec<String> {
     all
 }
 
-/// Asserts that nothing of a key can be read from a text, nor of its encodings.
+/// Asserts that nothing of a key or its encodings can be read from a text.
 fn assert_clean(text: &str, key: &str, why: &str) {
     let mut encodings = vec![key.to_owned(), escaped(key, |byte| format!("{byte:02x}"))];
     for (lead, from) in [("", 0), ("-", 2), ("--", 3)] {
@@ -161,7 +161,7 @@ fn assert_clean(text: &str, key: &str, why: &str) {
 }
 
 #[test]
-fn a_key_is_taken_out_in_every_form() {
+fn key_is_removed_in_every_form() {
     let redactor = redactor(&[KEY]);
     let forms = forms(KEY);
     assert!(forms.len() >= 31);
@@ -182,7 +182,7 @@ fn a_key_is_taken_out_in_every_form() {
 }
 
 #[test]
-fn text_that_shares_nothing_is_unchanged() {
+fn unrelated_text_is_unchanged() {
     let redactor = redactor(&[KEY, "hunter2"]);
     for text in [
         "",
@@ -196,29 +196,29 @@ fn text_that_shares_nothing_is_unchanged() {
 }
 
 #[test]
-fn a_short_secret_is_taken_out_as_a_whole() {
+fn short_secret_is_removed() {
     let redactor = redactor(&["hunter2"]);
     assert_eq!(redactor.text("is Hunter2 right?"), "is [secret] right?");
     assert_eq!(redactor.text("h\\u0075nter%32 hunter"), "[secret] hunter");
-    // Its base64 is long enough to be known.
+    // Its base64 is long enough to be recognised.
     assert_eq!(STANDARD.encode("hunter2!"), "aHVudGVyMiE=");
     assert_eq!(redactor.text("aHVudGVyMiE="), "[secret]iE=");
 }
 
 #[test]
-fn a_secret_that_is_like_the_mark_is_not_written_by_the_mark() {
+fn mark_that_contains_a_secret_is_not_written() {
     assert_eq!(redactor(&["secret"]).text("the secret."), "the ***.");
     assert_eq!(redactor(&["secret", "*"]).text("a secret*b"), "a b");
     assert_eq!(redactor(&["[secret]"]).text("[secret]"), "***");
 }
 
 #[test]
-fn nothing_of_a_secret_is_shown_by_debug() {
+fn debug_hides_secrets() {
     assert!(!share_a_run(&format!("{:?}", redactor(&[KEY])), KEY));
 }
 
 #[test]
-fn the_credentials_of_a_request_are_known() {
+fn credentials_of_a_request_are_found() {
     let url =
         Url::parse("https://me%20too:p%40ssword@host/v1?api-version=2024-10-21&key=query-secret")
             .unwrap();
@@ -251,7 +251,7 @@ fn the_credentials_of_a_request_are_known() {
     }
 }
 
-/// A key of the letters that keys have, and some that they do not.
+/// Generates keys of typical and untypical characters.
 fn keys() -> impl Strategy<Value = String> {
     prop_oneof![
         "[A-Za-z0-9_-]{8,60}",
@@ -263,7 +263,7 @@ fn keys() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_run_of_a_key_is_left_wherever_it_was(
+    fn no_run_of_a_key_remains(
         key in keys(),
         (before, after) in ("[a-z .%&\\\\]{0,9}", "[a-z .%&\\\\*]{0,9}"),
         (from, length) in (any::<prop::sample::Index>(), 8_usize..80),
@@ -302,17 +302,17 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_share_nothing_with_a_key_are_unchanged(
+    fn unrelated_bytes_are_unchanged(
         key in "[A-Z]{8,40}",
         text in "\\PC{0,80}",
     ) {
-        // Without ASCII letters and digits neither the key nor its encodings can be in it.
+        // Without ASCII letters and digits it cannot contain the key or its encodings.
         let text: String = text.chars().filter(|c| !c.is_ascii_alphanumeric()).collect();
         prop_assert_eq!(redactor(&[&key]).text(&text), text);
     }
 
     #[test]
-    fn any_bytes_can_be_redacted_and_text_stays_text(
+    fn any_bytes_can_be_redacted_and_utf8_stays_valid(
         secrets in prop::collection::vec("\\PC{1,12}", 1..4),
         bytes in any::<Vec<u8>>(),
         text in "\\PC{0,40}",

@@ -1,17 +1,17 @@
-//! A text as it is, and as it reads once its escapes are decoded.
+//! A view of a text, raw or with its escapes decoded.
 
 use std::ops::Range;
 
-/// Bytes, each with the part of the source that it was written as.
+/// Bytes, each with the range of the source that encodes it.
 pub(super) struct View {
     bytes: Vec<u8>,
     source: Vec<Range<usize>>,
 }
 
-/// Reads an escape at the beginning of the bytes: its length, and what it stands for.
+/// Parses an escape at the start of the bytes. Returns its length and its value.
 type ReadEscape = fn(&[u8]) -> Option<(usize, Decoded)>;
 
-/// What an escape stands for.
+/// The value of an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decoded {
     Byte(u8),
@@ -19,7 +19,8 @@ enum Decoded {
 }
 
 impl View {
-    /// The source itself. The bytes of a character have one part: a character is taken as a whole.
+    /// Returns a view of the raw source. All bytes of a character share one range, so that a character is replaced
+    /// completely.
     pub(super) fn of(source: &[u8]) -> Self {
         let mut view = View::with_capacity(source.len());
         let mut at = 0;
@@ -59,13 +60,13 @@ impl View {
         &self.bytes
     }
 
-    /// The part of the source that these bytes were written as.
+    /// Returns the range of the source that encodes these bytes.
     pub(super) fn source(&self, bytes: Range<usize>) -> Option<Range<usize>> {
         let parts = self.source.get(bytes)?;
         Some(parts.first()?.start..parts.last()?.end)
     }
 
-    /// The text with the escapes of each kind decoded, where it has any of that kind.
+    /// Returns the text with the escapes of each kind decoded, for each kind that occurs.
     pub(super) fn unescaped(&self) -> impl Iterator<Item = View> {
         let kinds: [(u8, ReadEscape); 3] = [(b'\\', json), (b'%', percent), (b'&', entity)];
         kinds
@@ -158,7 +159,7 @@ fn entity(bytes: &[u8]) -> Option<(usize, Decoded)> {
     Some((length + 1, Decoded::Char(c)))
 }
 
-/// Digits alone: no sign, and at least one.
+/// Parses digits only: no sign, and at least one.
 fn number(digits: &[u8], radix: u32) -> Option<u32> {
     let text = std::str::from_utf8(digits).ok()?;
     let all_digits = text.chars().all(|c| c.is_digit(radix));

@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
-/// The number of attempts and the wait between them: exponential backoff with jitter. `Retry-After` of the server overrides
-/// the wait.
+/// The number of attempts and the wait between them: exponential backoff with jitter. A `Retry-After` from the server
+/// overrides the wait.
 #[derive(Clone, Debug)]
 #[must_use = "a policy does nothing until an executor has it"]
 pub struct RetryPolicy {
@@ -33,7 +33,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Four attempts, with waits from half a second to one minute.
+    /// Creates a policy with four attempts and waits from half a second to one minute.
     pub fn new() -> Self {
         RetryPolicy {
             attempts: 4,
@@ -42,7 +42,7 @@ impl RetryPolicy {
         }
     }
 
-    /// One attempt, no retry.
+    /// Creates a policy with one attempt and no retries.
     pub fn never() -> Self {
         RetryPolicy::new().attempts(1)
     }
@@ -59,13 +59,13 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets the longest wait. If a server asks for more, the request fails. Default: 60 s.
+    /// Sets the maximum wait. If a server asks for more, the request fails. Default: 60 s.
     pub fn longest_wait(mut self, wait: Duration) -> Self {
         self.longest_wait = wait;
         self
     }
 
-    /// The attempts of one request.
+    /// Starts the attempts of one request.
     pub(crate) fn begin(&self) -> Attempts {
         let waits = ExponentialBuilder::default()
             .with_min_delay(self.first_wait.min(self.longest_wait))
@@ -93,19 +93,19 @@ pub(crate) struct Attempts {
 pub(crate) enum Next {
     /// Another attempt after this wait.
     After(Duration),
-    /// No attempt is left.
+    /// No attempts remain.
     NoMore,
     /// The server asks for a longer wait than the policy allows.
     TooLong(Duration),
 }
 
 impl Attempts {
-    /// The number of attempts, including the current one.
+    /// Returns the number of attempts, including the current one.
     pub(crate) fn made(&self) -> usize {
         self.made
     }
 
-    /// Decides what follows. `asked` is the wait that the server asks for.
+    /// Decides what happens next. `asked` is the wait that the server asks for.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Next {
         let Some(wait) = self.waits.next() else {
             return Next::NoMore;
@@ -121,8 +121,8 @@ impl Attempts {
     }
 }
 
-/// The wait that a server asks for: `retry-after-ms`, otherwise `retry-after` in seconds or as a date. Invalid values count as
-/// absent.
+/// Returns the wait that a server asks for: `retry-after-ms`, otherwise `retry-after` in seconds or as a date.
+/// Invalid values count as absent.
 pub(crate) fn retry_after<'h>(
     header: impl Fn(&str) -> Option<&'h str>,
     now: SystemTime,
@@ -143,7 +143,7 @@ pub(crate) fn retry_after<'h>(
         Some(number_of_seconds) => Some(seconds(number_of_seconds)),
         None => {
             let when = httpdate::parse_http_date(value.trim()).ok()?;
-            // A date in the past means at once.
+            // A date in the past means immediately.
             Some(when.duration_since(now).unwrap_or_default())
         }
     }

@@ -9,7 +9,7 @@ fn wait_for(name: &'static str, value: &'static str) -> Option<Duration> {
 }
 
 #[test]
-fn a_server_may_say_seconds_milliseconds_or_a_date() {
+fn retry_after_may_be_seconds_milliseconds_or_a_date() {
     let cases = [
         ("retry-after", "2", Some(2_000)),
         ("retry-after", " 1.5 ", Some(1_500)),
@@ -34,14 +34,14 @@ fn a_server_may_say_seconds_milliseconds_or_a_date() {
 }
 
 #[test]
-fn a_wait_beyond_all_time_is_a_long_one() {
+fn overflowing_retry_after_is_too_long() {
     for forever in ["1e300", "inf"] {
         assert_eq!(wait_for("retry-after", forever), Some(Duration::MAX));
     }
 }
 
 #[test]
-fn there_are_as_many_attempts_as_were_told_and_each_wait_is_longer_up_to_a_limit() {
+fn waits_grow_up_to_the_limit_for_the_set_number_of_attempts() {
     let policy = RetryPolicy::new()
         .attempts(5)
         .first_wait(Duration::from_millis(100))
@@ -52,7 +52,7 @@ fn there_are_as_many_attempts_as_were_told_and_each_wait_is_longer_up_to_a_limit
         waits.push(wait.as_millis());
     }
     assert_eq!((attempts.made(), waits.len()), (5, 4));
-    // A share is left to chance: it adds to the wait, up to as much again.
+    // Jitter adds up to as much again.
     for (wait, least) in waits.iter().zip([100, 200, 400, 450]) {
         assert!((least..=450).contains(wait), "{waits:?}");
     }
@@ -60,7 +60,7 @@ fn there_are_as_many_attempts_as_were_told_and_each_wait_is_longer_up_to_a_limit
 }
 
 #[test]
-fn what_the_server_asks_for_counts_unless_it_is_too_long() {
+fn retry_after_overrides_the_wait_up_to_the_limit() {
     let policy = RetryPolicy::new().longest_wait(Duration::from_secs(3));
     let mut attempts = policy.begin();
     let asked = Duration::from_secs(2);
@@ -71,7 +71,7 @@ fn what_the_server_asks_for_counts_unless_it_is_too_long() {
 }
 
 #[test]
-fn never_means_one_attempt() {
+fn never_makes_one_attempt() {
     let mut attempts = RetryPolicy::never().begin();
     assert_eq!(attempts.next(Some(Duration::ZERO)), Next::NoMore);
     assert_eq!(attempts.made(), 1);

@@ -1,4 +1,4 @@
-//! A parser for server-sent events that bounds its memory.
+//! A parser for server-sent events with bounded memory.
 //!
 //! ```
 //! use turnwright_models::sse::EventParser;
@@ -30,21 +30,21 @@ pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The type; `message` if the server did not name one.
+    /// The event type; `message` if the server did not set one.
     pub name: Cow<'static, str>,
-    /// The data, lines joined by LF.
+    /// The data; lines are joined with LF.
     pub data: String,
 }
 
 /// Parses the bytes of an event stream, in pieces of any size.
 ///
-/// Comments, a byte order mark and all three line endings are understood. A block without data is not an event.
+/// Supports comments, a byte order mark and all three line endings. A block without data is not an event.
 pub struct EventParser {
     decoder: SseDecoder,
     limit: usize,
     /// Bytes since the last event.
     taken: usize,
-    /// The beginning of a character whose other bytes have not arrived.
+    /// The first bytes of a character that has not arrived completely.
     partial: Vec<u8>,
     failed: Option<Error>,
 }
@@ -62,15 +62,15 @@ impl EventParser {
         }
     }
 
-    /// Sets the maximum number of bytes from one event to the next. Comments count, so a server cannot block a client with
-    /// them. Default: 8 MiB.
+    /// Sets the maximum number of bytes from one event to the next. Comments count too, so a server cannot block a
+    /// client with them. Default: 8 MiB.
     #[must_use]
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Takes bytes from the front of `piece` until an event is complete. Returns `None` once `piece` is empty.
+    /// Consumes bytes from the front of `piece` until an event is complete. Returns `None` once `piece` is empty.
     ///
     /// # Errors
     /// `E_WIRE_ERROR` if an event exceeds the limit or is not UTF-8. Every later call returns the same error.
@@ -79,12 +79,12 @@ impl EventParser {
             return Err(error.clone());
         }
         while !piece.is_empty() {
-            // Never beyond the limit, so that the cuts between pieces make no difference.
+            // Never beyond the limit, so that the split into pieces does not affect the result.
             let room = self.limit.saturating_sub(self.taken);
             if room == 0 {
                 let limit = self.limit;
                 let message = format!(
-                    "an event of the response is larger than {limit} bytes, or there is none in as many"
+                    "an event of the response is larger than {limit} bytes, or there was no event in {limit} bytes"
                 );
                 return Err(self.fail(message, ErrorKind::Internal));
             }
@@ -117,7 +117,7 @@ impl EventParser {
         self.next_event(&mut b"\n\n".as_slice())
     }
 
-    /// Whether the bytes of the stream are UTF-8 up to here. The decoder would replace other bytes.
+    /// Returns `true` if the stream is UTF-8 so far. The decoder would replace other bytes.
     fn is_utf8(&mut self, bytes: &[u8]) -> bool {
         if self.partial.is_empty() && bytes.is_ascii() {
             return true;
@@ -144,7 +144,7 @@ impl EventParser {
 
     fn fail(&mut self, message: String, kind: ErrorKind) -> Error {
         let error = Error::new(ErrorCode::WIRE_ERROR, message).with_kind(kind);
-        // Releases what the decoder holds.
+        // Frees the decoder's buffer.
         self.decoder = SseDecoder::new();
         self.failed.insert(error).clone()
     }
@@ -166,7 +166,7 @@ impl fmt::Debug for EventParser {
 }
 
 impl fmt::Debug for Event {
-    /// Shows only the size of the data, which is output of a model.
+    /// Shows only the size of the data, which is model output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
             .field("name", &self.name)

@@ -2,7 +2,7 @@ use turnwright_core::ErrorCode;
 
 use super::{Event, EventParser, MAX_EVENT};
 
-/// Every event of these pieces, the last one too.
+/// Returns all events of these pieces, including the last one.
 fn read(parser: &mut EventParser, pieces: &[&[u8]]) -> Result<Vec<Event>, turnwright_core::Error> {
     let mut events = Vec::new();
     for piece in pieces {
@@ -44,7 +44,7 @@ fn the_last_event_needs_no_blank_line() {
 }
 
 #[test]
-fn a_stream_that_has_ended_gives_nothing_more() {
+fn finished_stream_returns_no_events() {
     let mut parser = EventParser::new();
     assert_eq!(read(&mut parser, &[b"data: a"]).unwrap().len(), 1);
     assert_eq!(parser.finish().unwrap(), None);
@@ -56,7 +56,7 @@ fn data_in_several_lines_is_one_event() {
 }
 
 #[test]
-fn comments_marks_and_blocks_without_data_are_not_events() {
+fn comments_and_blocks_without_data_are_not_events() {
     let text = b"\xEF\xBB\xBF: hello\n\nevent: ping\n\nid: 7\nretry: 10\n\n\n\ndata: a\n\n:\n\n";
     assert_eq!(data(&[text]), ["a"]);
     let bytes: Vec<&[u8]> = text.chunks(1).collect();
@@ -64,14 +64,14 @@ fn comments_marks_and_blocks_without_data_are_not_events() {
 }
 
 #[test]
-fn an_event_has_its_type() {
+fn event_has_its_type() {
     let events = read(&mut EventParser::new(), &[b"event: error\ndata: no\n\n"]).unwrap();
     assert_eq!(events[0].name, "error");
     assert_eq!(events[0].data, "no");
 }
 
 #[test]
-fn what_is_not_utf8_is_an_error_from_then_on() {
+fn invalid_utf8_is_a_permanent_error() {
     let mut parser = EventParser::new();
     let error = read(&mut parser, &[b"data: a\n\ndata: \xFF\n\n"]).unwrap_err();
     assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
@@ -82,7 +82,7 @@ fn what_is_not_utf8_is_an_error_from_then_on() {
 }
 
 #[test]
-fn a_character_may_be_cut_anywhere() {
+fn character_may_be_split_anywhere() {
     let text = "data: ä€😀\n\n";
     for cut in 0..text.len() {
         let (one, two) = text.as_bytes().split_at(cut);
@@ -91,7 +91,7 @@ fn a_character_may_be_cut_anywhere() {
 }
 
 #[test]
-fn an_event_passes_up_to_the_limit_however_it_is_cut() {
+fn event_limit_does_not_depend_on_chunk_boundaries() {
     for ending in ["\n", "\r\n", "\r"] {
         let one = format!("data: {}{ending}{ending}", "x".repeat(50));
         let size = one.len();
@@ -115,7 +115,7 @@ fn an_event_passes_up_to_the_limit_however_it_is_cut() {
 }
 
 #[test]
-fn endless_comments_come_to_the_limit() {
+fn comments_count_towards_the_limit() {
     let mut parser = EventParser::new();
     let comment = [b":\n".as_slice(); 1024].concat();
     let mut fed = 0;
@@ -133,7 +133,7 @@ fn endless_comments_come_to_the_limit() {
 }
 
 #[test]
-fn blocks_without_data_come_to_the_limit_too() {
+fn blocks_without_data_count_towards_the_limit() {
     let text = "event: ping\n\n".repeat(100);
     let mut piece = text.as_bytes();
     let mut parser = EventParser::new().limit(1_000);
@@ -149,7 +149,7 @@ fn many_small_events_in_one_piece_do_not_add_up_to_the_limit() {
 }
 
 #[test]
-fn neither_parser_nor_events_show_what_they_hold() {
+fn debug_of_parser_and_events_hides_content() {
     let events = read(&mut EventParser::new(), &[b"data: secret"]).unwrap();
     assert_eq!(
         format!("{:?}", events[0]),

@@ -1,4 +1,4 @@
-//! When a request is made again.
+//! Retries.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,12 +17,12 @@ fn soon() -> RetryPolicy {
     RetryPolicy::new().first_wait(Duration::from_millis(1))
 }
 
-fn refuses(status: u16, message: &str) -> Answer {
+fn rejects(status: u16, message: &str) -> Answer {
     Answer::Status(status, vec![], json!({ "error": { "message": message } }))
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
+async fn only_transient_failures_are_retried() {
     let cases = [
         (408, 4, ErrorCode::MODEL_TIMEOUT, ErrorKind::Timeout),
         (
@@ -55,7 +55,7 @@ async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
         (404, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::NotFound),
     ];
     for (status, attempts, code, kind) in cases {
-        let script = Script::new((0..6).map(|_| refuses(status, "No way.")));
+        let script = Script::new((0..6).map(|_| rejects(status, "No way.")));
         let model = script.builder().retry(soon()).build().unwrap();
         let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = runner.run("Hello").await;
@@ -70,10 +70,10 @@ async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
 }
 
 #[tokio::test]
-async fn after_failures_that_pass_the_answer_is_there_and_operators_know() {
+async fn retried_failures_are_logged() {
     let script = Script::new([
-        refuses(429, "Slow down."),
-        refuses(500, "Oops."),
+        rejects(429, "Slow down."),
+        rejects(500, "Oops."),
         says("Hello."),
     ]);
     let logs = Arc::new(Mutex::new(Vec::new()));
@@ -101,7 +101,7 @@ async fn after_failures_that_pass_the_answer_is_there_and_operators_know() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
+async fn too_long_retry_after_fails() {
     let script = Script::new([Answer::Status(
         429,
         vec![("retry-after", "3600")],
@@ -123,15 +123,15 @@ async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn an_account_with_nothing_left_is_not_asked_again() {
-    let script = Script::new([refuses(429, "insufficient_quota: check your plan")]);
+async fn exhausted_quota_is_not_retried() {
+    let script = Script::new([rejects(429, "insufficient_quota: check your plan")]);
     let runner = turnwright_core::runner(script.model()).build().unwrap();
     runner.run("Hello").await;
     assert_eq!(script.bodies().len(), 1);
 }
 
 #[tokio::test]
-async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_after() {
+async fn output_streamed_before_a_retry_is_discarded() {
     let broken = Answer::Broken(vec![
         json!({ "delta": { "reasoning_content": "Let me thi" } }),
         json!({ "delta": { "content": "The answer is forty" } }),
@@ -167,7 +167,9 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
                 text.push_str(&delta.text);
             }
             TurnEventKind::Discarded { id } => {
-                texts.remove(&*id).expect("only what was shown is void");
+                texts
+                    .remove(&*id)
+                    .expect("only streamed output is discarded");
                 void.push(id);
             }
             _ => {}
@@ -175,7 +177,7 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
     }
     let outcome = handle.outcome().await;
     assert_eq!(outcome.text, "Forty-two.");
-    assert_eq!(void.len(), 3, "the thought, the words, the call");
+    assert_eq!(void.len(), 3, "the reasoning, the text, the call");
     assert_eq!(texts.into_values().collect::<Vec<_>>(), ["Forty-two."]);
     assert_eq!(
         (
@@ -188,7 +190,7 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
 }
 
 #[tokio::test]
-async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
+async fn partial_output_of_the_last_attempt_is_kept() {
     let broken = || {
         Answer::Broken(vec![
             json!({ "delta": { "content": "I will look." } }),
@@ -210,15 +212,15 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
     let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
     let calls: Vec<_> = outcome.tool_calls().collect();
-    assert_eq!(calls.len(), 1, "one, and not one for each attempt");
+    assert_eq!(calls.len(), 1, "one call, not one per attempt");
     assert!(!calls[0].is_complete());
     assert_eq!(outcome.messages().last().unwrap().text(), "I will look.");
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_know_stream_options_is_asked_without_from_then_on() {
+async fn stream_options_quirk_is_remembered() {
     let script = Script::new([
-        refuses(422, "extra fields not permitted: stream_options"),
+        rejects(422, "extra fields not permitted: stream_options"),
         says("One."),
         says("Two."),
     ]);
@@ -234,10 +236,10 @@ async fn a_server_that_does_not_know_stream_options_is_asked_without_from_then_o
 }
 
 #[tokio::test]
-async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
+async fn keys_repeated_by_a_server_are_redacted() {
     let key = "sk-very-secret-key-123";
     let script = Script::new([
-        refuses(401, &format!("Incorrect API key provided: {key}.")),
+        rejects(401, &format!("Incorrect API key provided: {key}.")),
         Answer::Broken(vec![
             json!({ "error": { "message": format!("bad key {key}") } }),
         ]),
@@ -274,11 +276,11 @@ async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way_from_then_on() {
+async fn strict_roles_quirk_is_remembered() {
     let noop = Tool::dynamic("noop", json!({ "type": "object" }))
         .description("Does nothing.")
         .handler(|_: Value, _: ToolContext| async { "done" });
-    let refused = refuses(400, "Unexpected role 'user' after role 'tool'");
+    let refused = rejects(400, "Unexpected role 'user' after role 'tool'");
     let calls = || crate::script::calls([("noop", json!({}))]);
     let script = Script::new([calls(), refused, says("One."), calls(), says("Two.")]);
     let adds = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
@@ -312,7 +314,7 @@ async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way
 }
 
 #[tokio::test]
-async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
+async fn error_codes_are_classified() {
     let too_long = json!({ "error": {
         "code": 400, "message": "request (6031 tokens) exceeds the available context size (4096 tokens)", "type": "exceed_context_size_error",
     }});
@@ -332,10 +334,10 @@ async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
 }
 
 #[tokio::test]
-async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
+async fn keys_are_redacted_in_every_form() {
     let key = "sk-very-secret-key-123456789";
     let long = format!("{}{key}", "x".repeat(490));
-    let says = |text: &str| refuses(400, text);
+    let says = |text: &str| rejects(400, text);
     let cases: [(&str, Answer); 8] = [
         ("masked", says("Incorrect key sk-very-secr***.")),
         (
@@ -343,7 +345,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
             says("key sk-very-secret-ke, really"),
         ),
         (
-            // Of "user:sk-very-secret-key-123456789".
+            // Base64 of "user:sk-very-secret-key-123456789".
             "as base64",
             says("got 'Basic dXNlcjpzay12ZXJ5LXNlY3JldC1rZXktMTIzNDU2Nzg5' instead"),
         ),
@@ -407,7 +409,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
             "{place}: {content}"
         );
     }
-    let script = Script::new([refuses(
+    let script = Script::new([rejects(
         401,
         "user u-secret-1, password p w-secret, dS1zZWNyZXQtMTpwIHctc2VjcmV0, key q-secret-2",
     )]);
@@ -433,8 +435,8 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
-    let quoted = || refuses(400, "Bad request: \"tell me about stream_options\"");
+async fn error_that_quotes_the_user_is_not_a_quirk() {
+    let quoted = || rejects(400, "Bad request: \"tell me about stream_options\"");
     let script = Script::new([quoted(), quoted(), says("Hello.")]);
     let runner = turnwright_core::runner(script.model()).build().unwrap();
     runner
@@ -452,7 +454,7 @@ async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
 }
 
 #[tokio::test]
-async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
+async fn call_cancelled_by_the_server_is_not_run() {
     let ran = Arc::new(Mutex::new(0));
     let count = Arc::clone(&ran);
     let noop = Tool::dynamic("noop", json!({ "type": "object" }))
@@ -478,7 +480,7 @@ async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
     assert_eq!(*ran.lock().unwrap(), 0);
 }
 
-/// Two calls, whose pieces come in turns.
+/// Returns two calls whose fragments alternate.
 fn two_calls(first: &[&str; 2], second: &[&str; 2]) -> Vec<Value> {
     let begin = |index: u8, piece: &str| {
         let function = json!({ "name": "noop", "arguments": piece });
@@ -497,11 +499,11 @@ fn two_calls(first: &[&str; 2], second: &[&str; 2]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn the_pieces_of_a_call_have_its_id_from_the_first_one_on_also_after_a_retry() {
-    let mut whole = two_calls(&["{\"n\":", "1}"], &["{\"n\":", "2}"]);
-    whole.push(json!({ "delta": {}, "finish_reason": "tool_calls" }));
+async fn call_deltas_keep_their_id_across_a_retry() {
+    let mut complete = two_calls(&["{\"n\":", "1}"], &["{\"n\":", "2}"]);
+    complete.push(json!({ "delta": {}, "finish_reason": "tool_calls" }));
     let broken = Answer::Broken(two_calls(&["{\"x\"", ":"], &["{", "\"y\""]));
-    let script = Script::new([broken, Answer::Stream(whole), says("Done.")]);
+    let script = Script::new([broken, Answer::Stream(complete), says("Done.")]);
     let noop = Tool::dynamic("noop", json!({ "type": "object" }))
         .description("Does nothing.")
         .handler(|_: Value, _: ToolContext| async { "" });
@@ -534,7 +536,7 @@ async fn the_pieces_of_a_call_have_its_id_from_the_first_one_on_also_after_a_ret
         .tool_calls()
         .map(|call| (call.id().to_owned(), call.args().to_value().to_string()))
         .collect();
-    assert_eq!(texts, calls, "under the ids of the records");
+    assert_eq!(texts, calls, "the deltas use the ids of the records");
     started.sort_unstable();
     assert_eq!(started, calls.into_keys().collect::<Vec<_>>());
     assert_eq!(usages, [FinishReason::ToolCalls, FinishReason::Stop]);

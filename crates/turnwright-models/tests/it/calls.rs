@@ -1,4 +1,4 @@
-//! What a model calls and says, and what comes of it.
+//! Tool calls and answers of a model, and how they are processed.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -6,17 +6,19 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::event::{Event, EventKind};
 use turnwright_core::record::ToolResults;
-use turnwright_core::{ErrorCode, Tool, ToolContext, TurnEventKind, TurnOutcome, TurnStatus};
+use turnwright_core::{
+    ErrorCode, Tool, ToolContext, TurnEventKind, TurnInput, TurnOutcome, TurnStatus,
+};
 use turnwright_models::ChatCompletions;
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::{self, Server, Step};
 
 use crate::script::{Answer, Script, calls, calls_of, says};
 
-/// A tool that notes what it is given.
-fn noting() -> (Tool, Arc<Mutex<Vec<Value>>>) {
-    let given = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&given);
+/// Returns a tool that records its arguments.
+fn recording_tool() -> (Tool, Arc<Mutex<Vec<Value>>>) {
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&received);
     let tool = Tool::dynamic(
         "note",
         json!({ "type": "object", "properties": { "n": { "type": "integer" } } }),
@@ -28,7 +30,7 @@ fn noting() -> (Tool, Arc<Mutex<Vec<Value>>>) {
     })
     .build()
     .unwrap();
-    (tool, given)
+    (tool, received)
 }
 
 async fn run(script: &Script, tool: Tool) -> TurnOutcome {
@@ -40,37 +42,37 @@ async fn run(script: &Script, tool: Tool) -> TurnOutcome {
 }
 
 #[tokio::test]
-async fn no_arguments_at_all_mean_an_empty_object_in_a_whole_response() {
+async fn missing_arguments_are_an_empty_object_in_a_complete_response() {
     for nothing in ["", "  \n", "null"] {
-        let (tool, given) = noting();
+        let (tool, received) = recording_tool();
         let script = Script::new([
             calls_of("tool_calls", [("note", nothing.to_owned())]),
             says("Done."),
         ]);
         let outcome = run(&script, tool).await;
         assert_eq!(outcome.text, "Done.");
-        assert_eq!(*given.lock().unwrap(), [json!({})], "{nothing:?}");
+        assert_eq!(*received.lock().unwrap(), [json!({})], "{nothing:?}");
         let sent = &script.values()[1]["messages"][2]["tool_calls"][0]["function"];
         assert_eq!(
             sent["arguments"], "{}",
-            "what is sent back is what servers can read"
+            "the arguments that are sent back are valid JSON"
         );
     }
 }
 
 #[tokio::test]
-async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_model_is_told() {
-    let tokens = "it came to the limit of tokens";
+async fn calls_of_a_truncated_response_are_recorded_but_not_run() {
+    let tokens = "it reached the token limit";
     for (reason, why) in [
         ("length", tokens),
         ("model_length", tokens),
         ("MAX_TOKENS", tokens),
-        ("content_filter", "a filter of the provider stopped it"),
+        ("content_filter", "the provider's content filter stopped it"),
         ("error", "the provider failed"),
         ("abort", "the provider failed"),
     ] {
-        let (tool, given) = noting();
-        // The first looks complete, and is not made either.
+        let (tool, received) = recording_tool();
+        // The first looks complete, and is not run either.
         let cut = [
             ("note", r#"{"n": 1}"#.to_owned()),
             ("note", r#"{"n": "#.to_owned()),
@@ -78,7 +80,7 @@ async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_
         let script = Script::new([calls_of(reason, cut), says("Sorry.")]);
         let outcome = run(&script, tool).await;
         assert_eq!(outcome.text, "Sorry.", "{reason}");
-        assert!(given.lock().unwrap().is_empty());
+        assert!(received.lock().unwrap().is_empty());
         let records: Vec<_> = outcome.tool_calls().collect();
         assert_eq!(records.len(), 2);
         for record in records {
@@ -99,20 +101,22 @@ async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_
         let arguments = assistant["tool_calls"][1]["function"]["arguments"]
             .as_str()
             .unwrap();
-        let read: Value = serde_json::from_str(arguments).expect("servers read arguments again");
+        let read: Value = serde_json::from_str(arguments).expect("servers parse arguments again");
         assert_eq!(read, json!({ "malformed_arguments": r#"{"n": "# }));
         for expected in [one, two] {
             assert_eq!(expected["role"], "tool");
             let text = expected["content"].as_str().unwrap();
-            assert!(
-                text.contains("cut off") && text.contains(why) && text.contains("nothing was run"),
-                "{text}"
+            assert_eq!(
+                text,
+                format!(
+                    "Your response was cut off ({why}), so this tool was not run. If you still need it, call it again in a shorter response."
+                )
             );
         }
     }
 }
 
-/// The messages that were logged.
+/// Returns a middleware that records log messages.
 fn logging() -> (
     impl Fn(&Event) + Send + Sync + 'static,
     Arc<Mutex<Vec<String>>>,
@@ -128,7 +132,7 @@ fn logging() -> (
 }
 
 #[tokio::test]
-async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response() {
+async fn calls_run_only_for_known_finish_reasons() {
     let reasons = [
         (json!("stop"), true),
         (json!("tool_calls"), true),
@@ -144,7 +148,7 @@ async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response
         (json!("something_new"), false),
     ];
     for (reason, runs) in reasons {
-        let (tool, given) = noting();
+        let (tool, received) = recording_tool();
         let piece = json!({ "index": 0, "id": "a", "function": { "name": "note", "arguments": "{\"n\": 1}" } });
         let script = Script::new([
             Answer::Stream(vec![
@@ -179,12 +183,12 @@ async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response
         let logs = logs.lock().unwrap();
         match runs {
             true => {
-                assert_eq!(*given.lock().unwrap(), [json!({ "n": 1 })], "{reason}");
+                assert_eq!(*received.lock().unwrap(), [json!({ "n": 1 })], "{reason}");
                 assert_eq!(heard, ["started", "complete"], "{reason}");
                 assert!(logs.is_empty(), "{logs:?}");
             }
             false => {
-                assert!(given.lock().unwrap().is_empty(), "{reason}");
+                assert!(received.lock().unwrap().is_empty(), "{reason}");
                 assert_eq!(heard, ["incomplete"], "{reason}");
                 let named = reason.as_str().map_or("1", str::trim);
                 assert!(
@@ -197,7 +201,7 @@ async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response
 }
 
 #[tokio::test]
-async fn words_that_end_for_a_reason_that_is_not_known_are_an_answer_with_a_warning() {
+async fn text_with_unknown_finish_reason_is_an_answer_with_a_warning() {
     let script = Script::new([Answer::Stream(vec![
         json!({ "delta": { "content": "Here." } }),
         json!({ "delta": {}, "finish_reason": "something\n_new" }),
@@ -217,19 +221,19 @@ async fn words_that_end_for_a_reason_that_is_not_known_are_an_answer_with_a_warn
 }
 
 #[tokio::test]
-async fn a_model_that_always_ends_for_a_reason_that_is_not_known_ends_the_turn_with_that_reason() {
-    let (tool, given) = noting();
+async fn repeated_unknown_finish_reason_ends_the_turn() {
+    let (tool, received) = recording_tool();
     let cut = || calls_of("something_new", [("note", "{}".to_owned())]);
     let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
     let outcome = run(&script, tool).await;
     let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
     assert!(error.message().contains("something_new"), "{error}");
-    assert!(given.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_call_that_comes_after_the_reason_is_not_made_if_the_connection_then_breaks() {
+async fn call_after_the_finish_reason_is_not_run_if_the_connection_breaks() {
     let call = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "note", "arguments": "{\"n\": 1}" } }] } }] });
     let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
     let events = |chunks: &[&Value]| server::Answer::sse(chunks.iter().map(ToString::to_string));
@@ -238,11 +242,11 @@ async fn a_call_that_comes_after_the_reason_is_not_made_if_the_connection_then_b
         (events(&[&finish, &call]).step(Step::Reset), 0),
         (events(&[&finish, &call]).step(Step::Close), 0),
         (events(&[&finish, &call]), 0),
-        // Said again, or ended by `[DONE]`, the reason counts for the call too.
+        // If the finish reason is repeated, or `[DONE]` follows, it counts for the call too.
         (events(&[&finish, &call, &finish]).step(Step::Reset), 1),
         (events(&[&finish, &call]).body("data: [DONE]\n\n"), 1),
         (events(&[&call, &finish]).step(Step::Reset), 1),
-        // What cannot be read after the reason may have taken the call back.
+        // An unreadable event after the finish reason may have cancelled the call.
         (broken(r#"data: {"error":{"message":"overloaded, resp"#), 0),
         (broken("data: <html>502 Bad Gateway</html>\n\n"), 0),
         (broken("data: [ERROR] upstream died\n\n"), 0),
@@ -250,7 +254,7 @@ async fn a_call_that_comes_after_the_reason_is_not_made_if_the_connection_then_b
         (broken("data: [{\"error\":{\"message\":\"boom\"}}]\n\n"), 0),
     ];
     for (at, (answer, runs)) in answers.into_iter().enumerate() {
-        let (tool, given) = noting();
+        let (tool, received) = recording_tool();
         let done =
             json!({ "choices": [{ "message": { "content": "Done." }, "finish_reason": "stop" }] });
         let server = Server::script([answer, server::Answer::json(200, done)])
@@ -263,15 +267,15 @@ async fn a_call_that_comes_after_the_reason_is_not_made_if_the_connection_then_b
             .unwrap();
         let runner = turnwright_core::runner(model).tool(tool).build().unwrap();
         let outcome = runner.run("Go.").await;
-        assert_eq!(given.lock().unwrap().len(), runs, "{at}");
+        assert_eq!(received.lock().unwrap().len(), runs, "{at}");
         let calls: Vec<_> = outcome.tool_calls().collect();
         assert_eq!((calls.len(), calls[0].is_cut_off()), (1, runs == 0), "{at}");
     }
 }
 
 #[tokio::test]
-async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
-    let (tool, given) = noting();
+async fn repeatedly_truncated_responses_end_the_turn() {
+    let (tool, received) = recording_tool();
     let cut = || calls_of("length", [("note", r#"{"n": "#.to_owned())]);
     let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
     let outcome = run(&script, tool).await;
@@ -279,15 +283,15 @@ async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
     assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
     assert!(error.message().contains("max_output_tokens"), "{error}");
     assert_eq!(script.bodies().len(), 3);
-    assert!(given.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_off_is_kept_and_is_no_answer() {
+async fn truncated_answer_is_recorded_but_is_not_the_answer() {
     let script = Script::new([Answer::Stream(vec![
         json!({ "delta": { "content": "It is abo" }, "finish_reason": "length" }),
     ])]);
-    let (tool, _) = noting();
+    let (tool, _) = recording_tool();
     let outcome = run(&script, tool).await;
     assert!(
         matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_RESPONSE_INCOMPLETE)
@@ -297,12 +301,32 @@ async fn an_answer_that_was_cut_off_is_kept_and_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_what_the_model_says_and_ends_the_turn_as_refused() {
+async fn next_prompt_says_that_the_answer_was_cut_off() {
+    let script = Script::new([
+        Answer::Stream(vec![
+            json!({ "delta": { "content": "It is abo" }, "finish_reason": "length" }),
+        ]),
+        says("Noon."),
+    ]);
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
+    let input = |text: &str| TurnInput::new(text).conversation("c");
+    assert!(!runner.run(input("What time is it?")).await.is_answered());
+    assert!(runner.run(input("Again.")).await.is_answered());
+    let messages = &script.values()[1]["messages"];
+    assert_eq!(
+        messages[3]["content"],
+        "(Note from the application, not from the user.) Your last answer was cut off (it reached the token limit).",
+        "{messages}"
+    );
+}
+
+#[tokio::test]
+async fn refusal_is_recorded_and_ends_the_turn_as_declined() {
     let script = Script::new([Answer::Stream(vec![
         json!({ "delta": { "refusal": "I will " } }),
         json!({ "delta": { "refusal": "not." }, "finish_reason": "stop" }),
     ])]);
-    let (tool, _) = noting();
+    let (tool, _) = recording_tool();
     let outcome = run(&script, tool).await;
     assert!(
         matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_DECLINED)
@@ -311,8 +335,8 @@ async fn a_refusal_is_what_the_model_says_and_ends_the_turn_as_refused() {
 }
 
 #[tokio::test]
-async fn unknown_tools_and_bad_arguments_are_answers_to_the_model_in_a_form_that_servers_take() {
-    let (tool, given) = noting();
+async fn unknown_tools_and_invalid_arguments_are_reported_to_the_model() {
+    let (tool, received) = recording_tool();
     let script = Script::new([
         calls_of(
             "tool_calls",
@@ -326,7 +350,7 @@ async fn unknown_tools_and_bad_arguments_are_answers_to_the_model_in_a_form_that
     ]);
     let outcome = run(&script, tool).await;
     assert_eq!(outcome.text, "Done.");
-    assert!(given.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
     let second = script.values()[1].clone();
     let messages = second["messages"].as_array().unwrap();
     let sent = messages[2]["tool_calls"].as_array().unwrap();
@@ -353,8 +377,8 @@ async fn unknown_tools_and_bad_arguments_are_answers_to_the_model_in_a_form_that
 }
 
 #[tokio::test]
-async fn what_is_not_trusted_stands_in_a_fence_and_what_fences_mean_is_said() {
-    let (tool, _) = noting();
+async fn untrusted_text_is_fenced_and_fences_are_explained() {
+    let (tool, _) = recording_tool();
     let script = Script::new([calls([("note", json!({ "n": 1 }))]), says("Done.")]);
     run(&script, tool).await;
     let second = &script.values()[1];
@@ -373,7 +397,7 @@ async fn what_is_not_trusted_stands_in_a_fence_and_what_fences_mean_is_said() {
 }
 
 #[tokio::test]
-async fn the_schema_that_the_model_is_shown_is_the_schema_that_is_enforced() {
+async fn published_schema_is_the_enforced_schema() {
     let document = json!({
         "type": "object",
         "properties": { "n": { "type": "integer", "minimum": 3, "maximum": 9, "description": "Between." } },
@@ -399,7 +423,7 @@ async fn the_schema_that_the_model_is_shown_is_the_schema_that_is_enforced() {
 }
 
 #[tokio::test]
-async fn usage_is_told_and_counted_cached_tokens_included() {
+async fn usage_is_reported_and_summed_with_cached_tokens() {
     let usage = json!({
         "prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107,
         "prompt_tokens_details": { "cached_tokens": 64 },
@@ -437,7 +461,7 @@ async fn usage_is_told_and_counted_cached_tokens_included() {
 }
 
 #[tokio::test]
-async fn a_tool_with_alternatives_at_the_root_is_named_once_and_again_where_the_server_refuses() {
+async fn root_alternatives_are_logged_once_and_named_in_the_rejection() {
     let tool = || {
         Tool::dynamic(
             "either",
@@ -485,7 +509,7 @@ async fn a_tool_with_alternatives_at_the_root_is_named_once_and_again_where_the_
 }
 
 #[tokio::test]
-async fn an_answer_of_a_type_is_asked_for_by_the_response_format_and_checked() {
+async fn typed_answer_uses_response_format_and_is_validated() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
         /// Its name.
@@ -520,7 +544,7 @@ async fn an_answer_of_a_type_is_asked_for_by_the_response_format_and_checked() {
 }
 
 #[tokio::test]
-async fn a_server_that_knows_no_schemas_is_told_in_words() {
+async fn typed_answer_schema_can_be_in_the_prompt() {
     use turnwright_models::chat_completions::TypedAnswers;
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -548,7 +572,7 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
         let system = sent["messages"][0]["content"].as_str().unwrap();
         assert!(
             system.contains("Be exact.")
-                && system.contains("JSON Schema")
+                && system.contains("Your final answer must be JSON only, without any other text. It must match this JSON Schema:\n{")
                 && system.contains("\"yes\""),
             "{system}"
         );
@@ -556,7 +580,7 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn a_tool_without_arguments_is_shown_with_an_empty_list_of_them() {
+async fn tool_without_arguments_has_empty_properties() {
     let tool = Tool::dynamic(
         "look",
         json!({ "type": "object", "additionalProperties": false }),

@@ -1,4 +1,4 @@
-//! A conversation that was recorded, played again.
+//! Replay of a recorded conversation.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ async fn run(transport: impl Transport + 'static, base: &str, question: &str) ->
         .transport(transport)
         .build()
         .unwrap();
-    // Another secret each time, as in another process.
+    // A new secret each time, as in another process.
     let secret = ConversationSecret::random().unwrap();
     let spool = Arc::new(MemorySpool::transient());
     let storage = Storage::builder(MemoryStore::default(), spool, secret);
@@ -38,7 +38,7 @@ async fn run(transport: impl Transport + 'static, base: &str, question: &str) ->
 }
 
 #[tokio::test]
-async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_without_keys() {
+async fn recorded_turn_replays_without_server_and_keys() {
     let folder = std::env::temp_dir().join(format!("turnwright-cassette-{}", std::process::id()));
     let file = folder.join("weather.json");
     let script = Script::new([
@@ -58,7 +58,7 @@ async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_witho
     )
     .await;
     assert_eq!(recorded.text, "It rains in both.");
-    // The last piece of a response is read behind the turn's back.
+    // The last piece of a response is read in the background.
     for _ in 0..6_000 {
         if std::fs::read_to_string(&file)
             .is_ok_and(|text| text.matches("\"response\"").count() == 2)

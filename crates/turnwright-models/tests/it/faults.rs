@@ -1,4 +1,5 @@
-//! Servers that break, each fault at each place: what the turn says, how often it asked, what it read and what it kept.
+//! Server faults, each at each position: the outcome of the turn, the number of requests, the bytes read, and the
+//! records.
 
 mod beyond;
 mod rig;
@@ -15,25 +16,25 @@ use turnwright_testkit::server::{Answer, ReceivedRequest, chat};
 use rig::{Rig, Seen};
 use table::TABLE;
 
-/// What came of [`TEXT`] before the fault, and of [`ARGUMENTS`].
+/// The parts of [`TEXT`] and of [`ARGUMENTS`] that arrive before the fault.
 const WORDS: &str = "The quick brown";
 const PIECE: &str = r#"{"city":"Paris""#;
-/// What a server says that is well again.
+/// The answer of the server after it has recovered.
 const WELL: &str = "All is well.";
 
 /// Longer than any of these turns may take.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// A fault at a place, at every request, and what must come of it.
+/// A fault at a position, at every request, and the expected result.
 struct Row {
     fault: Fault,
     place: Where,
     requests: usize,
     ends: Ends,
-    /// What the error must name.
+    /// A text that the error must contain.
     says: &'static str,
     held: Held,
-    /// The most bytes that are taken of one response.
+    /// The maximum number of bytes read of one response.
     most: u64,
     once: Once,
 }
@@ -41,36 +42,36 @@ struct Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ends {
     Answered,
-    /// The executor failed for this reason.
+    /// The executor failed with this code.
     Failed(ErrorCode),
     Nacked(ErrorCode),
     Otherwise,
 }
 
-/// What the store holds, beside what the user said.
+/// What the store contains besides the user message.
 #[derive(Clone, Copy)]
 enum Held {
     Nothing,
-    /// What came of the text.
+    /// The part of the text that arrived.
     Words,
-    /// A call that was not made, with what came of its arguments.
+    /// A call that was not run, with the arguments that arrived.
     Piece,
-    /// So many calls that were not made, though their arguments look complete.
+    /// This many calls that were not run, although their arguments look complete.
     Unmade(usize),
     /// The text.
     Answer,
-    /// The call that was made, and the text.
+    /// The call that was run, and the text.
     Made,
 }
 
-/// What comes of it where the fault happens at the first request only.
+/// The expected result if the fault happens only at the first request.
 #[derive(Clone, Copy, PartialEq)]
 enum Once {
-    /// The request is made again, and nothing is left of the first attempt.
+    /// The request is retried, and nothing remains of the first attempt.
     Mended,
     /// There is no second attempt.
     Same,
-    /// The model is told, and goes on from there.
+    /// The fault is reported to the model, which continues.
     Reported,
 }
 
@@ -114,7 +115,7 @@ impl Row {
             |what: &str, expected: &dyn std::fmt::Debug, came: &dyn std::fmt::Debug| {
                 let (expected, came) = (format!("{expected:?}"), format!("{came:?}"));
                 if expected != came {
-                    found.push(format!("{what}: {came} in place of {expected}"));
+                    found.push(format!("{what}: {came} instead of {expected}"));
                 }
             };
         differ("requests", &requests, &seen.requests);
@@ -126,24 +127,27 @@ impl Row {
             .count();
         differ("runs", &vec![ARGUMENTS; runs], &seen.runs);
         if ends != Ends::Answered && !seen.error.contains(self.says) {
-            found.push(format!("it does not say {:?}: {}", self.says, seen.error));
+            found.push(format!(
+                "the error does not contain {:?}: {}",
+                self.says, seen.error
+            ));
         }
         if seen.most > self.most {
             found.push(format!(
-                "{} bytes taken, and {} at most",
+                "{} bytes read, at most {} expected",
                 seen.most, self.most
             ));
         }
         found
     }
 
-    /// The fault at every request.
+    /// Runs with the fault at every request.
     async fn always(&self) -> Vec<String> {
         let (fault, place) = (self.fault, self.place);
         let seen = Rig::of(fault, place)
             .run(move |request| match request.number {
                 0 => fault.answer(place),
-                // Once the call is made the model says what comes of it, with the same fault.
+                // After the call has run, the model answers with the same fault.
                 _ if fault.is_harmless() => fault.answer(Where::InText),
                 _ => fault.answer(place),
             })
@@ -151,7 +155,7 @@ impl Row {
         self.differences(&seen, &self.held.lines(), self.ends, self.requests)
     }
 
-    /// The fault at the first request, and a good reply from then on.
+    /// Runs with the fault at the first request, and a good reply afterwards.
     async fn once(&self) -> Vec<String> {
         let (fault, place) = (self.fault, self.place);
         let calls = place == Where::InArguments && !fault.is_harmless();
@@ -179,7 +183,7 @@ impl Row {
     }
 }
 
-/// Goes through the table: what waits for a silence waits together.
+/// Runs the complete table. Rows that wait for a timeout run concurrently.
 async fn differences<F: Future<Output = Vec<String>>>(
     run: impl Fn(&'static Row) -> F,
 ) -> Vec<String> {
@@ -198,7 +202,7 @@ async fn differences<F: Future<Output = Vec<String>>>(
 }
 
 #[test]
-fn the_table_has_every_fault_at_every_place_once() {
+fn table_has_every_fault_at_every_position_once() {
     let rows = |fault, place| {
         TABLE
             .iter()
@@ -212,7 +216,7 @@ fn the_table_has_every_fault_at_every_place_once() {
     assert_eq!(
         TABLE.len(),
         fault::table().count(),
-        "a row of a fault that is not there"
+        "a row for a combination that does not exist"
     );
     let harmless = TABLE.iter().filter(|row| row.fault.is_harmless());
     for row in harmless {
@@ -222,7 +226,7 @@ fn the_table_has_every_fault_at_every_place_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_breaks_every_time_ends_the_turn_as_the_table_says() {
+async fn permanent_faults_end_the_turn_as_in_the_table() {
     let found = differences(Row::always).await;
     assert!(
         found.is_empty(),
@@ -233,7 +237,7 @@ async fn a_server_that_breaks_every_time_ends_the_turn_as_the_table_says() {
 }
 
 #[tokio::test]
-async fn a_server_that_breaks_once_is_asked_again_where_that_helps_and_nothing_is_glued() {
+async fn single_faults_are_retried_as_in_the_table() {
     let found = differences(Row::once).await;
     assert!(
         found.is_empty(),

@@ -1,12 +1,13 @@
-//! Broken streams and random pieces: nothing panics, nothing grows past its bounds, and how bytes are cut is never seen.
+//! Broken streams and random deltas: nothing panics, nothing exceeds its limits, and the split into pieces does not
+//! affect the result.
 //!
-//! For the long run:
+//! For a long run:
 //!
 //! ```text
 //! TURNWRIGHT_WIRE_CASES=1000000 cargo test --release -p turnwright-models --test it fuzz -- --nocapture
 //! ```
 //!
-//! A failure prints the seed and the case; `TURNWRIGHT_SEED` runs the same cases again.
+//! A failure prints the seed and the case. `TURNWRIGHT_SEED` repeats the same cases.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -22,12 +23,12 @@ use crate::wire::{chat_completions, collect, decode_pieces};
 const CASES: u64 = 3_000;
 const SEED: u64 = 0x7769_7265;
 const THREADS: u64 = 2;
-/// Recordings that are longer than this are left out: many short cases find more than few long ones.
+/// Longer recordings are skipped: many short cases find more than few long ones.
 const LONGEST: usize = 6_000;
 
 type Tally = BTreeMap<String, u64>;
 
-/// Streams and bodies to begin with, where there are no recordings.
+/// Streams and bodies to start from, if there are no recordings.
 const SEEDS: [&str; 6] = [
     "data: {\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
     "\u{FEFF}: hi\r\n\r\ndata: {\"choices\":[{\"delta\":{\"reasoning\":\"ä\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"ä\"}]}}]}\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"x\"}]},{\"type\":\"text\",\"text\":\"y\"}]}}]}\r\n\r\n",
@@ -37,7 +38,7 @@ const SEEDS: [&str; 6] = [
     "<html><title>502</title></html>",
 ];
 
-/// What is thrown in.
+/// Tokens that are inserted.
 const TOKENS: [&str; 32] = [
     "\n\n",
     "\r\n",
@@ -74,7 +75,7 @@ const TOKENS: [&str; 32] = [
 ];
 
 #[test]
-fn whatever_arrives_is_read_the_same_however_it_is_cut_and_stays_within_bounds() {
+fn random_bytes_decode_the_same_for_any_split_within_limits() {
     let recorded = chat_completions().unwrap_or_default();
     let mut corpus: Vec<Vec<u8>> = SEEDS.map(|text| text.as_bytes().to_vec()).to_vec();
     let recorded = recorded
@@ -86,7 +87,7 @@ fn whatever_arrives_is_read_the_same_however_it_is_cut_and_stays_within_bounds()
 }
 
 #[test]
-fn whatever_pieces_are_collected_none_is_lost() {
+fn random_deltas_are_collected_without_loss() {
     let tally = run(judge_deltas);
     assert!(
         tally["complete"] > 0 && tally["not complete"] > 0,
@@ -198,7 +199,7 @@ fn message_of(ended: &Result<(), Error>) -> Option<String> {
     ended.as_ref().err().map(ToString::to_string)
 }
 
-/// Once an error, always that error, and nothing more comes out.
+/// After an error, every call returns that error and no output.
 fn stays_failed(mut decoder: Decoder, bytes: &[u8], rng: &mut Rng) {
     let mut deltas = Vec::new();
     let mut failed: Option<String> = None;
@@ -219,7 +220,7 @@ fn stays_failed(mut decoder: Decoder, bytes: &[u8], rng: &mut Rng) {
     }
 }
 
-/// How much text a piece holds; of values that were kept as they are, at least nothing.
+/// Returns the size of a delta's text; 0 for raw values.
 fn size(delta: &Delta) -> usize {
     match delta {
         Delta::Id(text) | Delta::Model(text) | Delta::Text(text) => text.len(),
@@ -237,7 +238,7 @@ fn size(delta: &Delta) -> usize {
     }
 }
 
-/// A broken stream, or anything at all.
+/// Returns a broken stream, or random bytes.
 fn bytes(corpus: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     if rng.chance(5) {
         let length = rng.below(400);
@@ -280,7 +281,7 @@ fn mutate(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], rng: &mut Rng) {
     }
 }
 
-/// Sums of what was put in, kept apart from the collector.
+/// Sums of the input, independent of the collector.
 #[derive(Default)]
 struct Sums {
     text: usize,
@@ -291,8 +292,8 @@ struct Sums {
     slots: usize,
     details: usize,
     complete: Option<bool>,
-    /// Something came after the reason, and no end after that.
-    goes_on: bool,
+    /// Output followed the finish reason without another one.
+    continues: bool,
     done: bool,
     usage: Option<Usage>,
 }
@@ -317,7 +318,7 @@ fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
     assert_eq!(details.sum::<usize>(), sums.details);
     assert_eq!(
         reply.is_complete(),
-        sums.complete == Some(true) && !sums.goes_on
+        sums.complete == Some(true) && !sums.continues
     );
     assert_eq!(reply.done, sums.done);
     assert_eq!(reply.usage, sums.usage);
@@ -333,7 +334,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
     let text = ["", "a", "äöü", "{\"x\":", "}", "\n"];
     let text = (*rng.pick(&text)).to_owned();
     let kind = rng.below(9);
-    sums.goes_on |= matches!(kind, 0..=2 | 7..) && sums.complete.is_some();
+    sums.continues |= matches!(kind, 0..=2 | 7..) && sums.complete.is_some();
     match kind {
         0 => {
             sums.text += text.len();
@@ -370,7 +371,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
             ]);
             let complete = matches!(reason, "stop" | "tool_calls");
             if !reason.is_empty() {
-                sums.goes_on = false;
+                sums.continues = false;
                 sums.complete = Some(complete && sums.complete.unwrap_or(true));
             }
             Delta::Finish(reason.to_owned())
@@ -385,7 +386,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
         }
         6 => {
             sums.done = true;
-            sums.goes_on = false;
+            sums.continues = false;
             Delta::Done
         }
         _ => {

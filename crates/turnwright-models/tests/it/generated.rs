@@ -1,4 +1,4 @@
-//! Random replies, written to the wire in the habits of many servers, are read as what they were.
+//! Random replies, written with the quirks of many servers, are decoded to the original.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,45 +18,45 @@ struct ReplyParts {
     usage: Option<(u32, u32, Option<u32>)>,
 }
 
-/// How a server writes.
+/// How a server writes responses.
 #[derive(Clone, Copy, Debug)]
-struct Habits {
+struct ServerStyle {
     ending: &'static str,
     mark: bool,
     comments: bool,
     named_events: bool,
     last_blank_line: bool,
     done: bool,
-    /// `reasoning_content`, or `reasoning`, or both.
+    /// `reasoning_content`, `reasoning`, or both.
     reasoning: usize,
     content_parts: bool,
     calls: Calls,
     usage_apart: bool,
     content_type: Option<&'static str>,
-    /// Where texts are cut, and where the bytes are.
+    /// The seed for splitting texts and bytes.
     seed: u64,
 }
 
-/// How a server marks the pieces of calls.
+/// How a server marks the fragments of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Calls {
-    /// By index, with the id and the name in the first piece; pieces of several calls are mixed.
+    /// By index, with the id and the name in the first fragment; fragments of several calls are interleaved.
     Index,
     /// By index, without ids.
     IndexAlone,
-    /// By index, with the id and the name in every piece.
+    /// By index, with the id and the name in every fragment.
     IndexRepeated,
-    /// By an id in every piece; pieces of several calls are mixed.
+    /// By an id in every fragment; fragments of several calls are interleaved.
     Id,
-    /// By an id in the first piece.
+    /// By an id in the first fragment.
     FirstId,
-    /// By a name in the first piece.
+    /// By a name in the first fragment.
     Name,
     /// Every call has the same index.
     SameIndex,
-    /// All at once.
+    /// Complete calls.
     Complete,
-    /// All at once, with objects for arguments.
+    /// Complete calls, with objects as arguments.
     Objects,
 }
 
@@ -100,7 +100,7 @@ fn reply_parts() -> impl Strategy<Value = ReplyParts> {
     )
 }
 
-fn habits() -> impl Strategy<Value = Habits> {
+fn style() -> impl Strategy<Value = ServerStyle> {
     let types = vec![
         None,
         Some("text/event-stream"),
@@ -117,7 +117,7 @@ fn habits() -> impl Strategy<Value = Habits> {
         any::<u64>(),
     )
         .prop_map(
-            |(ending, flags, reasoning, calls, content_type, seed)| Habits {
+            |(ending, flags, reasoning, calls, content_type, seed)| ServerStyle {
                 ending,
                 mark: flags[0],
                 comments: flags[1],
@@ -134,7 +134,7 @@ fn habits() -> impl Strategy<Value = Habits> {
         )
 }
 
-/// Text in pieces of a few characters, all of them.
+/// Splits text into pieces of a few characters.
 fn cut(text: &str, rng: &mut Rng) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for c in text.chars() {
@@ -164,13 +164,13 @@ fn usage(reply_parts: &ReplyParts) -> Value {
     usage
 }
 
-fn calls(reply_parts: &ReplyParts, habits: Habits, rng: &mut Rng) -> Vec<Value> {
+fn calls(reply_parts: &ReplyParts, style: ServerStyle, rng: &mut Rng) -> Vec<Value> {
     let id = |call: usize| format!("call_{call}");
-    if let Calls::Complete | Calls::Objects = habits.calls {
+    if let Calls::Complete | Calls::Objects = style.calls {
         let calls = reply_parts.calls.iter().enumerate();
         let calls: Vec<Value> = calls
             .map(|(call, (name, arguments))| {
-                let arguments = match habits.calls {
+                let arguments = match style.calls {
                     Calls::Objects => serde_json::from_str(arguments).unwrap(),
                     _ => json!(arguments),
                 };
@@ -189,17 +189,17 @@ fn calls(reply_parts: &ReplyParts, habits: Habits, rng: &mut Rng) -> Vec<Value> 
             let mut piece = json!({ "function": { "arguments": arguments } });
             let first = place == 0;
             use Calls::{FirstId, Id, Index, IndexAlone, IndexRepeated, SameIndex};
-            if let Index | IndexAlone | IndexRepeated = habits.calls {
+            if let Index | IndexAlone | IndexRepeated = style.calls {
                 piece["index"] = json!(call);
             }
-            if habits.calls == SameIndex {
+            if style.calls == SameIndex {
                 piece["index"] = json!(0);
             }
-            let marks_first = matches!(habits.calls, Index | FirstId | SameIndex);
-            if matches!(habits.calls, IndexRepeated | Id) || first && marks_first {
+            let marks_first = matches!(style.calls, Index | FirstId | SameIndex);
+            if matches!(style.calls, IndexRepeated | Id) || first && marks_first {
                 piece["id"] = json!(id(call));
             }
-            if first || habits.calls == IndexRepeated {
+            if first || style.calls == IndexRepeated {
                 piece["function"]["name"] = json!(name);
             }
             piece
@@ -213,8 +213,8 @@ fn calls(reply_parts: &ReplyParts, habits: Habits, rng: &mut Rng) -> Vec<Value> 
         Calls::Id,
     ];
     let mut mixed: Vec<Value> = Vec::new();
-    if mixes.contains(&habits.calls) {
-        // Calls begin in order, and go on in any.
+    if mixes.contains(&style.calls) {
+        // Calls start in order, and continue in any order.
         mixed.extend(of_calls.iter_mut().map(|pieces| pieces.remove(0)));
         while of_calls.iter().any(|pieces| !pieces.is_empty()) {
             let pieces = rng.below(of_calls.len());
@@ -231,21 +231,21 @@ fn calls(reply_parts: &ReplyParts, habits: Habits, rng: &mut Rng) -> Vec<Value> 
         .collect()
 }
 
-fn written(reply_parts: &ReplyParts, habits: Habits) -> Vec<u8> {
-    let mut rng = Rng::of_case(habits.seed, 0);
+fn written(reply_parts: &ReplyParts, style: ServerStyle) -> Vec<u8> {
+    let mut rng = Rng::of_case(style.seed, 0);
     let mut chunks = Vec::new();
     for text in cut(&reply_parts.reasoning, &mut rng) {
         let mut delta = json!({ "content": null });
-        if habits.reasoning != 0 {
+        if style.reasoning != 0 {
             delta["reasoning"] = json!(text);
         }
-        if habits.reasoning != 1 {
+        if style.reasoning != 1 {
             delta["reasoning_content"] = json!(text);
         }
         chunks.push(chunk(delta));
     }
     for text in cut(&reply_parts.text, &mut rng) {
-        let content = match habits.content_parts {
+        let content = match style.content_parts {
             true => json!([{ "type": "text", "text": text }]),
             false => json!(text),
         };
@@ -257,11 +257,11 @@ fn written(reply_parts: &ReplyParts, habits: Habits) -> Vec<u8> {
             .into_iter()
             .map(|text| chunk(json!({ "refusal": text }))),
     );
-    let calls = calls(reply_parts, habits, &mut rng);
+    let calls = calls(reply_parts, style, &mut rng);
     chunks.extend(calls.into_iter().map(chunk));
     let mut last = chunk(json!({}));
     last["choices"][0]["finish_reason"] = json!(reply_parts.finish_reason);
-    if habits.usage_apart {
+    if style.usage_apart {
         chunks.push(last);
         chunks.push(json!({ "choices": [], "usage": usage(reply_parts) }));
     } else {
@@ -270,30 +270,30 @@ fn written(reply_parts: &ReplyParts, habits: Habits) -> Vec<u8> {
     }
 
     let mut text = String::new();
-    if habits.mark {
+    if style.mark {
         text.push('\u{FEFF}');
     }
-    let end = habits.ending;
+    let end = style.ending;
     for chunk in &chunks {
-        if habits.comments && rng.chance(30) {
+        if style.comments && rng.chance(30) {
             text.push_str(&format!(": still there{end}{end}"));
         }
-        if habits.named_events {
+        if style.named_events {
             text.push_str(&format!("event: message{end}"));
         }
         let space = if rng.chance(50) { " " } else { "" };
         text.push_str(&format!("data:{space}{chunk}{end}{end}"));
     }
-    if habits.done {
+    if style.done {
         text.push_str(&format!("data: [DONE]{end}{end}"));
     }
-    if !habits.last_blank_line {
+    if !style.last_blank_line {
         text.truncate(text.len() - 2 * end.len());
     }
     text.into_bytes()
 }
 
-/// The same reply, not streamed.
+/// Returns the same reply as a body that is not streamed.
 fn body(reply_parts: &ReplyParts) -> Vec<u8> {
     let calls = reply_parts.calls.iter().enumerate();
     let calls = calls.map(|(call, (name, arguments))| {
@@ -310,7 +310,7 @@ fn body(reply_parts: &ReplyParts) -> Vec<u8> {
     serde_json::to_vec_pretty(&body).unwrap()
 }
 
-/// What is to be read.
+/// Returns the expected result.
 fn expected(reply_parts: &ReplyParts, with_ids: bool) -> Value {
     let calls = reply_parts.calls.iter().enumerate();
     let calls = calls.map(|(call, (name, arguments))| {
@@ -344,16 +344,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_reply_is_read_as_it_was_whatever_the_servers_habits(reply_parts in reply_parts(), habits in habits()) {
-        let mut rng = Rng::of_case(habits.seed, 1);
-        let bytes = written(&reply_parts, habits);
-        let reply = read(habits.content_type, &bytes, &mut rng);
-        let with_ids = !matches!(habits.calls, Calls::IndexAlone | Calls::Name);
+    fn reply_is_decoded_for_all_server_quirks(reply_parts in reply_parts(), style in style()) {
+        let mut rng = Rng::of_case(style.seed, 1);
+        let bytes = written(&reply_parts, style);
+        let reply = read(style.content_type, &bytes, &mut rng);
+        let with_ids = !matches!(style.calls, Calls::IndexAlone | Calls::Name);
         prop_assert_eq!(reply.to_value(), expected(&reply_parts, with_ids), "{}", String::from_utf8_lossy(&bytes));
-        prop_assert_eq!(reply.done, habits.done);
+        prop_assert_eq!(reply.done, style.done);
         let complete = matches!(reply_parts.finish_reason.as_deref(), Some("stop" | "tool_calls"));
         prop_assert_eq!(reply.is_complete(), complete);
-        let reply = read(habits.content_type, &body(&reply_parts), &mut rng);
+        let reply = read(style.content_type, &body(&reply_parts), &mut rng);
         prop_assert_eq!(reply.to_value(), expected(&reply_parts, true));
         prop_assert!(reply.done);
     }

@@ -1,10 +1,10 @@
-//! What crosses the modules of this package, in one binary.
+//! Integration tests of this package, in one binary.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test may end loudly"
+    reason = "tests may panic"
 )]
 
 mod attempts;
@@ -24,8 +24,7 @@ mod script;
 mod state;
 mod wire;
 
-/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
-/// macros is shown of failures only.
+/// Prints a line that is shown for passing tests too. The test harness captures only the output of the macros.
 fn say(text: impl std::fmt::Display) {
     use std::io::Write as _;
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

@@ -74,7 +74,7 @@ async fn images_audio_and_documents_are_parts_of_a_message() {
 }
 
 #[tokio::test]
-async fn what_the_server_cannot_be_shown_is_described_left_out_or_refused() {
+async fn unsupported_media_is_described_dropped_or_rejected() {
     let video = || {
         Media::user_attachment(
             MediaKind::Video,
@@ -105,7 +105,7 @@ async fn what_the_server_cannot_be_shown_is_described_left_out_or_refused() {
 }
 
 #[tokio::test]
-async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
+async fn oversized_media_is_rejected_before_reading_all_of_it() {
     let script = Script::new([says("Never.")]);
     let model = script.builder().max_media_bytes(10);
     let model = model.unsupported_media(MediaPolicy::Error).build().unwrap();
@@ -128,7 +128,7 @@ async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
 }
 
 #[tokio::test]
-async fn a_media_that_is_too_large_is_described_and_the_conversation_goes_on() {
+async fn oversized_media_is_described_and_the_conversation_continues() {
     let script = Script::new([says("I cannot see it."), says("Hello.")]);
     let model = script.builder().max_media_bytes(10).build().unwrap();
     let runner = turnwright_core::runner(model).build().unwrap();
@@ -149,9 +149,9 @@ async fn a_media_that_is_too_large_is_described_and_the_conversation_goes_on() {
     }
 }
 
-/// A part of 100,000 levels, which `media_part` of a program could return.
+/// A part with 100,000 levels, which a program's `media_part` could return.
 #[tokio::test]
-async fn a_part_that_is_too_deep_is_refused_and_overflows_nothing() {
+async fn deeply_nested_media_part_is_rejected_without_overflow() {
     let script = Script::new([says("Never.")]);
     let model = script.builder().media_part(|_: &Media, _: &str| {
         let nested = (0..100_000).fold(json!(0), |inner, _| Value::Array(vec![inner]));
@@ -175,7 +175,7 @@ async fn a_part_that_is_too_deep_is_refused_and_overflows_nothing() {
 }
 
 #[tokio::test]
-async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
+async fn media_results_follow_in_a_user_message() {
     let shot = Tool::dynamic("shot", json!({ "type": "object" }))
         .description("Takes a picture.")
         .handler(|_: Value, _: ToolContext| async {
@@ -210,8 +210,11 @@ async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
     assert_eq!(assistant["tool_calls"].as_array().unwrap().len(), 2);
     for (expected, id) in [(one, ids[0]), (two, ids[1])] {
         assert_eq!(expected["role"], "tool");
-        let text = expected["content"].as_str().expect("tools say text alone");
-        assert!(text.contains(id) && text.contains("follows"), "{text}");
+        let text = expected["content"]
+            .as_str()
+            .expect("tool messages contain only text");
+        let expected_text = format!("The result of the call \"{id}\" is in the next user message.");
+        assert_eq!(text, expected_text);
     }
     assert_eq!(shown["role"], "user");
     let parts = shown["content"].as_array().unwrap();
@@ -225,12 +228,15 @@ async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
     );
     for (at, id) in [(0, ids[0]), (3, ids[1])] {
         let marker = parts[at]["text"].as_str().unwrap();
-        assert!(marker.contains(id) && marker.contains("`shot`"), "{marker}");
+        let expected_text = format!(
+            "(Note from the application, not from the user.) Result of the call \"{id}\" to `shot`:"
+        );
+        assert_eq!(marker, expected_text);
     }
 }
 
 #[tokio::test]
-async fn a_server_that_wants_media_otherwise_gets_them_so() {
+async fn media_part_overrides_the_default_form() {
     let script = Script::new([says("I see.")]);
     let model = script.builder().media_part(|media: &Media, data: &str| {
         (media.kind() == MediaKind::Document)
@@ -253,7 +259,7 @@ async fn a_server_that_wants_media_otherwise_gets_them_so() {
 }
 
 #[tokio::test]
-async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
+async fn media_with_lost_bytes_is_described() {
     let policies = [MediaPolicy::Error, MediaPolicy::Describe, MediaPolicy::Drop];
     for policy in policies {
         let script = Script::new([says("I see."), says("Still here.")]);
@@ -280,13 +286,17 @@ async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
         let parts = content.as_array().unwrap();
         let text = |at: usize| parts[at]["text"].as_str().unwrap();
         assert!(
-            text(1).contains("its bytes are not available") && text(1).contains("cat.png"),
+            text(1).contains("its bytes are no longer available") && text(1).contains("cat.png"),
             "{content}"
         );
         assert!(text(2).contains("A cat."), "{content}");
         assert!(text(3).contains("follows"), "{content}");
         assert_eq!(parts[4]["type"], "image_url");
-        assert_eq!(parts.len(), 5, "nothing announces the media that is gone");
+        assert_eq!(
+            parts.len(),
+            5,
+            "there is no introduction for the missing media"
+        );
         let warned = warnings.lock().unwrap().clone();
         assert!(
             warned[0].contains("cat.png") && warned[0].contains("burnt"),
@@ -298,7 +308,7 @@ async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
     }
 }
 
-/// A reader whose bytes are gone.
+/// A reader whose bytes are lost.
 #[derive(Debug)]
 struct Gone;
 

@@ -1,4 +1,4 @@
-//! Options at three levels, and what a request is made of.
+//! Options at three levels, and the resulting request.
 
 use serde_json::{Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
@@ -14,7 +14,7 @@ async fn sent(script: &Script, model: ChatCompletions, input: TurnInput) -> Valu
     script.values().pop().unwrap()
 }
 
-/// The request that a turn makes under the settings of a runner.
+/// Returns the request of a turn with these runner settings.
 async fn sent_under(
     script: &Script,
     model: ChatCompletions,
@@ -28,7 +28,7 @@ async fn sent_under(
 }
 
 #[tokio::test]
-async fn the_turn_takes_precedence_over_the_runner_and_the_runner_over_the_model_field_by_field() {
+async fn turn_overrides_runner_overrides_model() {
     let script = Script::new([says("Yes.")]);
     let options = |level: u64, names: &[&str]| {
         let fields = names.iter().map(|name| ((*name).to_owned(), json!(level)));
@@ -64,7 +64,7 @@ async fn the_turn_takes_precedence_over_the_runner_and_the_runner_over_the_model
 }
 
 #[tokio::test]
-async fn every_setting_is_sent_in_the_words_of_the_protocol() {
+async fn every_setting_is_sent() {
     let script = Script::new([says("Yes.")]);
     let settings = ModelSettings::new()
         .temperature(0.5)
@@ -94,7 +94,7 @@ async fn every_setting_is_sent_in_the_words_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn a_call_is_forced_once_wherever_that_was_set() {
+async fn forced_tool_call_applies_to_the_first_request_only() {
     for of_model in [true, false] {
         let script = Script::new([calls([("look", json!({}))]), says("Done.")]);
         let forced = ModelSettings::new().tool_choice(ToolChoice::Required);
@@ -118,10 +118,10 @@ async fn a_call_is_forced_once_wherever_that_was_set() {
 }
 
 #[tokio::test]
-async fn options_that_cannot_be_used_say_what_is_wrong_and_nothing_is_sent() {
+async fn invalid_options_are_rejected_and_nothing_is_sent() {
     let cases = [
-        (json!({ "messages": [] }), "`messages` is written from"),
-        (json!({ "tools": [] }), "`tools` is written from"),
+        (json!({ "messages": [] }), "`messages` is generated from"),
+        (json!({ "tools": [] }), "`tools` is generated from"),
         (json!({ "seed": 1 }), "`ModelSettings::seed`"),
         (
             json!({ "max_tokens": 1 }),
@@ -144,7 +144,7 @@ async fn options_that_cannot_be_used_say_what_is_wrong_and_nothing_is_sent() {
         let error = outcome.error().unwrap().with_causes();
         assert!(error.contains(words), "{options}: {error}");
         assert!(script.bodies().is_empty(), "nothing is sent");
-        // A model with them is not built.
+        // A model with these options cannot be built.
         let error = script.builder().settings(settings()).build().unwrap_err();
         assert!(error.message().contains(words), "{options}: {error}");
         assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG);
@@ -152,7 +152,7 @@ async fn options_that_cannot_be_used_say_what_is_wrong_and_nothing_is_sent() {
 }
 
 #[test]
-fn options_are_read_as_they_were_written() {
+fn options_round_trip_through_json() {
     let options: Options = serde_json::from_value(json!({
         "model": "m", "logit_bias": { "50256": -100 }, "logprobs": true, "top_logprobs": 2, "verbosity": "high",
         "response_format": { "type": "text" }, "modalities": ["text"], "audio": { "voice": "alloy" },
@@ -171,7 +171,7 @@ fn options_are_read_as_they_were_written() {
 }
 
 #[tokio::test]
-async fn a_request_says_what_it_must_and_no_more() {
+async fn minimal_request_has_no_extra_fields() {
     let script = Script::new([says("Yes.")]);
     let settings = ModelSettings::new().tool_choice(ToolChoice::Required);
     let model = script
@@ -189,12 +189,12 @@ async fn a_request_says_what_it_must_and_no_more() {
             "stream_options": { "include_usage": true },
             "messages": [{ "role": "user", "content": "Hello" }],
         }),
-        "what is only for tools is not sent without"
+        "parameters for tools are not sent without tools"
     );
 }
 
 #[tokio::test]
-async fn instructions_come_first_and_are_not_fenced_and_the_turn_adds_to_them() {
+async fn instructions_are_first_unfenced_and_extended_by_the_turn() {
     let script = Script::new([says("Yes."), says("Yes.")]);
     let model = script.builder().explain_fences(false).build().unwrap();
     let runner = turnwright_core::runner(model)
@@ -217,7 +217,7 @@ async fn instructions_come_first_and_are_not_fenced_and_the_turn_adds_to_them() 
 }
 
 #[tokio::test]
-async fn a_server_that_wants_the_other_name_of_the_token_limit_gets_it_from_then_on() {
+async fn max_completion_tokens_quirk_is_remembered() {
     let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
     let refusal = Answer::Status(400, vec![], json!({ "error": { "message": message } }));
     let script = Script::new([refusal, says("Yes."), says("Yes.")]);
@@ -241,7 +241,7 @@ async fn a_server_that_wants_the_other_name_of_the_token_limit_gets_it_from_then
 }
 
 #[tokio::test]
-async fn without_a_stream_the_answer_comes_at_once() {
+async fn answer_without_streaming_is_accepted() {
     let complete = Answer::Complete(
         json!({ "choices": [{ "message": { "content": "Yes." }, "finish_reason": "stop" }] }),
     );
@@ -256,7 +256,7 @@ async fn without_a_stream_the_answer_comes_at_once() {
 }
 
 #[tokio::test]
-async fn the_system_prompt_may_be_a_developers() {
+async fn system_prompt_can_use_the_developer_role() {
     let script = Script::new([says("Yes.")]);
     let model = script
         .builder()
@@ -271,7 +271,7 @@ async fn the_system_prompt_may_be_a_developers() {
 }
 
 #[test]
-fn addresses_that_are_none_are_refused_with_what_to_write() {
+fn invalid_addresses_are_rejected_with_advice() {
     for bad in [
         "",
         "localhost:8080",
@@ -295,7 +295,7 @@ fn addresses_that_are_none_are_refused_with_what_to_write() {
 }
 
 #[test]
-fn no_model_is_an_error_that_says_what_to_do() {
+fn missing_model_error_has_advice() {
     let error = ChatCompletions::builder("http://127.0.0.1:9/v1")
         .build()
         .unwrap_err();
@@ -334,7 +334,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
         .await
         .into_answer()
         .unwrap();
-    // An image is not counted by the length of its bytes.
+    // An image is not counted by its number of bytes.
     let image = turnwright_core::Media::user_attachment(
         turnwright_core::media::MediaKind::Image,
         "image/png",
@@ -346,7 +346,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
 }
 
 #[tokio::test]
-async fn null_takes_a_parameter_of_a_lower_level_away() {
+async fn null_removes_a_parameter_of_a_lower_level() {
     let script = Script::new([says("Yes.")]);
     let options = Options::new().service_tier("flex").user("u");
     let model = script.builder().explain_fences(false).options(options);
@@ -361,7 +361,7 @@ async fn null_takes_a_parameter_of_a_lower_level_away() {
 }
 
 #[tokio::test]
-async fn the_window_of_a_well_known_model_need_not_be_told() {
+async fn known_context_window_is_enforced() {
     let script = Script::new([says("Never."), says("Yes.")]);
     let runner = |model: &str| {
         let model = script.builder().model(model).build().unwrap();

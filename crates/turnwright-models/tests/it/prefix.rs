@@ -1,4 +1,4 @@
-//! What was once sent is sent again as it was, so that a provider's prompt cache holds.
+//! Prompts only grow at the end, so that the provider's prompt cache stays valid.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ fn picture() -> Tool {
         .unwrap()
 }
 
-/// The serialised tools and messages of a request, without what ends the request.
+/// Returns the serialised tools and messages of a request, without its end.
 fn prompt(body: &str) -> &str {
     let begins = body.find("\"tools\":[").expect("there are tools");
     body[begins..]
@@ -79,7 +79,7 @@ fn begins_with(later: &str, earlier: &str, which: &str) {
         .count();
     assert!(
         later.starts_with(earlier),
-        "{which} leaves the one before at byte {shared} of {}:\n…{}\n…{}",
+        "{which} differs from the previous one at byte {shared} of {}:\n…{}\n…{}",
         earlier.len(),
         earlier
             .get(shared.saturating_sub(80)..(shared + 80).min(earlier.len()))
@@ -90,7 +90,7 @@ fn begins_with(later: &str, earlier: &str, which: &str) {
     );
 }
 
-/// Ten iterations: two calls at once each time, three of them artifacts, one a picture; then the answer.
+/// Ten iterations: two calls each, three of them artifacts, one an image; then the answer.
 fn ten_iterations() -> Vec<Answer> {
     let mut answers: Vec<Answer> = (1..10)
         .map(|n| {
@@ -136,7 +136,7 @@ async fn store_with_standing() -> Arc<MemoryStore> {
     store
 }
 
-/// In iteration 4 something is looked up.
+/// Adds a retrievable record in iteration 4.
 async fn looks_up(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
     if ctx.iteration() == 4 && ctx.records().all::<Retrievable>().is_empty() {
         let found =
@@ -147,7 +147,7 @@ async fn looks_up(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(
 }
 
 #[tokio::test]
-async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
+async fn each_prompt_extends_the_previous_one() {
     let mut answers = ten_iterations();
     answers.extend([calls([("word", json!({ "n": 1 }))]), says("Again.")]);
     let script = Script::new(answers);
@@ -206,7 +206,7 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
 }
 
 #[tokio::test]
-async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
+async fn first_artifact_of_a_kind_changes_the_tools_once() {
     let script = Script::new(ten_iterations());
     let runner = turnwright_core::runner(script.model())
         .storage(storage_of(store_with_standing().await))
@@ -224,7 +224,7 @@ async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
     };
     assert_eq!(names(0), ["log", "word", "picture"]);
     assert!(names(1).len() > 3 && names(1).contains(&"artifact_grep".to_owned()));
-    // The one break is in the tools: the messages before it are as they were.
+    // Only the tools change: the messages before are unchanged.
     let (first, second) = (&values[0]["messages"], &values[1]["messages"]);
     assert!(
         second
@@ -238,7 +238,7 @@ async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
 }
 
 #[tokio::test]
-async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once() {
+async fn tool_added_by_middleware_changes_the_tools_once() {
     let script = Script::new(ten_iterations());
     let added = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&added);
@@ -275,14 +275,11 @@ async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once()
     let values = script.values();
     let tools = |at: usize| values[at]["tools"].as_array().unwrap().clone();
     assert_eq!(tools(5).len(), tools(4).len() + 1);
-    assert!(
-        tools(5).starts_with(&tools(4)),
-        "it stands behind the others"
-    );
+    assert!(tools(5).starts_with(&tools(4)), "it is after the others");
 }
 
 #[tokio::test]
-async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_where_it_came() {
+async fn memory_changes_are_appended_where_they_occur() {
     let script = Script::new([
         calls([("word", json!({ "n": 1 }))]),
         calls([("word", json!({ "n": 2 }))]),
@@ -343,14 +340,14 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         expected,
         [
             "Go.",
-            "(Note of the application, not of the user.) This is remembered now:\n- Likes coffee.",
-            "(Note of the application, not of the user.) This is remembered now:\n- Lives in Bern.",
-            "(Note of the application, not of the user.) From now on this holds too:\n- Be kind.",
+            "(Note from the application, not from the user.) This memory was added or updated:\n- Likes coffee.",
+            "(Note from the application, not from the user.) This memory was added or updated:\n- Lives in Bern.",
+            "(Note from the application, not from the user.) From now on, this instruction also applies:\n- Be kind.",
         ]
     );
 }
 
-/// The last prompt, a word for each message after the system prompt.
+/// Returns the last prompt, with one word for each message after the system prompt.
 fn outline(script: &Script) -> Vec<String> {
     let last = script.values().pop().unwrap();
     let messages = last["messages"].as_array().unwrap();
@@ -365,7 +362,7 @@ fn outline(script: &Script) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
+async fn changes_follow_the_result_after_which_they_occurred() {
     let script = Script::new([
         calls([("learn", json!({ "n": 1 })), ("word", json!({ "n": 1 }))]),
         calls([("word", json!({ "n": 2 }))]),
@@ -391,7 +388,7 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
             .add(note(&format!("step {n}")).id("r").build()?);
         ctx.records().add(note("Be brief.").id("same").build()?);
         if n == 2 {
-            // Loaded in mid-turn, from an earlier one.
+            // Loaded during the turn, from an earlier one.
             ctx.records()
                 .hydrate([note("Be kind.").id("late").build()?.into()]);
             let found = Retrievable::text("Tea grows.", TrustTier::FirstParty).id("found");
@@ -436,7 +433,7 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
 }
 
 #[tokio::test]
-async fn what_is_taken_away_on_purpose_is_not_sent_again() {
+async fn removed_records_are_not_sent_again() {
     let script = Script::new([
         calls([("word", json!({ "n": 1 }))]),
         calls([("word", json!({ "n": 2 }))]),

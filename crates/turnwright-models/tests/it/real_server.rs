@@ -1,7 +1,7 @@
-//! A real server, with a real and very small model: what comes back is of its making, so structure is asserted, not wisdom.
+//! Tests against a real server with a very small model. They assert structure, not content.
 //!
-//! `scripts/llama-server.sh` starts one and runs these tests. They ask the server at `TURNWRIGHT_LLAMA_URL` (its base URL, which
-//! ends in `/v1`), and say that they are skipped where none is named.
+//! `scripts/llama-server.sh` starts a server and runs these tests. They use the server at `TURNWRIGHT_LLAMA_URL` (its
+//! base URL, which ends in `/v1`), and skip with a notice if the variable is not set.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 
-/// One test asks at a time: the server keeps few conversations, and the next takes the place of the one before.
+/// Serialises the tests: the server keeps few conversations, and each new one evicts another.
 static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 struct Server {
@@ -32,7 +32,7 @@ struct Server {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// The server, once it is this test's turn, or nothing but a word about it.
+/// Returns the server when it is this test's turn, or prints a notice.
 async fn server(test: &str) -> Option<Server> {
     match std::env::var("TURNWRIGHT_LLAMA_URL") {
         Ok(url) if !url.is_empty() => Some(Server {
@@ -41,7 +41,7 @@ async fn server(test: &str) -> Option<Server> {
         }),
         _ => {
             crate::say(format_args!(
-                "SKIPPED: {test}: no server is named; run scripts/llama-server.sh, or set TURNWRIGHT_LLAMA_URL"
+                "SKIPPED: {test}: no server configured; run scripts/llama-server.sh, or set TURNWRIGHT_LLAMA_URL"
             ));
             None
         }
@@ -58,7 +58,7 @@ impl Server {
             .settings(settings.max_output_tokens(400))
     }
 
-    /// One that stops after a sentence: a small model may never stop by itself.
+    /// Returns a model that stops after a sentence: a small model may never stop by itself.
     fn brief(&self) -> ChatCompletionsBuilder {
         self.model()
             .settings(ModelSettings::new().stop_sequences([".", "!", "?", "\n"]))
@@ -72,7 +72,7 @@ fn runner(model: ChatCompletionsBuilder) -> TurnRunner {
         .unwrap()
 }
 
-/// The pieces of text that came, and how it ended.
+/// Returns the text deltas and the outcome.
 async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
     let mut pieces = Vec::new();
     while let Some(event) = turn.next().await {
@@ -83,13 +83,13 @@ async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
     (pieces, turn.outcome().await)
 }
 
-/// What the executor failed with.
+/// Returns the error of the executor.
 fn refusal(outcome: TurnOutcome) -> Error {
     outcome.into_answer().unwrap_err()
 }
 
 #[tokio::test]
-async fn an_answer_comes_piece_by_piece_with_its_usage() {
+async fn answer_is_streamed_with_usage() {
     let Some(server) = server("a streamed answer").await else {
         return;
     };
@@ -106,7 +106,7 @@ async fn an_answer_comes_piece_by_piece_with_its_usage() {
 }
 
 #[tokio::test]
-async fn an_answer_comes_in_one_piece_where_that_is_asked_for() {
+async fn answer_without_streaming_is_one_piece() {
     let Some(server) = server("an answer in one piece").await else {
         return;
     };
@@ -119,7 +119,7 @@ async fn an_answer_comes_in_one_piece_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_to_the_limit_of_tokens_is_none() {
+async fn truncated_answer_is_not_an_answer() {
     let Some(server) = server("an answer that is cut off").await else {
         return;
     };
@@ -131,7 +131,7 @@ async fn an_answer_that_comes_to_the_limit_of_tokens_is_none() {
     assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
 }
 
-/// What the model may ask for.
+/// The tool that the model may call.
 fn weather(asked: &Arc<AtomicUsize>) -> Tool {
     let asked = Arc::clone(asked);
     let schema = json!({
@@ -154,14 +154,14 @@ fn weather(asked: &Arc<AtomicUsize>) -> Tool {
 }
 
 #[tokio::test]
-async fn a_tool_that_must_be_called_is_called_and_its_result_is_answered_with() {
+async fn required_tool_is_called_and_its_result_is_used() {
     let Some(server) = server("a tool call").await else {
         return;
     };
     for stream in [true, false] {
         let asked = Arc::default();
         let model = server.model().options(Options::new().stream(stream));
-        // At first a call, then the answer.
+        // First a call, then the answer.
         let choose = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
             let settings = ModelSettings::new();
             let settings = match ctx.iteration() {
@@ -199,7 +199,7 @@ async fn a_tool_that_must_be_called_is_called_and_its_result_is_answered_with() 
 }
 
 #[tokio::test]
-async fn an_answer_of_a_form_has_that_form() {
+async fn typed_answer_matches_its_schema() {
     let Some(server) = server("an answer of a form").await else {
         return;
     };
@@ -226,7 +226,7 @@ async fn an_answer_of_a_form_has_that_form() {
         let typed = runner(model)
             .run_formatted::<City>("Describe the city of Paris.", format)
             .await;
-        // The server was told: nothing had to be said twice.
+        // The server received the schema, so no answer had to be repeated.
         assert_eq!(typed.outcome.iterations, 1);
         let city = typed.into_answer().unwrap();
         assert!((1..=20).contains(&city.name.chars().count()));
@@ -236,7 +236,7 @@ async fn an_answer_of_a_form_has_that_form() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_the_server_finds_too_long_is_told_as_such() {
+async fn too_long_prompt_is_reported() {
     let Some(server) = server("a prompt that is too long").await else {
         return;
     };
@@ -249,7 +249,7 @@ async fn a_prompt_that_the_server_finds_too_long_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn an_address_that_the_server_does_not_know_is_told_with_what_may_be_wrong() {
+async fn wrong_address_error_has_advice() {
     let Some(server) = server("an address that is wrong").await else {
         return;
     };
@@ -263,7 +263,7 @@ async fn an_address_that_the_server_does_not_know_is_told_with_what_may_be_wrong
 }
 
 #[tokio::test]
-async fn the_server_finds_what_it_read_before_in_the_next_request_of_a_conversation() {
+async fn prompt_cache_is_hit_by_the_next_request() {
     let Some(server) = server("the prompt cache").await else {
         return;
     };
@@ -281,18 +281,18 @@ async fn the_server_finds_what_it_read_before_in_the_next_request_of_a_conversat
     }
     let reported = heard.cached();
     if reported.len() < usages.len() {
-        crate::say("SKIPPED: the prompt cache: this server does not say what it had kept");
+        crate::say("SKIPPED: the prompt cache: this server does not report cached tokens");
         return;
     }
     for (before, (now, reported)) in usages.iter().zip(usages.iter().zip(reported).skip(1)) {
-        // All of the prompt before, save for how the server's template ends it.
+        // The complete previous prompt, except for the end that the server's template adds.
         assert!(now.input_tokens > before.input_tokens);
         let most = before.input_tokens - 16;
         assert!(reported >= most, "{reported} of {}", before.input_tokens);
     }
 }
 
-/// The way to the server, on which is heard what it says of its cache.
+/// A transport that records what the server reports about its cache.
 #[derive(Clone)]
 struct Heard {
     client: Client,
@@ -307,7 +307,8 @@ impl Heard {
         }
     }
 
-    /// How many tokens of each prompt the server had, where it says so: llama.cpp does beside the usage, or in it.
+    /// Returns the cached tokens of each prompt, if the server reports them. llama.cpp does so next to the usage, or
+    /// in it.
     fn cached(&self) -> Vec<u64> {
         let bodies = self.bodies.lock();
         let content = |body: &String| {

@@ -1,4 +1,4 @@
-//! Every recorded response says what another decoder found that it says, however its bytes arrive.
+//! Every recorded response decodes to the same result as with another decoder, however its bytes arrive.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::rng::Rng;
 use crate::wire::{Recorded, chat_completions, collect, decode_pieces, folder};
 
 #[test]
-fn every_recorded_response_says_what_is_expected_of_it() {
+fn recorded_responses_decode_as_expected() {
     let Some(recorded) = chat_completions() else {
         return;
     };
@@ -29,7 +29,7 @@ fn every_recorded_response_says_what_is_expected_of_it() {
     }
     let count = recorded.len();
     crate::say(format_args!(
-        "{} of {count} recorded responses say what is expected of them: {tally:?}",
+        "{} of {count} recorded responses decode as expected: {tally:?}",
         count - differences.len()
     ));
     assert_eq!(expected.len(), count, "a response for every line");
@@ -41,7 +41,7 @@ fn every_recorded_response_says_what_is_expected_of_it() {
     );
 }
 
-/// What a response says, as a line of the expected ones has it.
+/// Returns the content of a response in the format of the expected results.
 fn found(response: &Recorded) -> (&'static str, Value) {
     if response.status >= 400 {
         let message = error_message(response.body.as_bytes());
@@ -75,11 +75,11 @@ fn decoder(response: &Recorded) -> Decoder {
 }
 
 #[test]
-fn a_recorded_response_says_the_same_wherever_it_is_cut_in_two() {
+fn recorded_responses_decode_the_same_for_any_split() {
     let Some(recorded) = chat_completions() else {
         return;
     };
-    // The smallest of every server: each is read as often as it has bytes.
+    // The smallest of every server: each is decoded once per byte.
     let mut sample: BTreeMap<String, Vec<&Recorded>> = BTreeMap::new();
     for response in recorded
         .iter()
@@ -113,7 +113,7 @@ fn a_recorded_response_says_the_same_wherever_it_is_cut_in_two() {
 }
 
 #[test]
-fn a_recorded_response_says_the_same_in_pieces_of_any_size() {
+fn recorded_responses_decode_the_same_in_any_piece_size() {
     let Some(recorded) = chat_completions() else {
         return;
     };
@@ -133,7 +133,7 @@ fn a_recorded_response_says_the_same_in_pieces_of_any_size() {
 }
 
 #[test]
-fn a_recorded_response_says_the_same_whatever_its_content_type_says() {
+fn recorded_responses_decode_the_same_for_any_content_type() {
     let Some(recorded) = chat_completions() else {
         return;
     };
@@ -174,7 +174,7 @@ fn recorded_errors_are_understood_with_any_status() {
 }
 
 #[test]
-fn a_recorded_response_is_whole_unless_it_was_cut_off() {
+fn recorded_responses_are_complete_unless_truncated() {
     let Some(recorded) = chat_completions() else {
         return;
     };
@@ -187,7 +187,7 @@ fn a_recorded_response_is_whole_unless_it_was_cut_off() {
         let name = response.name();
         assert_eq!(reply.is_complete(), !cut_off.contains(&reason), "{name}");
         assert!(reply.done, "{name}");
-        // Up to where its reason to stop stands it is not whole, whatever came before.
+        // Before its finish reason it is not complete.
         let reasons = ["\"finish_reason\":\"", "\"finish_reason\": \""];
         let end = reasons
             .iter()

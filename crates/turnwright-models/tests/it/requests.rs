@@ -1,9 +1,9 @@
-//! Requests that other clients made of real servers, made again by this battery.
+//! Requests that other clients sent to real servers, reproduced with this crate.
 //!
-//! Each recorded body is taken apart into options, tools and records, a turn sends them, and what it sends is compared with the
-//! recording: equal, save for differences that have a name and a reason. The records come about in two ways: made by
-//! hand, with nothing of ours in them, as of a conversation that was led elsewhere; and by playing the conversation, so that
-//! they hold what the battery keeps in its own.
+//! Each recorded body is split into options, tools and records. A turn sends them, and the result is compared with
+//! the recording. They must be equal, except for differences that have a name and a reason. The records are created
+//! in two ways: by hand, without any state of ours, like a conversation from elsewhere; and by running the
+//! conversation, so that they contain our own state.
 
 mod differences;
 mod play;
@@ -17,26 +17,26 @@ use differences::{DIFFERENCES, Difference, Sides};
 use rebuild::Request;
 use serde_json::Value;
 
-/// How the records of a conversation came about.
+/// How the records of a conversation were created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Records {
-    /// Made by hand, without anything that the battery keeps.
+    /// By hand, without our own state.
     ByHand,
-    /// Left by turns of the battery.
+    /// By running turns.
     Played,
 }
 
 #[tokio::test]
-async fn what_others_send_is_sent_from_records_made_by_hand() {
+async fn recorded_requests_are_reproduced_from_handmade_records() {
     compare(Records::ByHand).await;
 }
 
 #[tokio::test]
-async fn what_others_send_is_sent_from_records_that_turns_left() {
+async fn recorded_requests_are_reproduced_from_turn_records() {
     compare(Records::Played).await;
 }
 
-/// Sends every recorded request and compares.
+/// Sends every recorded request and compares it.
 async fn compare(records: Records) {
     let Some(folder) = crate::wire::folder() else {
         return;
@@ -91,7 +91,8 @@ async fn compare(records: Records) {
     }
 }
 
-/// The names of the differences that the two sides cannot be equal without, or where they are not equal even so.
+/// Returns the names of the differences without which the two sides are not equal, or an error if they are not equal
+/// even with all.
 fn explain<'d>(differences: &[&'d Difference], sides: &Sides) -> Result<Vec<&'d str>, String> {
     if sides.are_equal() {
         return Ok(Vec::new());
@@ -121,7 +122,7 @@ fn explain<'d>(differences: &[&'d Difference], sides: &Sides) -> Result<Vec<&'d 
         .collect())
 }
 
-/// The body of every recorded request, with the name of its file and its place in it.
+/// Returns the body of every recorded request, with its file name and index.
 fn recordings(folder: &Path) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for provider in entries(folder) {

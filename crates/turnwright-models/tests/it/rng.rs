@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed.
+//! A deterministic pseudorandom number generator.
 
 pub(crate) struct Rng(u64);
 
@@ -17,7 +17,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `end`, which is not 0.
+    /// Returns a number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
@@ -30,7 +30,7 @@ impl Rng {
         &of[self.below(of.len())]
     }
 
-    /// The same bytes in pieces.
+    /// Splits bytes into pieces.
     pub(crate) fn cut<'a>(&mut self, mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
         let longest = *self.pick(&[1, 2, 7, 40, 300, 5_000]);
         let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! A server that answers by a script, without a network, and keeps what it was sent.
+//! A scripted transport that records requests and does not use the network.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,9 +13,9 @@ use turnwright_models::http::{Body, Request, Response, Transport};
 /// One answer of the script.
 #[derive(Clone)]
 pub(crate) enum Answer {
-    /// A stream of these chunks' first choices.
+    /// A stream of these choices, one per chunk.
     Stream(Vec<Value>),
-    /// A stream that breaks off after these, or says an error.
+    /// A stream that breaks after these chunks, or reports an error.
     Broken(Vec<Value>),
     /// A body that is not streamed.
     Complete(Value),
@@ -47,7 +47,7 @@ impl Script {
         self.builder().build().unwrap()
     }
 
-    /// The texts of the requests so far.
+    /// Returns the bodies of the requests so far.
     pub(crate) fn bodies(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
         let text = |item: &Request| String::from_utf8(item.body.to_vec()).unwrap();
@@ -117,7 +117,7 @@ impl Transport for Script {
     }
 }
 
-/// A text in two pieces.
+/// Returns a text in two pieces.
 pub(crate) fn says(text: &str) -> Answer {
     let (one, two) = text.split_at(text.len() / 2);
     Answer::Stream(vec![
@@ -126,7 +126,7 @@ pub(crate) fn says(text: &str) -> Answer {
     ])
 }
 
-/// Calls, after a word.
+/// Returns calls, after some text.
 pub(crate) fn calls<'c>(calls: impl IntoIterator<Item = (&'c str, Value)>) -> Answer {
     calls_of(
         "tool_calls",
@@ -136,7 +136,7 @@ pub(crate) fn calls<'c>(calls: impl IntoIterator<Item = (&'c str, Value)>) -> An
     )
 }
 
-/// Calls whose arguments are any text, and why the response ended.
+/// Returns calls with arbitrary argument text, and the finish reason.
 pub(crate) fn calls_of<'c>(
     finish: &str,
     calls: impl IntoIterator<Item = (&'c str, String)>,

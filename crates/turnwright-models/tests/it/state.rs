@@ -1,4 +1,4 @@
-//! What a server thought and wants back, and the ids of calls.
+//! Reasoning that is sent back, and the ids of calls.
 
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn thinks(fields: &Value) -> Answer {
     ])
 }
 
-/// The assistant's message as it is sent back.
+/// Returns the assistant message that is sent back.
 async fn sent_back(fields: Value, which: ReturnReasoning) -> Value {
     let script = Script::new([thinks(&fields), says("Done.")]);
     let model = script.builder().return_reasoning(which).build().unwrap();
@@ -43,7 +43,7 @@ async fn sent_back(fields: Value, which: ReturnReasoning) -> Value {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_in_the_field_in_which_they_came_where_they_are_wanted() {
+async fn reasoning_is_sent_back_in_its_original_field() {
     use ReturnReasoning::{All, None, Wanted};
     let details = json!([{ "type": "reasoning.encrypted", "data": "x==", "index": 0 }]);
     let cases = [
@@ -82,7 +82,7 @@ async fn thoughts_go_back_in_the_field_in_which_they_came_where_they_are_wanted(
 }
 
 #[tokio::test]
-async fn what_came_with_a_call_goes_back_with_it() {
+async fn extra_call_fields_are_sent_back() {
     let sent = sent_back(
         json!({ "reasoning_content": "Hm." }),
         ReturnReasoning::Wanted,
@@ -96,7 +96,7 @@ async fn what_came_with_a_call_goes_back_with_it() {
 }
 
 #[tokio::test]
-async fn another_server_gets_neither_thoughts_nor_state_nor_foreign_ids() {
+async fn other_servers_get_no_reasoning_state_or_ids() {
     let store = Arc::new(MemoryStore::default());
     let details = json!([{ "type": "reasoning.text", "text": "Hm.", "signature": "sig" }]);
     let script = Script::new([
@@ -136,7 +136,7 @@ async fn another_server_gets_neither_thoughts_nor_state_nor_foreign_ids() {
     assert!(assistant["tool_calls"][0].get("extra_content").is_none());
     let id = assistant["tool_calls"][0]["id"].as_str().unwrap();
     assert_ne!(id, "call_1");
-    // What even the strictest server takes.
+    // Accepted by even the strictest server.
     assert!(
         id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
         "{id}"
@@ -145,7 +145,7 @@ async fn another_server_gets_neither_thoughts_nor_state_nor_foreign_ids() {
 }
 
 #[tokio::test]
-async fn ids_that_are_missing_or_repeat_do_not_matter() {
+async fn missing_and_repeated_ids_are_replaced() {
     let same = |id: Value| {
         let one =
             json!({ "index": 0, "id": id, "function": { "name": "noop", "arguments": "{}" } });
@@ -181,6 +181,6 @@ async fn ids_that_are_missing_or_repeat_do_not_matter() {
         );
         ids.sort_unstable();
         ids.dedup();
-        assert_eq!(ids.len(), 4, "no id stands for two calls");
+        assert_eq!(ids.len(), 4, "no id is used for two calls");
     }
 }

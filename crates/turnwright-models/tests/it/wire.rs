@@ -1,5 +1,5 @@
-//! Recordings of real model servers. They are read from `$TURNWRIGHT_WIRE`, else from `../shared/wire` beside the project,
-//! and not copied; without them the tests that need them say so and are skipped.
+//! Recordings of real model servers. They are read from `$TURNWRIGHT_WIRE`, otherwise from `../shared/wire` next to
+//! the project, and are not copied. Tests that need them skip with a notice if they are missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use turnwright_models::chat_completions::decode::{Collector, Decoder, Delta, Rep
 
 /// A response of the Chat Completions protocol.
 pub(crate) struct Recorded {
-    /// The file below `chat_completions`, and which of its responses.
+    /// The file below `chat_completions`, and the index of the response.
     pub(crate) file: String,
     pub(crate) index: usize,
     pub(crate) status: u64,
@@ -28,7 +28,7 @@ impl Recorded {
     }
 }
 
-/// The folder of all recordings, if it is there.
+/// Returns the folder of all recordings, if it exists.
 pub(crate) fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("TURNWRIGHT_WIRE").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire"),
@@ -44,7 +44,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     None
 }
 
-/// Every recorded response of the Chat Completions protocol, in the order of their names.
+/// Returns every recorded response of the Chat Completions protocol, sorted by name.
 pub(crate) fn chat_completions() -> Option<Vec<Recorded>> {
     let root = folder()?.join("chat_completions");
     let mut files = Vec::new();
@@ -88,7 +88,7 @@ fn content_type(headers: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// What a response says that arrives in these pieces, and how it ended.
+/// Decodes a response that arrives in these pieces. Returns the deltas and the result.
 pub(crate) fn decode_pieces<'a>(
     mut decoder: Decoder,
     pieces: impl IntoIterator<Item = &'a [u8]>,

@@ -1,4 +1,4 @@
-//! Schemas built by hand.
+//! The schema builder.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn the_builder_writes_the_document_that_it_says() {
+fn builder_produces_the_expected_document() {
     let schema = Schema::object()
         .field(
             "city",
@@ -73,13 +73,16 @@ fn the_builder_writes_the_document_that_it_says() {
 }
 
 #[test]
-fn mistakes_of_the_author_are_told_by_build() {
+fn build_reports_mistakes_in_the_builder_calls() {
     let twice = Schema::object()
         .field("a", any())
         .field("a", any())
         .build()
         .unwrap_err();
-    assert!(twice.to_string().contains("`a` is given twice"), "{twice}");
+    assert!(
+        twice.to_string().contains("`a` is defined twice"),
+        "{twice}"
+    );
     let bound = Schema::object()
         .field("a", string().min(1))
         .build()

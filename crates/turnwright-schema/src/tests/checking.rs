@@ -1,4 +1,4 @@
-//! What checking makes of arguments.
+//! Checking arguments.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::{RepairKind, Schema};
 use crate::{integer, string};
 
 #[test]
-fn what_is_not_json_is_told_in_words() {
+fn invalid_json_is_explained() {
     let schema = of(json!({}));
     for (text, words) in [
-        ("", "send {} if there is nothing to say"),
+        ("", "no arguments were sent; send {} if there are none"),
         ("   ", "send {}"),
         ("{\"a\": ", "ends too early"),
         ("{'a': 1}", "key must be a string"),
@@ -30,7 +30,7 @@ fn what_is_not_json_is_told_in_words() {
     let error = schema.check(b"{\"a\": \"\xff\"}".as_slice()).unwrap_err();
     assert_eq!(fault(&error), ("", "json"));
     assert!(
-        error.model_text().contains("byte 7 is not"),
+        error.model_text().contains("invalid byte at offset 7"),
         "{}",
         error.model_text()
     );
@@ -48,7 +48,7 @@ fn what_is_not_json_is_told_in_words() {
 }
 
 #[test]
-fn repeated_keys_are_found_at_every_level_with_what_else_is_wrong() {
+fn repeated_keys_are_reported_at_every_level_with_the_other_faults() {
     let schema = of(json!({ "a": { "type": "object" }, "n": { "type": "integer" } }));
     let error = schema
         .check(r#"{"a": {"b": [{"c": 1, "c": 2}], "b": 1}, "a": {"x/y": 1, "x/y": 1}, "n": "x"}"#)
@@ -68,7 +68,7 @@ fn repeated_keys_are_found_at_every_level_with_what_else_is_wrong() {
             ("/n", "type")
         ]
     );
-    // Also in text inside of text.
+    // Also for JSON inside a string.
     let error = schema
         .check(json!({ "a": "{\"k\": 1, \"k\": 1}" }))
         .unwrap_err();
@@ -90,7 +90,7 @@ fn twenty_faults_are_listed_and_the_rest_counted() {
 }
 
 #[test]
-fn what_came_is_quoted_short_and_cannot_move_the_text_around_it() {
+fn received_values_are_shortened_and_escaped_in_messages() {
     let schema = of(json!({ "v": { "type": "integer" } }));
     let error = schema
         .check(json!({ "v": format!("\u{202e}\u{7}\n{}", "x".repeat(1000)) }))
@@ -102,7 +102,7 @@ fn what_came_is_quoted_short_and_cannot_move_the_text_around_it() {
         "{got}"
     );
     assert!(!got.chars().any(|c| c.is_control() || c == '\u{202e}'));
-    // Nor can a name.
+    // The same for property names.
     let closed = Schema::object().build().unwrap();
     let error = closed.check(json!({ "a\u{202e}\nb": 1 })).unwrap_err();
     assert!(
@@ -117,7 +117,7 @@ fn what_came_is_quoted_short_and_cannot_move_the_text_around_it() {
 }
 
 #[test]
-fn a_missing_and_an_unexpected_property_are_told_at_their_own_place() {
+fn missing_and_unexpected_properties_are_reported_at_their_own_pointer() {
     let schema = Schema::object()
         .field("city", string().required())
         .field("units", string().default("c"))
@@ -140,7 +140,7 @@ fn a_missing_and_an_unexpected_property_are_told_at_their_own_place() {
 }
 
 #[test]
-fn of_a_closed_object_without_properties_each_is_unexpected() {
+fn every_property_of_a_closed_empty_object_is_unexpected() {
     let schema = of(json!({ "v": { "type": "object", "additionalProperties": false } }));
     let error = schema
         .check(json!({ "v": { "a": 1, "b": 2 } }))
@@ -159,7 +159,7 @@ fn of_a_closed_object_without_properties_each_is_unexpected() {
 }
 
 #[test]
-fn a_null_is_not_absent_where_another_part_of_the_schema_requires_it() {
+fn null_is_not_absent_if_another_subschema_requires_the_property() {
     let named = json!({ "properties": { "a": { "type": "integer", "default": 3 } } });
     for parts in [
         json!({ "required": ["a"], "allOf": [named] }),
@@ -179,8 +179,8 @@ fn a_null_is_not_absent_where_another_part_of_the_schema_requires_it() {
 }
 
 #[test]
-fn defaults_that_wake_one_another_are_all_filled_at_once() {
-    // Listed from the last to the first, so that each round wakes only one more.
+fn defaults_that_trigger_one_another_are_all_filled() {
+    // Listed from last to first, so that each round triggers only one more.
     let wakes = |from: usize| {
         let mut properties = serde_json::Map::new();
         properties.insert(format!("p{}", from + 1), json!({ "default": from }));
@@ -201,7 +201,7 @@ fn defaults_that_wake_one_another_are_all_filled_at_once() {
 }
 
 #[test]
-fn faults_of_the_only_branch_that_can_be_meant_stand_at_their_own_places() {
+fn faults_of_the_only_matching_branch_are_reported_at_their_own_pointers() {
     let range = json!({
         "type": "object", "properties": { "from": { "type": "string" }, "days": { "maximum": 14 } }, "required": ["from"],
     });
@@ -215,10 +215,10 @@ fn faults_of_the_only_branch_that_can_be_meant_stand_at_their_own_places() {
             .map(|item| item.pointer.as_str())
             .collect();
         assert_eq!(places, ["/v/from", "/v/days"], "{error}");
-        // Of no type that the union takes: what is not `null` is what is meant.
+        // No branch has this type: the only branch besides `null` is meant.
         let error = schema.check(json!({ "v": [1] })).unwrap_err();
         assert_eq!(fault(&error), ("/v", "type"));
-        // Also if the union is in a union, and beside another type.
+        // Also for a union in a union, and next to another type.
         let schema = union(
             keyword,
             json!([{ keyword: [range, { "type": "null" }] }, { "type": "string" }]),
@@ -227,7 +227,7 @@ fn faults_of_the_only_branch_that_can_be_meant_stand_at_their_own_places() {
             .check(json!({ "v": { "from": "a", "days": 99 } }))
             .unwrap_err();
         assert_eq!(fault(&error), ("/v/days", "maximum"));
-        // Where two can be meant, the union is named.
+        // Where two branches can be meant, the union is reported.
         let schema = union(
             keyword,
             json!([range, { "type": "object", "required": ["x"] }, { "type": "null" }]),
@@ -238,7 +238,7 @@ fn faults_of_the_only_branch_that_can_be_meant_stand_at_their_own_places() {
 }
 
 #[test]
-fn a_union_names_its_nearest_branch() {
+fn union_reports_its_closest_branch() {
     let schema = of(json!({ "v": { "anyOf": [
         { "type": "integer" },
         { "type": "object", "properties": { "kind": { "const": "a" }, "n": { "type": "integer" } }, "required": ["kind", "n"] },
@@ -250,13 +250,13 @@ fn a_union_names_its_nearest_branch() {
     assert_eq!(fault(&error), ("/v", "anyOf"));
     let message = &error.faults()[0].message;
     assert!(
-        message.contains("nearest is alternative 3: /s must be at least 3 characters"),
+        message.contains("the closest is alternative 3: /s must be at least 3 characters"),
         "{message}"
     );
 }
 
 #[test]
-fn text_is_read_as_a_number_only_if_it_is_one() {
+fn only_numeric_strings_are_coerced_to_numbers() {
     let schema = of(json!({ "x": { "type": "number" }, "n": { "type": "integer" } }));
     for (text, number) in [
         ("1", json!(1)),
@@ -325,12 +325,12 @@ fn nothing_else_is_coerced() {
 }
 
 #[test]
-fn a_whole_number_with_a_fraction_is_an_integer_where_only_that_is_allowed() {
+fn whole_float_becomes_an_integer_where_only_integers_are_allowed() {
     let schema = of(json!({ "n": { "type": "integer" }, "x": { "type": "number" } }));
     let checked = schema.check(r#"{"n": 7.0, "x": 7.0}"#).unwrap();
     assert_eq!(checked.value().to_string(), r#"{"n":7,"x":7.0}"#);
     assert_eq!(checked.repairs()[0].kind, RepairKind::Integer);
-    // Beyond 64 bits there is no integer to become.
+    // Outside 64 bits there is no integer to convert to.
     assert_eq!(
         schema.check(r#"{"n": 1e300}"#).unwrap().value().to_string(),
         r#"{"n":1e+300}"#
@@ -350,7 +350,7 @@ fn a_whole_number_with_a_fraction_is_an_integer_where_only_that_is_allowed() {
 }
 
 #[test]
-fn a_null_counts_as_absent_only_where_it_can() {
+fn null_counts_as_absent_only_for_optional_properties() {
     let schema = of(json!({
         "plain": { "type": "integer", "default": 3 }, "nullable": { "type": ["integer", "null"] }, "any": {},
         "choice": { "enum": [1, null] }, "union": { "anyOf": [{ "type": "null" }, { "type": "integer" }] },
@@ -373,7 +373,7 @@ fn a_null_counts_as_absent_only_where_it_can() {
         fault(&required.check(json!({ "n": null })).unwrap_err()),
         ("/n", "type")
     );
-    // Unexpected is unexpected, whatever it is.
+    // An unexpected property is unexpected even if it is `null`.
     assert_eq!(
         required
             .check(json!({ "n": 1, "x": null }))
@@ -400,7 +400,7 @@ fn defaults_are_filled_at_every_depth_and_in_defaults() {
 }
 
 #[test]
-fn a_default_that_would_break_a_valid_value_stays_out() {
+fn default_that_would_make_a_valid_value_invalid_is_not_filled() {
     let schema = Schema::from_document(json!({
         "type": "object", "maxProperties": 1, "properties": { "a": { "type": "integer" }, "b": { "default": 1 } },
     }))
@@ -436,8 +436,8 @@ fn only_the_chosen_branch_fills_its_defaults() {
 }
 
 #[test]
-fn defaults_without_an_end_stay_out_of_a_valid_value() {
-    // The default stands in one part of the schema and what it wakes in another, so that only the value tells.
+fn endless_defaults_are_not_filled_into_a_valid_value() {
+    // The default is in one subschema and the schema that it triggers in another, so that only the value reveals it.
     for (document, value) in [
         (
             json!({ "properties": { "n": { "allOf": [{ "$ref": "#" }] } }, "anyOf": [{ "properties": { "n": { "default": {} } } }] }),
@@ -458,7 +458,7 @@ fn defaults_without_an_end_stay_out_of_a_valid_value() {
 }
 
 #[test]
-fn a_value_that_is_valid_only_without_defaults_is_stable_all_the_same() {
+fn value_that_is_valid_only_without_defaults_is_stable() {
     let schema = Schema::from_document(json!({ "type": "object", "oneOf": [
         { "properties": { "k": { "type": "object", "properties": { "k": { "default": {} } }, "required": ["k"] } } },
         { "properties": { "k": { "type": "object", "properties": { "m": { "default": "x" } } } } },
@@ -470,7 +470,7 @@ fn a_value_that_is_valid_only_without_defaults_is_stable_all_the_same() {
 }
 
 #[tokio::test]
-async fn external_checks_are_asked_after_the_schema_and_all_of_them_answer() {
+async fn all_external_checks_run_after_the_schema_accepts() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     let asked = Arc::new(AtomicUsize::new(0));
@@ -503,7 +503,7 @@ async fn external_checks_are_asked_after_the_schema_and_all_of_them_answer() {
     assert_eq!(
         asked.load(Ordering::Relaxed),
         0,
-        "asked although the schema refused"
+        "ran although the schema rejected the arguments"
     );
     assert_eq!(
         schema.check_all(json!({ "n": "7" })).await.unwrap().value(),
@@ -519,11 +519,11 @@ async fn external_checks_are_asked_after_the_schema_and_all_of_them_answer() {
     assert_eq!(rules, ["small", "reachable"]);
     assert!(
         error.to_string().contains("secret host"),
-        "the operator reads why"
+        "the operator text has the reason"
     );
     assert!(
         !error.model_text().contains("secret host"),
-        "the model does not"
+        "the model text does not have the reason"
     );
     assert_eq!(
         schema

@@ -1,4 +1,4 @@
-//! Arguments that mean no good: deep, large, long, ambiguous.
+//! Hostile arguments: deep, large, long, ambiguous.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{fault, of};
 use crate::Limits;
 use crate::Schema;
 
-/// Arrays in arrays, as text.
+/// Nested arrays as text.
 fn nested_text(levels: usize) -> String {
     format!(
         "{{\"v\":{}{}}}",
@@ -20,21 +20,21 @@ fn nested_value(levels: usize) -> Value {
     for _ in 0..levels - 2 {
         value = Value::Array(vec![value]);
     }
-    // Not by `json!`, which would copy it.
+    // Without `json!`, which would copy it.
     Value::Object(serde_json::Map::from_iter([("v".to_owned(), value)]))
 }
 
 #[test]
-fn depth_is_counted_the_same_by_text_and_by_value() {
+fn depth_limit_is_the_same_for_text_and_values() {
     let schema = of(json!({}));
     for levels in [127, 128] {
         assert!(
             schema.check(nested_text(levels)).is_ok(),
-            "{levels} by text"
+            "{levels} levels as text"
         );
         assert!(
             schema.check(nested_value(levels)).is_ok(),
-            "{levels} by value"
+            "{levels} levels as a value"
         );
     }
     for levels in [129, 100_000] {
@@ -46,7 +46,7 @@ fn depth_is_counted_the_same_by_text_and_by_value() {
             assert!(
                 error
                     .model_text()
-                    .contains("at most 128 levels deep: send something flatter"),
+                    .contains("at most 128 levels deep: send a flatter structure"),
                 "{error}"
             );
         }
@@ -54,17 +54,17 @@ fn depth_is_counted_the_same_by_text_and_by_value() {
 }
 
 #[test]
-fn depth_is_counted_after_text_inside_was_decoded() {
+fn depth_is_counted_after_decoding_json_in_strings() {
     let schema = of(json!({ "v": { "type": "array", "items": { "type": "array" } } }));
     let inner = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-    // The object, the array, and what the text holds.
+    // The object, the array, and the decoded string.
     assert!(schema.check(json!({ "v": [inner(126)] })).is_ok());
     let error = schema.check(json!({ "v": [inner(127)] })).unwrap_err();
     assert_eq!(fault(&error), ("/v/0", "max_depth"));
 }
 
 #[test]
-fn fifty_mebibytes_are_refused_unread_and_the_limit_is_yours_to_set() {
+fn oversized_arguments_are_rejected_before_decoding_and_the_limit_is_configurable() {
     let schema = of(json!({}));
     let text = format!("{{\"v\": \"{}\"}}", "a".repeat(50 << 20));
     let error = schema.check(text.as_str()).unwrap_err();
@@ -83,7 +83,7 @@ fn fifty_mebibytes_are_refused_unread_and_the_limit_is_yours_to_set() {
 }
 
 #[test]
-fn unions_in_unions_end_in_time() {
+fn nested_unions_stop_at_the_work_limit() {
     let node = |fewest: usize| json!({ "type": "object", "properties": { "c": { "$ref": "#/$defs/node" } }, "minProperties": fewest });
     let schema = Schema::from_document(json!({
         "type": "object", "properties": { "v": { "$ref": "#/$defs/node" } },
@@ -96,10 +96,13 @@ fn unions_in_unions_end_in_time() {
     }
     let error = schema.check(json!({ "v": value })).unwrap_err();
     assert_eq!(fault(&error).1, "work");
-    assert!(error.model_text().contains("send less at once"));
+    assert_eq!(
+        error.faults()[0].message,
+        "takes too long to check: send less data"
+    );
 }
 
-/// Expressions by a tag, each in the next: the shape that every recursive enum of Rust has.
+/// Tagged expressions nested in each other: the shape of every recursive Rust enum.
 fn expressions() -> Schema {
     let unary = |op: &str| json!({ "type": "object", "properties": { "op": { "const": op }, "e": { "$ref": "#/$defs/e" } }, "required": ["op", "e"] });
     let literal = json!({ "type": "object", "properties": { "op": { "const": "lit" }, "v": { "type": "integer" } }, "required": ["op", "v"] });
@@ -143,7 +146,7 @@ fn a_recursive_enum_is_repaired_and_explained_at_every_depth() {
 }
 
 #[test]
-fn a_long_key_over_many_faults_repairs_or_repeats_does_not_multiply() {
+fn long_key_above_many_faults_does_not_multiply_the_output() {
     let key = "k".repeat(400_000);
     let many = |item: &str| format!("{{\"{key}\":[{}]}}", vec![item; 100_000].join(","));
     let schema = Schema::from_document(json!({
@@ -151,7 +154,7 @@ fn a_long_key_over_many_faults_repairs_or_repeats_does_not_multiply() {
     }))
     .unwrap();
     assert_eq!(fault(&schema.check(many("\"1\"")).unwrap_err()).1, "work");
-    // Defaults that cannot all be noted are not left out in silence.
+    // Defaults that cannot all be recorded are not silently left out.
     let filling = Schema::from_document(json!({
         "type": "object",
         "additionalProperties": { "type": "array", "items": { "properties": { "a": { "default": 1 } } } },
@@ -170,7 +173,7 @@ fn a_long_key_over_many_faults_repairs_or_repeats_does_not_multiply() {
 }
 
 #[test]
-fn what_the_model_is_told_stays_short() {
+fn model_text_stays_short() {
     let schema = of(
         json!({ "u": { "anyOf": [{ "type": "object", "properties": { "a": { "type": "integer" } }, "additionalProperties": false }, { "type": "string" }] } }),
     );
@@ -208,7 +211,7 @@ fn what_the_model_is_told_stays_short() {
 }
 
 #[test]
-fn long_lists_are_repaired_and_faults_beside_them_are_found() {
+fn long_lists_are_repaired_and_other_faults_are_reported() {
     let schema = of(
         json!({ "l": { "items": { "type": "integer" } }, "n": { "type": "integer" }, "m": { "default": 7 } }),
     );
@@ -231,8 +234,8 @@ fn long_lists_are_repaired_and_faults_beside_them_are_found() {
 }
 
 #[test]
-fn only_what_is_wrong_is_told_also_where_it_cannot_all_be_explained() {
-    // No union and no default, so that no part of the schema was asked for by itself before.
+fn fallback_reports_only_invalid_locations() {
+    // No union and no default, so that no part of the schema was compiled separately before.
     let schema = of(
         json!({ "l": { "type": "array", "items": { "type": "integer" } }, "n": { "type": "integer" } }),
     );
@@ -253,7 +256,7 @@ fn only_what_is_wrong_is_told_also_where_it_cannot_all_be_explained() {
 }
 
 #[test]
-fn deep_values_under_nested_schemas_have_room() {
+fn deep_values_under_nested_schemas_do_not_overflow_the_stack() {
     let mut inner = json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/n" } } });
     for _ in 0..30 {
         inner = json!({ "anyOf": [inner, { "type": "integer" }] });
@@ -263,7 +266,7 @@ fn deep_values_under_nested_schemas_have_room() {
         let text = format!("{}{leaf}{}", "{\"a\":".repeat(126), "}".repeat(126));
         assert_eq!(schema.check(text).is_ok(), fits, "{leaf}");
     }
-    // The same by a default that is deep, or by text that holds something deep.
+    // The same with a deep default, or with a string that holds deep JSON.
     let mut deep = json!({});
     for _ in 0..100 {
         deep = json!({ "a": deep });
@@ -276,7 +279,7 @@ fn deep_values_under_nested_schemas_have_room() {
 }
 
 #[test]
-fn defaults_cannot_make_arguments_larger_than_they_may_be() {
+fn defaults_cannot_exceed_the_size_limit() {
     let long = "x".repeat(1000);
     let schema = of(json!({ "v": { "items": { "properties": { "d": { "default": long } } } } }));
     assert!(schema.check(json!({ "v": vec![json!({}); 100] })).is_ok());
@@ -284,11 +287,14 @@ fn defaults_cannot_make_arguments_larger_than_they_may_be() {
         .check(json!({ "v": vec![json!({}); 10_000] }))
         .unwrap_err();
     assert_eq!(fault(&error), ("", "max_bytes"));
-    assert!(error.model_text().contains("with the defaults"));
+    assert_eq!(
+        error.faults()[0].message,
+        "would exceed 1048576 bytes with the defaults filled in: send less data"
+    );
 }
 
-/// Levels of unions, each with so many alternatives that all lead on to the next.
-fn unions_within_unions(levels: usize, alternatives: usize) -> Value {
+/// Returns nested unions of `levels` levels, in which every alternative leads to the next level.
+fn nested_unions(levels: usize, alternatives: usize) -> Value {
     let mut definitions = serde_json::Map::new();
     for level in 0..levels {
         let next = format!("#/$defs/d{}", level + 1);
@@ -307,19 +313,16 @@ fn unions_within_unions(levels: usize, alternatives: usize) -> Value {
 }
 
 #[test]
-fn unions_within_unions_that_no_value_could_be_checked_by_are_refused() {
-    let error = Schema::from_document(unions_within_unions(24, 6)).unwrap_err();
+fn unions_with_too_many_combinations_are_rejected() {
+    let error = Schema::from_document(nested_unions(24, 6)).unwrap_err();
     let [problem] = error.problems() else {
         panic!("{error}")
     };
     assert!(problem.pointer.starts_with("/$defs/d"), "{problem:?}");
-    assert!(
-        problem.message.contains("unions within unions"),
-        "{problem:?}"
-    );
+    assert!(problem.message.contains("nested unions"), "{problem:?}");
 
-    // What people write is far from it.
-    let schema = Schema::from_document(unions_within_unions(4, 8)).unwrap();
+    // Realistic documents are far below the limit.
+    let schema = Schema::from_document(nested_unions(4, 8)).unwrap();
     let mut value = json!("wrong");
     for _ in 0..4 {
         value = json!({ "x": value });
@@ -328,7 +331,7 @@ fn unions_within_unions_that_no_value_could_be_checked_by_are_refused() {
 }
 
 #[test]
-fn a_union_that_refers_to_itself_is_no_such_thing() {
+fn recursive_union_is_accepted() {
     let variants: Vec<Value> = (0..20)
         .map(|n| json!({
             "type": "object",

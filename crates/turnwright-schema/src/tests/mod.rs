@@ -2,6 +2,7 @@ mod building;
 mod checking;
 mod hostile;
 mod refusal;
+mod texts;
 mod typed;
 
 use serde_json::{Value, json};
@@ -20,13 +21,13 @@ fn fault(error: &InvalidArguments) -> (&str, &str) {
 const ARGUMENTS: &str = include_str!("../../tests/vectors/arguments.json");
 
 #[test]
-fn the_argument_vectors_hold_case_by_case() {
+fn argument_vectors_give_the_expected_result() {
     let vectors: Value = serde_json::from_str(ARGUMENTS).unwrap();
     let mut checked = 0;
     for case in vectors["cases"].as_array().unwrap() {
         let document = vectors["schemas"][case["schema"].as_str().unwrap()].clone();
         let schema = Schema::from_document(document).unwrap();
-        // As a value and as text: both ways in say the same.
+        // As a value and as text: both must give the same result.
         for result in [
             schema.check(case["input"].clone()),
             schema.check(case["input"].to_string()),

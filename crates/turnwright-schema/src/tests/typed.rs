@@ -1,4 +1,4 @@
-//! Documents made from Rust types.
+//! Documents generated from Rust types.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ fn property<T: JsonSchema>(name: &str) -> Value {
 }
 
 #[test]
-fn integers_get_their_bounds_and_lose_formats_that_nobody_enforces() {
+fn integers_get_bounds_and_lose_unenforced_formats() {
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Args {
@@ -55,7 +55,7 @@ fn integers_get_their_bounds_and_lose_formats_that_nobody_enforces() {
     assert_eq!(
         property::<Args>("i")["maximum"],
         255,
-        "no more than the type takes"
+        "no more than the type accepts"
     );
     assert_eq!(
         property::<Args>("j"),
@@ -66,12 +66,12 @@ fn integers_get_their_bounds_and_lose_formats_that_nobody_enforces() {
     assert!(schema.check(with("18446744073709551615")).is_ok());
     assert!(
         schema.check(with("18446744073709551616")).is_err(),
-        "one more than 64 bits hold"
+        "one more than 64 bits can hold"
     );
 }
 
 #[test]
-fn objects_are_closed_wherever_they_stand() {
+fn objects_are_closed_at_every_level() {
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Inner {
@@ -119,7 +119,7 @@ fn an_author_can_open_an_object() {
 }
 
 #[test]
-fn flattened_and_tagged_enums_are_closed_as_a_whole() {
+fn flattened_and_tagged_enums_are_closed() {
     #[derive(JsonSchema, serde::Deserialize)]
     #[allow(dead_code)]
     struct Point {
@@ -159,7 +159,7 @@ fn flattened_and_tagged_enums_are_closed_as_a_whole() {
 }
 
 #[test]
-fn what_cannot_be_described_is_refused_by_name() {
+fn types_that_cannot_be_described_are_rejected_by_name() {
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Wide {
@@ -201,16 +201,16 @@ fn what_cannot_be_described_is_refused_by_name() {
         Schema::of::<u8>()
             .unwrap_err()
             .to_string()
-            .contains("put what this is into a property")
+            .contains("put this schema into a property")
     );
 }
 
 #[test]
-fn doc_comments_defaults_and_addresses_come_along() {
+fn doc_comments_and_defaults_are_in_the_document() {
     fn nine() -> u8 {
         9
     }
-    /// Not for the model: the tool has a description of its own.
+    /// Not for the model: the tool has its own description.
     #[derive(JsonSchema, serde::Deserialize)]
     #[allow(dead_code)]
     struct Args {
@@ -232,7 +232,7 @@ fn doc_comments_defaults_and_addresses_come_along() {
 }
 
 #[test]
-fn a_bound_that_cannot_apply_to_the_type_is_refused() {
+fn bound_that_does_not_apply_to_the_type_is_rejected() {
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Args {
@@ -244,13 +244,13 @@ fn a_bound_that_cannot_apply_to_the_type_is_refused() {
     assert!(
         error.problems()[0]
             .message
-            .contains("waits for a value of type number"),
+            .contains("applies only to values of type number"),
         "{error}"
     );
 }
 
 #[test]
-fn an_optional_field_is_its_type_and_no_union() {
+fn optional_field_is_described_without_a_union() {
     /// A span of days.
     #[derive(JsonSchema, serde::Deserialize)]
     #[allow(dead_code)]
@@ -301,7 +301,7 @@ fn an_optional_field_is_its_type_and_no_union() {
     assert_eq!(property::<Args>("note"), json!({ "type": "string" }));
     assert_eq!(property::<Args>("double"), json!({ "type": "boolean" }));
     assert_eq!(property::<Args>("tree"), json!({ "$ref": "#" }));
-    // Where `null` says something of its own, it stays.
+    // `null` stays where it has a meaning of its own.
     let nullable = json!(["integer", "null"]);
     assert_eq!(property::<Args>("list")["items"]["type"], nullable);
     assert_eq!(
@@ -322,7 +322,7 @@ fn an_optional_field_is_its_type_and_no_union() {
             .extend(more.as_object().unwrap().clone());
         args
     };
-    // `null` for what may be left out counts as left out, at every depth; beside a default it is an answer.
+    // `null` for an optional property counts as absent, at every depth. Next to a default it is a value.
     let nulls =
         with(json!({ "when": null, "units": null, "note": null, "count": null, "double": null }));
     let checked = schema.check(nulls).unwrap();

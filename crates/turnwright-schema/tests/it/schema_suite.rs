@@ -1,8 +1,8 @@
-//! The official JSON Schema test suite, drafts 2020-12 and 7, its optional parts included.
+//! The official JSON Schema test suite, drafts 2020-12 and 7, including the optional parts.
 //!
-//! It is read from `$TURNWRIGHT_VECTORS`, else from `../shared/vectors` beside the project, and not copied; without
-//! it the test says so and skips. Every case agrees with `Schema`, or its schema is one that a `Schema` refuses
-//! because it could not enforce all of it.
+//! The suite is read from `$TURNWRIGHT_VECTORS`, otherwise from `../shared/vectors` next to the project. It is not
+//! copied; if it is missing, the test prints a notice and skips. Every case agrees with `Schema`, or its schema is
+//! rejected because it cannot be fully enforced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use turnwright_schema::{RepairKind, Schema, SchemaError};
 
 #[test]
-fn every_case_of_draft_2020_12_agrees_or_its_schema_is_refused() {
+fn draft_2020_12_cases_agree_or_their_schema_is_rejected() {
     let Some(tally) = run(
         "draft2020-12",
         "https://json-schema.org/draft/2020-12/schema",
@@ -23,33 +23,33 @@ fn every_case_of_draft_2020_12_agrees_or_its_schema_is_refused() {
 }
 
 #[test]
-fn every_case_of_draft_7_agrees_or_its_schema_is_refused() {
+fn draft_7_cases_agree_or_their_schema_is_rejected() {
     let Some(tally) = run("draft7", "http://json-schema.org/draft-07/schema#") else {
         return;
     };
     tally.assert(1537, 0, 184);
 }
 
-/// What became of the cases of a draft.
+/// The results for one draft.
 struct Tally {
     draft: &'static str,
     agreed: usize,
-    /// Cases that want `format` to say nothing, as the specification allows and this crate does not.
+    /// Cases that expect `format` to be an annotation, which the specification allows and this crate does not.
     annotation_only: usize,
-    /// By reason, how many schemas were refused and how many cases they had.
-    refused: BTreeMap<&'static str, (usize, usize)>,
+    /// For each reason, the number of rejected schemas and of their cases.
+    rejected: BTreeMap<&'static str, (usize, usize)>,
     disagreed: Vec<String>,
 }
 
 impl Tally {
-    fn refuse(&mut self, reason: &'static str, cases: usize) {
-        let (schemas, of_them) = self.refused.entry(reason).or_default();
+    fn reject(&mut self, reason: &'static str, cases: usize) {
+        let (schemas, of_them) = self.rejected.entry(reason).or_default();
         *schemas += 1;
         *of_them += cases;
     }
 
-    fn refused_cases(&self) -> usize {
-        self.refused.values().map(|(_, cases)| cases).sum()
+    fn rejected_cases(&self) -> usize {
+        self.rejected.values().map(|(_, cases)| cases).sum()
     }
 
     fn print(&self) {
@@ -61,13 +61,13 @@ impl Tally {
         } = self;
         crate::say(format_args!("{draft}: {agreed} cases agree"));
         crate::say(format_args!(
-            "{draft}: {annotation_only} cases want a format to be an annotation, and it is enforced"
+            "{draft}: {annotation_only} cases expect a format to be an annotation, but it is enforced"
         ));
         crate::say(format_args!(
-            "{draft}: {} cases have a schema that is refused:",
-            self.refused_cases()
+            "{draft}: {} cases have a schema that is rejected:",
+            self.rejected_cases()
         ));
-        for (reason, (schemas, cases)) in &self.refused {
+        for (reason, (schemas, cases)) in &self.rejected {
             crate::say(format_args!("  {schemas} schemas, {cases} cases: {reason}"));
         }
         self.disagreed
@@ -75,8 +75,8 @@ impl Tally {
             .for_each(|case| crate::say(format_args!("{draft}: DISAGREES: {case}")));
     }
 
-    /// Nothing disagrees, and no change made the suite pass by refusing more of it.
-    fn assert(&self, agreed: usize, annotation_only: usize, refused: usize) {
+    /// Asserts that nothing disagrees, and that the suite does not pass by rejecting more of it.
+    fn assert(&self, agreed: usize, annotation_only: usize, rejected: usize) {
         assert!(
             self.disagreed.is_empty(),
             "{} disagree, the first: {}",
@@ -85,13 +85,13 @@ impl Tally {
         );
         assert!(self.agreed >= agreed, "only {} cases agree", self.agreed);
         assert!(
-            self.refused_cases() <= refused,
-            "{} cases have a schema that is refused",
-            self.refused_cases()
+            self.rejected_cases() <= rejected,
+            "{} cases have a schema that is rejected",
+            self.rejected_cases()
         );
         assert_eq!(
             self.annotation_only, annotation_only,
-            "cases that want a format to be an annotation"
+            "cases that expect a format to be an annotation"
         );
     }
 }
@@ -109,7 +109,7 @@ fn run(draft: &'static str, uri: &str) -> Option<Tally> {
         draft,
         agreed: 0,
         annotation_only: 0,
-        refused: BTreeMap::new(),
+        rejected: BTreeMap::new(),
         disagreed: Vec::new(),
     };
     let mut files = Vec::new();
@@ -154,10 +154,10 @@ fn judge_group(tally: &mut Tally, file: &str, group: &Value, uri: &str) {
         Ok(schema) => schema,
         Err(error) => {
             match reason(&error) {
-                Ok(reason) => tally.refuse(reason, cases.len()),
-                Err(problems) => tally
-                    .disagreed
-                    .push(format!("{about}: refused for no good reason: {problems}")),
+                Ok(reason) => tally.reject(reason, cases.len()),
+                Err(problems) => tally.disagreed.push(format!(
+                    "{about}: rejected for an unknown reason: {problems}"
+                )),
             }
             return;
         }
@@ -184,8 +184,8 @@ fn judge_group(tally: &mut Tally, file: &str, group: &Value, uri: &str) {
     }
 }
 
-/// The suite's schema as the schema of a property. References that begin with `#` must stay inside of it, so it gets
-/// an `$id`.
+/// Wraps the suite's schema as the schema of a property. References that start with `#` must stay inside it, so it
+/// gets an `$id`.
 fn arguments_with(schema: &Value, uri: &str) -> Value {
     let inner = match schema {
         Value::Object(map) => Value::Object(as_resource(map, uri)),
@@ -196,12 +196,12 @@ fn arguments_with(schema: &Value, uri: &str) -> Value {
 
 fn as_resource(schema: &Map<String, Value>, uri: &str) -> Map<String, Value> {
     let mut schema = schema.clone();
-    // One document names its draft once; another draft's name stays, and is refused.
+    // A document declares its draft once. Another draft's name stays, and is rejected.
     if schema.get("$schema").is_some_and(|named| named == uri) {
         schema.shift_remove("$schema");
     }
-    // Beside a `$ref`, draft 7 sees neither an `$id` nor anything else. Where only definitions stand there, an
-    // `allOf` says the same; assertions stay where they are, because a `Schema` refuses them.
+    // Draft 7 ignores `$id` and everything else next to a `$ref`. If only definitions are next to it, an `allOf`
+    // means the same. Assertions stay where they are, because a `Schema` rejects them.
     let only_defines = schema
         .keys()
         .all(|keyword| matches!(keyword.as_str(), "$ref" | "definitions" | "$comment"));
@@ -218,36 +218,39 @@ fn as_resource(schema: &Map<String, Value>, uri: &str) -> Map<String, Value> {
     schema
 }
 
-/// The reasons for which a schema of the suite may be refused: a part of the message, and what it stands for.
+/// The reasons for which a schema of the suite may be rejected: a part of the message, and its category.
 const REASONS: &[(&str, &str)] = &[
     (
-        "is not taken: use `$ref`",
-        "dynamic references and vocabularies are not taken",
+        "is not supported: use `$ref`",
+        "dynamic references and vocabularies are not supported",
     ),
-    ("is no keyword", "a keyword that nobody enforces"),
+    ("is not a keyword", "a keyword that is not enforced"),
     ("is ignored by draft", "a keyword that this draft ignores"),
     (
         "has no effect",
-        "a keyword that has no effect where it stands",
+        "a keyword that has no effect at its location",
     ),
     (
-        "points to nothing in this document",
+        "does not resolve within this document",
         "a reference out of the document",
     ),
-    ("one document, one draft", "a part that is of another draft"),
     (
-        "draft 7 ignores what stands beside",
-        "an assertion beside a `$ref` of draft 7",
+        "must not change within a document",
+        "a part that is of another draft",
     ),
     (
-        "is refused by its own schema",
-        "a default that its own schema refuses",
+        "draft 7 ignores keywords next to",
+        "an assertion next to a `$ref` of draft 7",
+    ),
+    (
+        "is not valid under its own schema",
+        "a default that its own schema rejects",
     ),
     ("is not enforced", "a format that is not enforced"),
     ("linear time", "a pattern that does not run in linear time"),
 ];
 
-/// The first reason that is known; a schema that is refused for none of them should have been taken.
+/// Returns the first known reason. A schema that is rejected for no known reason should have been accepted.
 fn reason(error: &SchemaError) -> Result<&'static str, String> {
     let known = |message: &str| {
         REASONS
@@ -262,8 +265,8 @@ fn reason(error: &SchemaError) -> Result<&'static str, String> {
         .ok_or_else(|| format!("{:?}", error.problems()))
 }
 
-/// Agreement: the same verdict on the value as it came; if it is valid, nothing but defaults (and `7` for `7.0`) is
-/// put into it; if it is not and the check takes it, then only after a repair.
+/// Agreement means: the same verdict on the unchanged value. If it is valid, nothing but defaults (and `7` for `7.0`)
+/// is added. If it is invalid and the check accepts it, then only after a repair.
 fn verdict(schema: &Schema, value: &Value, valid: bool) -> Result<(), String> {
     if schema.accepts(value) != valid {
         return Err(format!(
@@ -290,10 +293,10 @@ fn verdict(schema: &Schema, value: &Value, valid: bool) -> Result<(), String> {
             Err("an invalid value was accepted without a repair".into())
         }
         Ok(checked) if !schema.accepts(checked.value()) => {
-            Err("what the check made of it is invalid".into())
+            Err("the checked value is invalid".into())
         }
         Ok(_) => Ok(()),
-        Err(error) if valid => Err(format!("a valid value was refused: {error}")),
+        Err(error) if valid => Err(format!("a valid value was rejected: {error}")),
         Err(_) => Ok(()),
     }
 }

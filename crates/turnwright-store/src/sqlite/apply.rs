@@ -9,7 +9,7 @@ use super::encode::{Encoded, Put, Row, is_begun, nanoseconds};
 use super::error::{Failure, SqliteErrorKind};
 use super::{batch_log, format};
 
-/// The answer to a batch: the revision, or why it was rejected. A rejected batch has changed nothing.
+/// The result of a batch: the revision, or why it was rejected. A rejected batch has changed nothing.
 pub(super) type Applied = Result<u64, Failure>;
 
 /// Applies a batch, unless it is rejected or was applied before. After an error the caller rolls back.
@@ -54,7 +54,7 @@ pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Appl
     Ok(Ok(row.revision))
 }
 
-/// The revision and the fencing token after the batch, if it may be applied.
+/// Returns the revision and the fencing token after the batch, if it may be applied.
 fn admit(batch: &Encoded, row: ConversationRow) -> Result<(u64, u64), Failure> {
     let ConversationRow {
         revision,
@@ -69,7 +69,7 @@ fn admit(batch: &Encoded, row: ConversationRow) -> Result<(u64, u64), Failure> {
     }
     let fencing_token = batch.fencing_token.unwrap_or(fencing_token);
     if i64::try_from(fencing_token).is_err() {
-        let detail = "the database cannot hold a fencing token above 2^63 - 1";
+        let detail = "the database cannot store a fencing token above 2^63 - 1";
         return Err(Failure::new(SqliteErrorKind::Invalid, detail));
     }
     Ok((revision + 1, fencing_token))
@@ -129,9 +129,9 @@ fn put(
         statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     match position == next {
         true => conversation.last_position = next,
-        false => forget_bytes(conn, row, record.kind())?,
+        false => remove_references(conn, row, record.kind())?,
     }
-    name_bytes(conn, row, record)?;
+    add_references(conn, row, record)?;
     Ok(row)
 }
 
@@ -142,7 +142,7 @@ fn delete(
     kind: RecordKind,
     id: &str,
 ) -> Result<(), Failure> {
-    // The rows that name its bytes are deleted with it.
+    // The rows that reference its bytes are deleted with it.
     let deleted = conn
         .prepare_cached("DELETE FROM records WHERE conversation = ?1 AND kind = ?2 AND id = ?3")?
         .execute(params![key, kind.as_str(), id])?;
@@ -155,8 +155,8 @@ fn delete(
     note_deletion(conn, key, revision, kind, id)
 }
 
-/// A record that is put again may name other bytes than before.
-fn forget_bytes(conn: &Connection, row: i64, kind: RecordKind) -> Result<(), Failure> {
+/// Removes references to bytes. A record that is put again may reference other bytes than before.
+fn remove_references(conn: &Connection, row: i64, kind: RecordKind) -> Result<(), Failure> {
     use RecordKind::{Message, Retrievable, ToolCall};
     if !matches!(kind, Message | Retrievable | ToolCall) {
         return Ok(());
@@ -168,17 +168,17 @@ fn forget_bytes(conn: &Connection, row: i64, kind: RecordKind) -> Result<(), Fai
     Ok(())
 }
 
-fn name_bytes(conn: &Connection, row: i64, record: &Record) -> Result<(), Failure> {
+fn add_references(conn: &Connection, row: i64, record: &Record) -> Result<(), Failure> {
     for (place, artifact) in record.artifacts().iter().enumerate() {
         let kind = artifact.kind();
         let values = params![
             row,
             place,
             kind.as_str(),
-            held(artifact.byte_length()),
+            saturating_bytes(artifact.byte_length()),
             artifact.spool_id()
         ];
-        name_artifact(conn, values)?;
+        add_artifact_reference(conn, values)?;
     }
     for (place, media) in record.media().iter().enumerate() {
         let mut statement = conn.prepare_cached(
@@ -190,20 +190,23 @@ fn name_bytes(conn: &Connection, row: i64, record: &Record) -> Result<(), Failur
             media.id(),
             media.kind().as_str(),
             media.mime_type(),
-            media.byte_length().map(held)
+            media.byte_length().map(saturating_bytes)
         ];
         statement.execute(values)?;
-        // The bytes of a media in the spool are found and counted like those of an artifact. A record has one or the other.
+        // Media bytes in the spool are found and counted like those of an artifact. A record has one or the other.
         if let Some(spool_id) = media.spool_id() {
             let place = record.artifacts().len() + place;
-            let (kind, bytes) = (media.kind().as_str(), media.byte_length().map(held));
-            name_artifact(conn, params![row, place, kind, bytes, spool_id])?;
+            let (kind, bytes) = (
+                media.kind().as_str(),
+                media.byte_length().map(saturating_bytes),
+            );
+            add_artifact_reference(conn, params![row, place, kind, bytes, spool_id])?;
         }
     }
     Ok(())
 }
 
-fn name_artifact(conn: &Connection, values: &[&dyn ToSql]) -> Result<(), Failure> {
+fn add_artifact_reference(conn: &Connection, values: &[&dyn ToSql]) -> Result<(), Failure> {
     let mut statement = conn.prepare_cached(
         "INSERT INTO artifacts (record, place, kind, bytes, spool_id) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
@@ -211,7 +214,7 @@ fn name_artifact(conn: &Connection, values: &[&dyn ToSql]) -> Result<(), Failure
     Ok(())
 }
 
-/// A number of bytes, as far as the database can count.
-fn held(bytes: u64) -> i64 {
+/// Converts a number of bytes, as far as the database can represent it.
+fn saturating_bytes(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The ids of batches that were applied.
+//! The log of applied batches.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -10,7 +10,7 @@ use super::error::Failure;
 /// How long an id is kept, in milliseconds.
 const RETENTION: i64 = 60 * 60 * 1_000;
 
-/// Notes that a batch was applied, and the rows that it put.
+/// Records that a batch was applied, and the rows that it put.
 pub(super) fn insert(
     conn: &Connection,
     batch: &Encoded,
@@ -34,7 +34,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// The answer for a batch whose id was applied before.
+/// Returns the previous result of a batch whose id was already applied.
 pub(super) fn find(conn: &Connection, batch: &Encoded) -> Result<Option<Applied>, Failure> {
     let mut statement =
         conn.prepare_cached("SELECT revision, digest FROM batches WHERE batch_id = ?1")?;
@@ -48,7 +48,7 @@ pub(super) fn find(conn: &Connection, batch: &Encoded) -> Result<Option<Applied>
     Ok(found.optional()?.map(verdict))
 }
 
-/// Deletes ids that are too old, and those of a clock that was ahead.
+/// Deletes ids that are too old, and those from a clock that was ahead.
 pub(super) fn prune(conn: &Connection, now: i64) -> Result<(), Failure> {
     conn.prepare_cached("DELETE FROM batches WHERE applied_at NOT BETWEEN ?1 AND ?2")?
         .execute([now.saturating_sub(RETENTION), now.saturating_add(RETENTION)])?;

@@ -1,4 +1,4 @@
-//! The builder of a store.
+//! The builder for [`SqliteStore`].
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,7 +16,8 @@ use super::reader_threads::Readers;
 use super::writer_thread::WriterHandle;
 use super::{Opened, SqliteStore};
 
-/// When writes are flushed to the disk. This is about power failures: the death of a process loses nothing either way.
+/// When writes are flushed to the disk. This matters for power failures only: if just the process dies, nothing is
+/// lost in either mode.
 ///
 /// ```
 /// use turnwright_store::sqlite::{Durability, SqliteStore};
@@ -28,14 +29,15 @@ use super::{Opened, SqliteStore};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Before the answer to a batch that begins a call, together with everything before it. Otherwise soon after.
+    /// Before acknowledging a batch that begins a call, together with everything before it. Otherwise shortly
+    /// afterwards.
     #[default]
     Begun,
-    /// Before each answer.
+    /// Before acknowledging each batch.
     Always,
 }
 
-/// The builder of a [`SqliteStore`].
+/// A builder for [`SqliteStore`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,7 +47,7 @@ pub enum Durability {
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-builder-{}", std::process::id()));
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// // Elsewhere than beside the database.
+/// // In another folder than the database's.
 /// let spool = DiskSpool::open(folder.join("large-results")).await?;
 /// let store = SqliteStore::builder(folder.join("chat.db"))
 ///     .spool(Arc::new(spool))
@@ -90,29 +92,30 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Sets the number of reading threads, at least 1, each with its own connection. One more thread writes. Default: 4.
+    /// Sets the number of reader threads, at least 1, each with its own connection. One more thread writes. Default:
+    /// 4.
     pub fn readers(mut self, threads: usize) -> Self {
         self.readers = threads;
         self
     }
 
-    /// Sets how long to wait for the lock of another process. Should be less than the runner's `store_timeout`, so that the error
-    /// names the lock. Default: 10 s.
+    /// Sets how long to wait for a lock of another process. Should be less than the runner's `store_timeout`, so that
+    /// the error mentions the lock. Default: 10 s.
     pub fn busy_timeout(mut self, most: Duration) -> Self {
         self.busy_timeout = most;
         self
     }
 
-    /// Sets the spool for results and media. Runners with this store write to it, loaded records read from it, and deleting a
-    /// conversation deletes its bytes there.
+    /// Sets the spool for results and media. Runners with this store write to it, loaded records read from it, and
+    /// deleting a conversation deletes its bytes there.
     ///
-    /// Default: the folder `FILE.results` beside the database, created when it is needed. For a database in memory: memory.
+    /// Default: the folder `FILE.results` next to the database, created on demand. For a database in memory: memory.
     pub fn spool(mut self, spool: Arc<dyn Spool>) -> Self {
         self.spool = Some(spool);
         self
     }
 
-    /// Configures how records read their bytes: your own artifact kinds, and where media are stored.
+    /// Configures how records read their bytes: custom artifact kinds, and where media is stored.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -128,9 +131,9 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Opens the file for reading only. Nothing is upgraded or written, and no file is created except the two that SQLite's readers
-    /// and writers share. If these cannot be created, a file without a log is read as unchanging, and a file with a log cannot
-    /// be opened.
+    /// Opens the file for reading only. Nothing is upgraded or written, and no files are created except the two that
+    /// SQLite's readers and writers share. If these cannot be created, a file without a log is treated as immutable,
+    /// and a file with a log cannot be opened.
     ///
     /// ```
     /// use turnwright_core::record::Memory;
@@ -143,7 +146,7 @@ impl SqliteStoreBuilder {
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// SqliteStore::open(&file).await?.close().await?;
     /// let store = SqliteStore::builder(&file).read_only().open().await?;
-    /// let note = Memory::new("Not to be written.").build()?;
+    /// let note = Memory::new("Cannot be written.").build()?;
     /// let error = store.put(&ConversationId::new("ada"), note).await.unwrap_err();
     /// assert_eq!(SqliteError::of(&error).map(SqliteError::kind), Some(SqliteErrorKind::ReadOnly));
     /// # store.close().await?;
@@ -156,7 +159,8 @@ impl SqliteStoreBuilder {
     }
 
     /// Sets the maximum size of the file. A batch that does not fit is rejected with
-    /// [`SqliteErrorKind::Full`](super::SqliteErrorKind::Full). The log beside the file is not counted.
+    /// [`SqliteErrorKind::Full`](super::SqliteErrorKind::Full). The write-ahead log is not counted. Default:
+    /// unlimited.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -169,12 +173,14 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Opens the file. Creates it if it does not exist, readable by its owner only. Upgrades it from an earlier format.
+    /// Opens the file. Creates it if it does not exist, readable by its owner only. Upgrades it from an earlier
+    /// format.
     ///
     /// # Errors
-    /// A [`SqliteError`](super::SqliteError). The file is unchanged then.
+    /// Returns an error with a [`SqliteError`](super::SqliteError) as its source. In that case the file is unchanged.
     pub async fn open(self) -> Result<SqliteStore, StoreError> {
-        // From the root: a relative path could begin like a URI, and would change its meaning with the folder.
+        // An absolute path: a relative path could start like a URI, and would change its meaning with the working
+        // directory.
         let path = match &self.path {
             None => None,
             Some(path) => {
@@ -221,7 +227,7 @@ impl SqliteStoreBuilder {
     }
 }
 
-/// The folder beside a database, or beside the file that a link leads to.
+/// Returns the folder next to a database, or next to the target of a link.
 fn results_of(path: &Path) -> PathBuf {
     let real = match path.is_symlink() {
         true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),

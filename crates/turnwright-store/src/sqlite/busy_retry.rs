@@ -1,11 +1,12 @@
-//! Waiting for a lock that another connection holds.
+//! Retries while another connection holds a lock.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::Failure;
 
-/// The longest pause. SQLite's own pauses grow to 100 ms, in which a busy writer releases and takes its lock a hundred times.
+/// The maximum pause. SQLite's own pauses grow to 100 ms, in which a busy writer releases and takes its lock a
+/// hundred times.
 const LONGEST_PAUSE: Duration = Duration::from_millis(3);
 
 /// Repeats `work` while it fails because of a lock, until the timeout.

@@ -1,4 +1,4 @@
-//! What changed in a conversation since a revision.
+//! Changes in a conversation since a revision.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use turnwright_core::record::{ByteResolver, RecordKind};
@@ -17,7 +17,7 @@ const LOG: &str = "WITH RECURSIVE log (previous, revision, records) AS (
         WHERE b.conversation = ?1 AND b.revision = log.revision - 1 AND b.revision > ?3 AND json_valid(b.records))";
 const PUT_SINCE: &str = "SELECT position, kind, id, checksum, body FROM records
     WHERE record IN (SELECT value FROM log, json_each(log.records)) AND conversation = ?1";
-/// Reads all records of the conversation: for changes that are no longer in the log.
+/// Reads all records of the conversation: used if the changes are no longer in the log.
 const SCAN: &str = "SELECT position, kind, id, checksum, body FROM records
     WHERE conversation = ?1 AND revision > ?2";
 const DELETED_SINCE: &str =
@@ -72,7 +72,7 @@ fn deleted_since(
     let mut rows = statement.query(params![key, since.0])?;
     let mut deleted = Vec::new();
     while let Some(row) = rows.next()? {
-        // A kind that this release does not know has no reader here.
+        // A kind that this release does not know cannot be read here.
         if let Some(kind) = RecordKind::named(row.get_ref(0)?.as_str().unwrap_or_default()) {
             deleted.push((kind, row.get(1)?));
         }
@@ -81,7 +81,7 @@ fn deleted_since(
     Ok(deleted)
 }
 
-/// Notes that a record was deleted.
+/// Records that a record was deleted.
 pub(super) fn note_deletion(
     conn: &Connection,
     key: i64,
@@ -94,7 +94,7 @@ pub(super) fn note_deletion(
     Ok(())
 }
 
-/// Forgets deletions beyond those that are kept. Returns the revision up to which they are forgotten.
+/// Removes old deletions beyond the number that is kept. Returns the revision up to which they were removed.
 pub(super) fn prune_deletions(conn: &Connection, key: i64) -> Result<Option<u64>, Failure> {
     let mut statement = conn.prepare_cached(
         "SELECT revision FROM deletions WHERE conversation = ?1 ORDER BY revision DESC LIMIT 1 OFFSET ?2",

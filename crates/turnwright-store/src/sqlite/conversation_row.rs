@@ -8,10 +8,10 @@ use turnwright_core::store::BatchId;
 use super::encode::nanoseconds;
 use super::error::Failure;
 
-/// The numbers of a conversation. All are 0 if it was never written.
+/// The counters of a conversation. All are 0 if it was never written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ConversationRow {
-    /// The key of the row, while the conversation has records.
+    /// The key of the row, if the conversation has records.
     pub(super) key: Option<i64>,
     pub(super) revision: u64,
     pub(super) fencing_token: u64,
@@ -64,7 +64,7 @@ impl ConversationRow {
         Ok(found.optional()?.unwrap_or_default())
     }
 
-    /// The key of the row. Inserts the row if there is none, because a record is about to be put.
+    /// Returns the key of the row. Inserts the row if there is none, because a record is about to be put.
     pub(super) fn insert(&mut self, conn: &Connection, id: &str) -> Result<i64, Failure> {
         if let Some(key) = self.key {
             return Ok(key);
@@ -82,7 +82,7 @@ impl ConversationRow {
         Ok(key)
     }
 
-    /// Writes the numbers.
+    /// Writes the counters.
     pub(super) fn update(&self, conn: &Connection, id: &str, now: i64) -> Result<(), Failure> {
         let Some(key) = self.key else {
             return self.insert_deleted(conn, id);
@@ -104,7 +104,7 @@ impl ConversationRow {
         Ok(())
     }
 
-    /// Writes the numbers. Deletes the row with the id if the conversation has no record any more.
+    /// Writes the counters. Deletes the row with the id if the conversation has no more records.
     pub(super) fn update_or_delete(
         &mut self,
         conn: &Connection,
@@ -139,7 +139,7 @@ impl ConversationRow {
     }
 }
 
-/// Notes which turn holds the conversation and until when, as its lease says.
+/// Records which turn holds the conversation and until when, according to its lease.
 pub(super) fn set_lease(conn: &Connection, key: i64, lease: Option<&Lease>) -> Result<(), Failure> {
     let held = lease.filter(|lease| !lease.is_released());
     let turn_id = held.and_then(|lease| lease.turn_id.as_deref());
@@ -151,7 +151,8 @@ pub(super) fn set_lease(conn: &Connection, key: i64, lease: Option<&Lease>) -> R
     Ok(())
 }
 
-/// The key under which a deleted conversation is kept. The salt of the file prevents lookups in a prepared list of ids.
+/// Returns the key under which the counters of a deleted conversation are stored. The salt of the file prevents
+/// lookups in a precomputed list of ids.
 pub(super) fn digest(conn: &Connection, id: &str) -> Result<[u8; 32], Failure> {
     let mut hash = Sha256::new();
     let mut statement = conn.prepare_cached("SELECT salt FROM salt")?;

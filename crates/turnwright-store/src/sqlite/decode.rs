@@ -1,4 +1,4 @@
-//! Decodes rows to records.
+//! Decodes rows into records.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use super::error::{Failure, SqliteErrorKind};
 /// The number of rows after which reading checks whether the caller still waits.
 const ROWS: usize = 256;
 
-/// Whether the caller still waits for the answer.
+/// Returns `true` while the caller waits for the result.
 pub(super) type Wanted<'w> = &'w dyn Fn() -> bool;
 
-/// All records of a query in its order. Damaged ones are listed apart.
+/// Returns all records of a query in its order. Damaged ones are listed separately.
 pub(super) fn records(
     mut rows: Rows<'_>,
     resolver: &ByteResolver,
@@ -34,7 +34,7 @@ pub(super) fn records(
     Ok(loaded)
 }
 
-/// A row of `position, kind, id, checksum, body`. What cannot be read of it is missing.
+/// A row of `position, kind, id, checksum, body`. Columns that cannot be read are missing.
 pub(super) struct Read<'r> {
     position: u64,
     kind: Option<RecordKind>,
@@ -55,13 +55,13 @@ impl<'r> Read<'r> {
         })
     }
 
-    /// Decodes it, and adds it to what was loaded: as a record, or as one that is damaged.
+    /// Decodes the row and adds it to `loaded`, as a record or as a damaged one.
     pub(super) fn add_to(&self, loaded: &mut Loaded, resolver: &ByteResolver) {
         let position = Position(self.position);
         match (self.kind, self.text) {
             (Some(kind), Some(text)) if self.checksum == Some(checksum(text.as_bytes())) => {
                 let decoded = Record::from_json(kind, text, resolver);
-                // What is found under a name must be what has that name.
+                // The record must have the kind and id of its row.
                 match decoded {
                     Ok(record) if record.id() != self.id => {
                         let detail = "its text is that of another record";
@@ -70,9 +70,7 @@ impl<'r> Read<'r> {
                     decoded => loaded.add(position, kind, &self.id, decoded),
                 }
             }
-            (None, _) => loaded
-                .damaged
-                .push(self.damaged("its kind is none that is known")),
+            (None, _) => loaded.damaged.push(self.damaged("its kind is unknown")),
             (Some(_), _) => {
                 let detail = "its text is not what was written";
                 loaded.damaged.push(self.damaged(detail));

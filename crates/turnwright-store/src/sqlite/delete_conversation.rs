@@ -1,4 +1,4 @@
-//! Deleting a conversation with all that it names.
+//! Deletes a conversation and the bytes that it references.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,41 +14,45 @@ use super::error::{Failure, SqliteErrorKind};
 use super::spool_references::{is_named, note_orphan, strike_orphan};
 use super::writer_thread::{Writer, now};
 
-/// How many pages the file gives back in one transaction.
+/// The number of pages that are returned to the file system in one transaction.
 const PAGES: u32 = 1024;
 
-/// The highest number that the database holds.
-const HIGHEST_FENCE: u64 = i64::MAX as u64;
+/// The highest fencing token that the database can store.
+const MAX_FENCING_TOKEN: u64 = i64::MAX as u64;
 
 /// What was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deleted {
-    /// How many records.
+    /// The number of records.
     pub records: u64,
-    /// How many results in the spool.
+    /// The number of results in the spool.
     pub spooled: u64,
     /// The bytes of the records' texts and of the results.
     pub bytes: u64,
-    /// Somebody else reads the file as it was before, so that it still holds what was deleted, behind a log that says otherwise.
-    /// It goes when that reader has ended and somebody next writes or closes the file: delete again, or [`SqliteStore::close`].
+    /// Another connection still reads an earlier snapshot, so the file still contains the deleted data, superseded by
+    /// the log. It is removed after that reader has finished and the file is next written or closed: delete again, or
+    /// call [`SqliteStore::close`].
     pub still_read: bool,
 }
 
 impl SqliteStore {
-    /// Deletes a conversation: its records and its name, and what the spool keeps for them and for no other. The freed pages are
-    /// overwritten and given back to the file system.
+    /// Deletes a conversation: its records, its id, and the spooled bytes that only it references. Freed pages are
+    /// overwritten and returned to the file system.
     ///
-    /// The records go first, in one transaction that notes which bytes are to follow: if the process ends in between, no
-    /// record names bytes that are gone, and the next [`SqliteStore::delete_orphans`] deletes the rest. A turn that runs meanwhile is cut
-    /// off: its next write is refused (`E_TURN_TAKEN_OVER`), and nothing comes back.
+    /// The records are deleted first, in one transaction that also records which bytes must follow. If the process
+    /// ends in between, no record references deleted bytes, and the next [`SqliteStore::delete_orphans`] deletes the
+    /// rest. A turn that is running loses its lease: its next write fails with `E_TURN_TAKEN_OVER`, and nothing is
+    /// restored.
     ///
-    /// Nobody else writes to the file until the records are gone: a moment for ten thousand of them, seconds for a hundred
-    /// thousand and more, beyond which others may meet their `busy_timeout`.
+    /// The file is locked for other writers until the records are deleted. This takes a moment for ten thousand
+    /// records, and seconds for a hundred thousand or more, in which case other writers may reach their
+    /// `busy_timeout`.
     ///
-    /// The conversation's revision, fencing token and last place stay, so that a writer who does not know yet is still refused. Its name does
-    /// not, which may say as much as the conversation did: the numbers are kept under a digest of it. Whoever guesses the name
-    /// can find out that it was there, as they could by asking for its revision.
+    /// The revision, fencing token and last position of the conversation are kept, so that a stale writer still
+    /// fails. The id is not kept, because it can be as sensitive as the conversation: the counters are stored under a
+    /// digest of the id. A person who guesses the id can find out that it existed, just as by asking for its
+    /// revision.
     ///
     /// ```
     /// use turnwright_core::record::Message;
@@ -65,21 +69,22 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// [`SqliteErrorKind::Invalid`], and nothing is deleted, if records name bytes in a spool and the store was given none. If the spool
-    /// fails: the records are gone then, and the bytes that are not are noted.
+    /// [`SqliteErrorKind::Invalid`], with nothing deleted, if records reference bytes in a spool that this store does
+    /// not have. If the spool fails, the records are already deleted, and the remaining bytes are recorded for
+    /// deletion.
     pub async fn delete_conversation(
         &self,
         conversation_id: &ConversationId,
     ) -> Result<Deleted, StoreError> {
         let erased = self.erase(conversation_id, None).await?.unwrap_or_default();
         let deleted = self.delete_bytes(&erased).await;
-        let given_back = self.give_back().await;
+        let given_back = self.release_pages().await;
         let mut deleted = deleted?;
         deleted.still_read = !given_back?;
         Ok(deleted)
     }
 
-    /// Deletes the records of a conversation; only if it is as it was when it was chosen, where that is detail.
+    /// Deletes the records of a conversation. With `chosen_at`, only if it still has this revision.
     pub(super) async fn erase(
         &self,
         conversation_id: &ConversationId,
@@ -87,7 +92,7 @@ impl SqliteStore {
     ) -> Result<Option<Erased>, StoreError> {
         let (conversation_id, results) = (conversation_id.clone(), self.0.results.clone());
         let erased = self.0.writer.run(move |writer| {
-            // Without the folder nobody knows where the bytes are.
+            // Without the folder the location of the bytes is unknown.
             let spool = results.as_ref().is_none_or(|folder| folder.is_dir());
             check_id(&conversation_id)?;
             writer.begin(true)?;
@@ -98,7 +103,7 @@ impl SqliteStore {
         erased.await.map_err(|failure| self.error(failure))
     }
 
-    /// Deletes the bytes that were noted with the records, and strikes the notes.
+    /// Deletes the bytes that were recorded with the records, and removes their entries.
     pub(super) async fn delete_bytes(&self, erased: &Erased) -> Result<Deleted, StoreError> {
         let mut deleted = Deleted {
             records: erased.records,
@@ -123,7 +128,7 @@ impl SqliteStore {
             None => Ok(deleted),
             Some((left, error)) => {
                 let detail = format!(
-                    "the records are deleted, and {left} of their results in the spool are not: {error}; they are noted, and \
+                    "the records are deleted, but {left} of their results in the spool are not: {error}; they are recorded, and \
                      `delete_orphans` tries again"
                 );
                 Err(self.error(Failure::new(SqliteErrorKind::Other, detail)))
@@ -131,7 +136,7 @@ impl SqliteStore {
         }
     }
 
-    /// Strikes the notes of bytes that are gone.
+    /// Removes the entries of bytes that are deleted.
     pub(super) async fn strike(&self, gone: Vec<String>) -> Result<(), StoreError> {
         if gone.is_empty() {
             return Ok(());
@@ -146,20 +151,21 @@ impl SqliteStore {
         struck.await.map_err(|failure| self.error(failure))
     }
 
-    /// Gives free pages back to the file system, a few at a time so that others can write in between. Whether the log is empty
-    /// then: else the file still holds what was overwritten.
-    pub(super) async fn give_back(&self) -> Result<bool, StoreError> {
+    /// Returns free pages to the file system, a few at a time so that others can write in between. Returns whether
+    /// the log is empty afterwards; otherwise the file still contains what was overwritten.
+    pub(super) async fn release_pages(&self) -> Result<bool, StoreError> {
         loop {
-            let more = self.0.writer.run(|writer| writer.give_back()).await;
+            let more = self.0.writer.run(|writer| writer.release_pages()).await;
             match more.map_err(|failure| self.error(failure))? {
-                GivenBack::Some => {}
-                GivenBack::All { emptied } => return Ok(emptied),
+                Released::Some => {}
+                Released::All { emptied } => return Ok(emptied),
             }
         }
     }
 }
 
-/// The id of a media is anything at all: where a spool cannot keep something under it, it does not.
+/// Deletes from the spool. A media id can be any text, and a spool that cannot store anything under it has nothing to
+/// delete.
 async fn forget(spool: &dyn Spool, id: &str, media: bool) -> io::Result<bool> {
     match spool.delete(id).await {
         Err(error) if media && error.kind() == io::ErrorKind::InvalidInput => Ok(false),
@@ -168,8 +174,8 @@ async fn forget(spool: &dyn Spool, id: &str, media: bool) -> io::Result<bool> {
 }
 
 impl Writer {
-    /// Gives some pages back.
-    fn give_back(&mut self) -> Result<GivenBack, Failure> {
+    /// Returns some pages to the file system.
+    fn release_pages(&mut self) -> Result<Released, Failure> {
         let free = |conn: &Connection| -> Result<u64, Failure> {
             Ok(conn.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
         };
@@ -180,7 +186,7 @@ impl Writer {
                 .conn
                 .prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
             let mut rows = statement.query([])?;
-            // A page for each row.
+            // Returns one row per page.
             while rows.next()?.is_some() {}
             drop(rows);
             drop(statement);
@@ -188,30 +194,30 @@ impl Writer {
         }
         let after = free(&self.conn)?;
         Ok(match after > 0 && after < before {
-            true => GivenBack::Some,
-            false => GivenBack::All {
+            true => Released::Some,
+            false => Released::All {
                 emptied: self.shorten_log(),
             },
         })
     }
 }
 
-/// How many free pages were given back.
-enum GivenBack {
+/// How many free pages were returned.
+enum Released {
     Some,
     All {
-        /// The log is empty.
+        /// Whether the log is empty.
         emptied: bool,
     },
 }
 
-/// What is to be deleted elsewhere after the records are gone.
+/// What must be deleted elsewhere after the records.
 #[derive(Debug, Default)]
 pub(super) struct Erased {
     pub(super) records: u64,
-    /// Of the records' texts.
+    /// The bytes of the records' texts.
     pub(super) bytes: u64,
-    /// What nobody names any more: artifacts with their bytes, media without.
+    /// Bytes that are no longer referenced: artifacts with their size, media without.
     pub(super) unnamed: BTreeMap<String, Option<u64>>,
 }
 
@@ -231,7 +237,7 @@ fn erase(
     }
     let named = named_by(conn, key)?;
     if !spool && named.values().any(Option::is_some) {
-        let detail = "its records name bytes in a spool, and the folder for results beside the database does not exist: open the \
+        let detail = "its records reference bytes in a spool, but the folder for results next to the database does not exist: open the \
                     store with the right `spool`";
         return Err(Failure::new(SqliteErrorKind::Invalid, detail));
     }
@@ -240,12 +246,12 @@ fn erase(
             "SELECT count(*), ifnull(sum(bytes), 0) FROM records WHERE conversation = ?1",
         )?
         .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    // What names their bytes goes with them.
+    // Rows that reference their bytes are deleted with them.
     conn.prepare_cached("DELETE FROM records WHERE conversation = ?1")?
         .execute([key])?;
     row.revision += 1;
-    // A turn that runs there cannot write any more.
-    row.fencing_token = row.fencing_token.saturating_add(1).min(HIGHEST_FENCE);
+    // Fails later writes of a running turn.
+    row.fencing_token = row.fencing_token.saturating_add(1).min(MAX_FENCING_TOKEN);
     row.update_or_delete(conn, name, now())?;
     let mut unnamed = BTreeMap::new();
     for (id, freed) in named {
@@ -261,7 +267,7 @@ fn erase(
     }))
 }
 
-/// The ids under which a spool may keep something for a conversation.
+/// Returns the ids under which a spool may store something for a conversation.
 fn named_by(conn: &Connection, key: i64) -> Result<BTreeMap<String, Option<u64>>, Failure> {
     let mut statement = conn.prepare_cached(
         "SELECT media_id, NULL FROM records JOIN media USING (record) WHERE conversation = ?1

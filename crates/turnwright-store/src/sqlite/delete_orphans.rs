@@ -1,4 +1,4 @@
-//! Deletes bytes in the spool that no record names.
+//! Deletes spooled bytes that no record references.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use super::format;
 use super::spool_references::{is_named, note_orphan, orphans, strike_orphan};
 use super::writer_thread::{Writer, now};
 
-/// What [`SqliteStore::delete_orphans`] did.
+/// The result of [`SqliteStore::delete_orphans`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeletedOrphans {
     /// The number of deleted results.
     pub deleted: u64,
-    /// The number of results that no record names, and that wait for the end of the grace period.
+    /// The number of unreferenced results whose grace period has not ended.
     pub waiting: u64,
 }
 
 impl SqliteStore {
-    /// Deletes what the spool keeps and no record names, if it was so at an earlier call too and that is at least `grace` ago.
-    /// What a deleted conversation left behind goes at once.
+    /// Deletes spooled bytes that no record references, if an earlier call at least `grace` ago found the same. Bytes
+    /// of deleted conversations are deleted immediately.
     ///
-    /// The bytes of a result are in the spool before the record that names them is stored, so a grace of nothing is only
-    /// for a time in which no turn runs; an hour is plenty else. The spool must be this store's alone: what another file names
-    /// is named by nobody here.
+    /// The bytes of a result are in the spool before the record that references them is stored. Use a zero `grace`
+    /// only while no turn runs; otherwise an hour is plenty. The spool must belong to this store alone, because
+    /// references from other databases are unknown here.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -46,7 +46,7 @@ impl SqliteStore {
     ///
     /// let hour = Duration::from_secs(60 * 60);
     /// assert_eq!(store.delete_orphans(hour).await?.waiting, 1);
-    /// // No turn runs:
+    /// // No turn is running:
     /// assert_eq!(store.delete_orphans(Duration::ZERO).await?.deleted, 1);
     /// # store.close().await?;
     /// # std::fs::remove_dir_all(&folder)?;
@@ -54,7 +54,7 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// The store or the spool failed. What could not be deleted is tried again by the next call.
+    /// Fails if the store or the spool fails. The next call retries what could not be deleted.
     pub async fn delete_orphans(&self, grace: Duration) -> Result<DeletedOrphans, StoreError> {
         let error = |failure: Failure| self.error(failure);
         let failed = |error: std::io::Error| {
@@ -62,7 +62,7 @@ impl SqliteStore {
             self.error(Failure::new(SqliteErrorKind::Other, detail))
         };
         let spool = self.results();
-        // Listed before it is asked who names what: a record that comes in between is seen.
+        // Listed before references are queried, so that a record stored in between is seen.
         let stored = spool.list().await.map_err(failed)?;
         let marked = self.0.writer.run(move |writer| writer.mark(stored, grace));
         let (due, waiting) = marked.await.map_err(error)?;
@@ -85,7 +85,7 @@ impl SqliteStore {
 }
 
 impl Writer {
-    /// Brings the notes up to date; gives what is to be deleted, and how much is to wait.
+    /// Updates the recorded orphans. Returns what must be deleted now, and how many must wait.
     fn mark(
         &mut self,
         stored: Vec<String>,

@@ -12,7 +12,7 @@ use super::error::{Failure, SqliteErrorKind};
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub(super) id: BatchId,
-    /// Of everything else, to recognise another batch with the same id.
+    /// A digest of everything else, to recognise another batch with the same id.
     pub(super) digest: u32,
     pub(super) conversation: ConversationId,
     pub(super) fencing_token: Option<u64>,
@@ -30,12 +30,12 @@ pub(super) enum Row {
 pub(super) struct Put {
     pub(super) record: Record,
     pub(super) body: String,
-    /// Of the body.
+    /// The checksum of the body.
     pub(super) checksum: u32,
 }
 
 impl Encoded {
-    /// Encodes the records. Reads the bytes of artifacts that are in no spool, see [`reads_bytes`].
+    /// Encodes the records. Reads the bytes of artifacts that are not in a spool; see [`reads_bytes`].
     pub(super) fn new(conversation: ConversationId, batch: Batch) -> Result<Self, Failure> {
         let mut changes = Vec::with_capacity(batch.changes.len());
         for change in batch.changes {
@@ -51,7 +51,7 @@ impl Encoded {
                 }
                 Change::Delete(kind, id) => Row::Delete(kind, id),
                 _ => {
-                    let detail = "a change that this release does not know";
+                    let detail = "a change that this release does not support";
                     return Err(Failure::new(SqliteErrorKind::Invalid, detail));
                 }
             });
@@ -96,7 +96,7 @@ impl Encoded {
         hasher.finalize()
     }
 
-    /// Whether it begins a call: it must be on the disk before the call runs.
+    /// Returns `true` if the batch begins a call: it must be on the disk before the call runs.
     pub(super) fn begins_a_call(&self) -> bool {
         self.changes.iter().any(|change| match change {
             Row::Put(put) => is_begun(&put.record),
@@ -105,12 +105,12 @@ impl Encoded {
     }
 }
 
-/// Whether it is the ledger entry of a call that has not ended.
+/// Returns `true` for the ledger entry of a call that has not ended.
 pub(super) fn is_begun(record: &Record) -> bool {
     matches!(record, Record::Ledger(line) if line.state == CallState::Begun)
 }
 
-/// Whether encoding the records reads bytes, which may block.
+/// Returns `true` if encoding the records reads bytes, which may block.
 pub(super) fn reads_bytes(batch: &Batch) -> bool {
     batch.changes.iter().any(|change| match change {
         Change::Put(record) => {
@@ -123,7 +123,7 @@ pub(super) fn reads_bytes(batch: &Batch) -> bool {
     })
 }
 
-/// Many tools that read the file take a NUL for the end of a text.
+/// Rejects NUL, because many tools that read the file treat a NUL as the end of the text.
 pub(super) fn check_id(conversation: &ConversationId) -> Result<(), Failure> {
     match conversation.as_str().contains('\0') {
         true => Err(Failure::new(
@@ -134,12 +134,12 @@ pub(super) fn check_id(conversation: &ConversationId) -> Result<(), Failure> {
     }
 }
 
-/// The checksum that a body is verified by when it is read.
+/// Returns the checksum that is used to verify a body when it is read.
 pub(super) fn checksum(body: &[u8]) -> u32 {
     crc32fast::hash(body)
 }
 
-/// Nanoseconds since 1970, as far as the database can represent them.
+/// Returns nanoseconds since 1970, as far as the database can represent them.
 pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! The error of a database.
+//! Errors of a database.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::ErrorCode;
 use turnwright_core::store::{BatchId, Revision, StoreError};
 
-/// The error of a database. It is the source of a [`StoreError`], see [`SqliteError::of`].
+/// An error of a database. It is the source of a [`StoreError`]; see [`SqliteError::of`].
 ///
 /// ```
 /// use turnwright_store::sqlite::{SqliteError, SqliteStore, SqliteErrorKind};
@@ -32,11 +32,11 @@ pub struct SqliteError {
 pub enum SqliteErrorKind {
     /// The folder of the file does not exist.
     NoFolder,
-    /// There is no such file, or it cannot be opened.
+    /// The file does not exist, or cannot be opened.
     CannotOpen,
-    /// The file is no database.
+    /// The file is not a database.
     NoDatabase,
-    /// The file is a database, but not one of ours.
+    /// The file is a database of another program.
     OtherProgram,
     /// The file was written by a later release.
     NewerFormat {
@@ -45,7 +45,7 @@ pub enum SqliteErrorKind {
         /// The newest format that this release knows.
         known: u32,
     },
-    /// The file was written by an earlier release. It is opened for reading only and cannot be upgraded.
+    /// The file was written by an earlier release. It was opened for reading only, so it cannot be upgraded.
     OlderFormat {
         /// Its format.
         found: u32,
@@ -54,43 +54,43 @@ pub enum SqliteErrorKind {
     Corrupt,
     /// The file, its folder or this store is read-only.
     ReadOnly,
-    /// Another process holds the lock for longer than the timeout.
+    /// Another process held the lock for longer than the timeout.
     Locked,
     /// The disk is full, or the file has reached its maximum size.
     Full,
     /// The disk failed, or a limit of the process was reached.
     Disk,
-    /// The file with the secret, beside the database, cannot be used. The detail says why, and what to do.
+    /// The secret file next to the database cannot be used. The detail has the reason and what to do.
     Secret,
     /// The store was closed.
     Closed,
-    /// The request cannot be represented: a conversation id with a NUL, a number above 2⁶³ − 1, bytes in a spool that the store
-    /// does not know.
+    /// The request cannot be represented: a conversation id with a NUL, a number above 2⁶³ − 1, or bytes in a spool
+    /// that the store does not know.
     Invalid,
     /// Anything else.
     Other,
 }
 
 impl SqliteError {
-    /// The database error behind a store's error, if there is one.
+    /// Returns the database error behind a store error, if there is one.
     #[must_use]
     pub fn of(error: &StoreError) -> Option<&Self> {
         error.source()?.downcast_ref()
     }
 
-    /// The kind of the error.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> SqliteErrorKind {
         self.kind
     }
 
-    /// The path of the database. `None` if it is in memory.
+    /// Returns the path of the database; `None` if it is in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What the system or the database reported, if anything.
+    /// Returns what the system or the database reported, if anything.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
@@ -100,42 +100,42 @@ impl SqliteError {
 impl fmt::Display for SqliteErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            SqliteErrorKind::NoFolder => "its folder does not exist: make it first",
+            SqliteErrorKind::NoFolder => "its folder does not exist: create it first",
             SqliteErrorKind::CannotOpen => "it cannot be opened",
             SqliteErrorKind::NoDatabase => {
-                "it is no database, and was left as it is: name another file"
+                "it is not a database and was not changed: choose another file"
             }
             SqliteErrorKind::OtherProgram => {
-                "it is a database of another program, and was left as it is: name another file"
+                "it is a database of another program and was not changed: choose another file"
             }
             SqliteErrorKind::NewerFormat { found, known } => {
                 return write!(
                     f,
-                    "it has format {found}, a later release wrote it: this one knows formats up to {known}, use that one"
+                    "it has format {found} of a later release, but this release supports formats up to {known}: use the later release"
                 );
             }
             SqliteErrorKind::OlderFormat { found } => {
                 return write!(
                     f,
-                    "it has format {found}, of an earlier release: open it once for writing, which upgrades it"
+                    "it has format {found} of an earlier release: open it for writing once to upgrade it"
                 );
             }
             SqliteErrorKind::Corrupt => {
-                "it is damaged: keep a copy of it and of its -wal file, and go on with a backup"
+                "it is damaged: keep a copy of it and of its -wal file, and restore a backup"
             }
             SqliteErrorKind::ReadOnly => {
-                "it may only be read: open it with `read_only`, or let this user write the file and its folder"
+                "it is read-only: open it with `read_only`, or give this user write access to the file and its folder"
             }
             SqliteErrorKind::Locked => {
-                "another process writes to it, and did not end in time: try again, or wait longer with `busy_timeout`"
+                "it is locked by another process: try again, or wait longer with `busy_timeout`"
             }
             SqliteErrorKind::Full => {
-                "there is no room left, and nothing of this was written: make room, and try again"
+                "there is no space left, and nothing of this batch was written: free some space and try again"
             }
             SqliteErrorKind::Disk => {
-                "the disk failed or a limit of the process was met, and nothing of this was written"
+                "the disk failed or a process limit was reached, and nothing of this batch was written"
             }
-            SqliteErrorKind::Secret => "the file with its secret cannot be used",
+            SqliteErrorKind::Secret => "its secret file cannot be used",
             SqliteErrorKind::Closed => "the store is closed: open it again",
             SqliteErrorKind::Invalid => "the request is invalid",
             SqliteErrorKind::Other => "the database failed",
@@ -169,7 +169,8 @@ impl fmt::Debug for SqliteError {
 
 impl StdError for SqliteError {}
 
-/// Why work on the database failed, before the path is added. Cheap to clone: one failure may answer many batches.
+/// Why an operation on the database failed, before the path is added. Cheap to clone: one failure may be the result
+/// of many batches.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// The conversation has another revision than expected.
@@ -189,7 +190,7 @@ impl Failure {
         Failure::Database(kind, Some(detail.into()))
     }
 
-    /// The error for the caller of the store.
+    /// Converts into the error for the caller of the store.
     pub(super) fn into_store_error(self, path: Option<&Arc<Path>>) -> StoreError {
         let (kind, detail) = match self {
             Failure::Conflict(found) => return StoreError::conflict(Revision(found)),
@@ -208,7 +209,7 @@ impl Failure {
         StoreError::failed(SqliteError { path, kind, detail })
     }
 
-    /// Whether another connection holds the lock.
+    /// Returns `true` if another connection holds the lock.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self, Failure::Sql(error) if kind_of(error) == SqliteErrorKind::Locked)
     }
@@ -256,7 +257,7 @@ impl From<turnwright_core::Error> for Failure {
     }
 }
 
-/// An error of the file system while a file is opened.
+/// An error of the file system while opening a file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let kind = match error.kind() {

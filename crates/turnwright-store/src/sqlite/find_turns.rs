@@ -1,4 +1,4 @@
-//! Turns over all conversations.
+//! Finds turns across all conversations.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -71,7 +71,7 @@ fn read_turns(
     Ok(turns)
 }
 
-/// The statement for a filter. The turns come from the narrowest index: one id, the open gates, or the states.
+/// Returns the statement for a filter. Uses the narrowest index: one id, the open gates, or the states.
 pub(super) fn sql(filter: &TurnFilter) -> String {
     const COLUMNS: &str = "SELECT r.position, r.kind, r.id AS id, r.checksum, r.body,
             r.began_at AS began_at, c.conversation_id AS conversation_id, c.conversation AS key";
@@ -123,7 +123,7 @@ pub(super) fn sql(filter: &TurnFilter) -> String {
     format!("{from} ORDER BY began_at, conversation_id, id LIMIT :limit")
 }
 
-/// The states that match, each once.
+/// Returns the matching states, without duplicates.
 fn states(filter: &TurnFilter) -> Vec<&'static str> {
     let wanted = |state: &&TurnState| filter.states.is_empty() || filter.states.contains(state);
     let known = TurnState::ALL.iter().filter(wanted);

@@ -1,4 +1,4 @@
-//! Checks a whole database.
+//! Integrity check of a database.
 
 use rusqlite::Connection;
 use turnwright_core::record::ByteResolver;
@@ -10,11 +10,12 @@ use super::error::{Failure, SqliteErrorKind};
 use super::format;
 
 /// The maximum number of reported problems.
-const MOST: usize = 10;
+const MAX_PROBLEMS: usize = 10;
 
 impl SqliteStore {
-    /// Looks at all of it: SQLite's own check of pages and indexes, that whatever is referred to is there, that each record
-    /// is as it was written and can be decoded, and that places go up to where the conversation says. It takes as long as reading the whole file.
+    /// Checks the complete database: SQLite's own check of pages and indexes, that references resolve, that each
+    /// record matches its checksum and can be decoded, and that positions do not exceed the conversation's counter.
+    /// Takes as long as reading the complete file.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -26,7 +27,7 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// [`SqliteErrorKind::Corrupt`] with the first ten problems, or the check could not be made.
+    /// [`SqliteErrorKind::Corrupt`] with the first ten problems; another kind if the check could not be completed.
     pub async fn integrity_check(&self) -> Result<(), StoreError> {
         let reopen = self.0.reopen.clone();
         self.read(move |conn, _| check(conn, &reopen)).await
@@ -54,7 +55,7 @@ fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
     )?);
     problems.extend(texts(
         &moment,
-        "SELECT 'the numbers of conversation ' || conversation || ' cannot be right' FROM conversations
+        "SELECT 'the numbers of conversation ' || conversation || ' are invalid' FROM conversations
          WHERE revision < 0 OR fencing_token < 0 OR last_position < 0 OR changes_from NOT BETWEEN 0 AND revision
              OR length(last_batch_id) <> 16 LIMIT 10",
     )?);
@@ -65,7 +66,7 @@ fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
     )?);
     problems.extend(texts(
         &moment,
-        "SELECT 'the index of turns does not fit the turn at position ' || position FROM records
+        "SELECT 'the index of turns does not match the turn at position ' || position FROM records
          WHERE kind = 'turn' AND (began_at IS NULL OR turn_state IS NOT CASE WHEN NOT json_valid(body) THEN turn_state
              WHEN body ->> '$.state' = 'refused' THEN 'nacked' ELSE body ->> '$.state' END) LIMIT 10",
     )?);
@@ -73,7 +74,7 @@ fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
     match problems.is_empty() {
         true => Ok(()),
         false => {
-            problems.truncate(MOST);
+            problems.truncate(MAX_PROBLEMS);
             Err(Failure::new(SqliteErrorKind::Corrupt, problems.join("; ")))
         }
     }
@@ -97,7 +98,7 @@ fn damaged_records(
         let mut loaded = Loaded::default();
         Read::of(row)?.add_to(&mut loaded, reopen);
         if let Some(damaged) = loaded.damaged.first()
-            && problems.len() < MOST
+            && problems.len() < MAX_PROBLEMS
         {
             let conversation: i64 = row.get(5)?;
             problems.push(format!("in conversation {conversation}, {damaged}"));

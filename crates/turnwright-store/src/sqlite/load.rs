@@ -1,4 +1,4 @@
-//! Reading records by a query, and listing conversations.
+//! Loads records by query, and lists conversations.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use super::decode::{Read, Wanted, records};
 use super::error::Failure;
 use super::format;
 
-/// The result of a query, all of one snapshot.
+/// Returns the result of a query, read from one snapshot.
 pub(super) fn load(
     conn: &mut Connection,
     conversation_id: &ConversationId,
@@ -50,7 +50,7 @@ struct Asked<'q> {
 }
 
 impl Asked<'_> {
-    /// The first and the last position of the query.
+    /// Returns the first and the last position of the query.
     fn positions(&self) -> (i64, i64) {
         let number = |position: Position| i64::try_from(position.0).unwrap_or(i64::MAX);
         let after = self.query.after.map_or(0, number);
@@ -80,7 +80,7 @@ impl Asked<'_> {
         Ok(found)
     }
 
-    /// Looks up each id by itself, so that any number is possible. Does not read what the limit cuts off.
+    /// Looks up each id separately, so that any number is possible. Does not read records beyond the limit.
     fn by_id(&self, conn: &Connection, ids: &[String]) -> Result<Loaded, Failure> {
         let kinds = match self.query.kinds.as_slice() {
             [] => RecordKind::ALL,
@@ -144,11 +144,11 @@ fn by_position_sql(kinds: usize, newest: bool) -> String {
     if kinds == 0 {
         let positions =
             "records_by_position WHERE conversation = ?1 AND position BETWEEN ?2 AND ?3";
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(sql, "{columns} {positions}");
     }
-    // One part for each kind. The index returns each in order and SQLite merges them: nothing is sorted, and records of other
-    // kinds are not visited.
+    // One subquery per kind. The index returns each in order and SQLite merges them: nothing is sorted, and records
+    // of other kinds are not visited.
     for kind in 5..5 + kinds {
         let and = if kind == 5 { "" } else { " UNION ALL " };
         let positions = "records_by_kind WHERE conversation = ?1 AND position BETWEEN ?2 AND ?3";
@@ -158,7 +158,7 @@ fn by_position_sql(kinds: usize, newest: bool) -> String {
     sql
 }
 
-/// The conversations that have records.
+/// Returns the conversations that have records.
 pub(super) fn conversations(
     conn: &mut Connection,
     filter: &ConversationFilter,

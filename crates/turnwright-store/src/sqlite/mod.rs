@@ -1,9 +1,22 @@
 //! A store in one SQLite file.
 //!
-//! `Storage::sqlite(path)`, from [`SqliteStorage`], is all that a runner needs. The [`SqliteStore`] in it can also
-//! [delete a conversation](SqliteStore::delete_conversation) with all of its bytes, [limit its
-//! size](SqliteStore::apply_retention), [delete bytes](SqliteStore::delete_orphans) that no record names, and
-//! [check itself](SqliteStore::integrity_check).
+//! `Storage::sqlite(path)`, from [`SqliteStorage`], is all that a runner needs. The [`SqliteStore`] behind it can
+//! also [delete a conversation](SqliteStore::delete_conversation) with all of its bytes, [limit its
+//! size](SqliteStore::apply_retention), [delete bytes](SqliteStore::delete_orphans) that no record references, and
+//! [check its integrity](SqliteStore::integrity_check).
+//!
+//! ```
+//! use turnwright_core::record::Message;
+//! use turnwright_core::store::{ConversationId, StoreExt as _};
+//! use turnwright_store::sqlite::SqliteStore;
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let store = SqliteStore::in_memory().await?;
+//! let conversation = ConversationId::new("chat-1");
+//! store.put(&conversation, Message::user("Hello!").build()?).await?;
+//! assert_eq!(store.messages(&conversation).await?[0].text(), "Hello!");
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
 //!
 #![doc = include_str!("guarantees.md")]
 
@@ -59,7 +72,7 @@ use error::Failure;
 use reader_threads::Readers;
 use writer_thread::{Writer, WriterHandle};
 
-/// A store in one file, which several processes can share. Clones share it.
+/// A store in one file, which several processes can share. Cheap to clone; clones share the connection.
 ///
 /// ```
 /// use turnwright_core::record::Message;
@@ -89,7 +102,7 @@ struct Opened {
     path: Option<Arc<Path>>,
     read_only: bool,
     writer: WriterHandle,
-    /// `None` if the database is in memory: it has one connection only.
+    /// `None` if the database is in memory, which has only one connection.
     readers: Option<Readers>,
     /// The folder of the default spool. `None` with another spool.
     results: Option<PathBuf>,
@@ -100,12 +113,12 @@ impl SqliteStore {
     /// Opens a file. Creates it if it does not exist. [`SqliteStoreBuilder`] has more options.
     ///
     /// # Errors
-    /// As [`SqliteStoreBuilder::open`].
+    /// See [`SqliteStoreBuilder::open`].
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         SqliteStore::builder(path).open().await
     }
 
-    /// Opens a database in memory, for tests. It is lost with the store.
+    /// Opens a database in memory, for tests. Its content is lost when the store is dropped.
     ///
     /// ```
     /// use turnwright_core::record::Memory;
@@ -120,29 +133,29 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// Out of memory, or no thread could be started.
+    /// Fails if there is not enough memory, or if a thread cannot be started.
     pub async fn in_memory() -> Result<Self, StoreError> {
         SqliteStoreBuilder::new(None).open().await
     }
 
-    /// Returns a builder.
+    /// Creates a builder.
     pub fn builder(path: impl AsRef<Path>) -> SqliteStoreBuilder {
         SqliteStoreBuilder::new(Some(path.as_ref()))
     }
 
-    /// The path of the file. `None` if the database is in memory.
+    /// Returns the path of the file; `None` if the database is in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// Finishes queued work, moves the log into the file, and closes it. Later calls, also of clones, fail with
-    /// [`SqliteErrorKind::Closed`]. Closing again does nothing.
+    /// Finishes queued work, moves the log into the file, and closes it. Later calls, including those of clones, fail
+    /// with [`SqliteErrorKind::Closed`]. Closing again does nothing.
     ///
-    /// A store that is dropped loses nothing either, but nothing waits until it is closed.
+    /// Dropping a store loses nothing either, but does not wait until the file is closed.
     ///
     /// # Errors
-    /// The file could not be closed.
+    /// Fails if the file could not be closed.
     pub async fn close(&self) -> Result<(), StoreError> {
         let closed = |done: Result<(), Failure>| match done {
             Err(Failure::Database(SqliteErrorKind::Closed, _)) => Ok(()),
@@ -154,7 +167,7 @@ impl SqliteStore {
         closed(self.0.writer.close().await)
     }
 
-    /// Reads on a reader thread, or on the writer's if there is no other.
+    /// Reads on a reader thread, or on the writer thread if there are no readers.
     async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
@@ -186,7 +199,7 @@ impl SqliteStore {
         }
     }
 
-    /// The spool from which results are read.
+    /// Returns the spool from which results are read.
     fn results(&self) -> &Arc<dyn Spool> {
         self.0.reopen.spool()
     }

@@ -1,4 +1,4 @@
-//! Opening a file: what it is, and that nothing is overwritten which is not ours.
+//! Opens a file: determines what it is, and never overwrites a file of another program.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -13,14 +13,14 @@ use super::busy_retry::retry_while_busy;
 use super::error::{Failure, SqliteErrorKind};
 use super::format::{self, Found};
 
-/// What every file of SQLite begins with.
+/// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Statements that a connection keeps prepared.
+/// The number of cached prepared statements per connection.
 const STATEMENTS: usize = 64;
-/// What the write-ahead log is cut back to once it was moved into the file.
+/// The size to which the write-ahead log is truncated after it was moved into the file.
 const LOG_BYTES: i64 = 16 * 1024 * 1024;
 
-/// What a file may not do by itself.
+/// SQLite features that are disabled, so that a file cannot execute anything.
 const STRICT: [(DbConfig, bool); 4] = [
     (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
     (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
@@ -28,10 +28,10 @@ const STRICT: [(DbConfig, bool); 4] = [
     (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
 ];
 
-/// Which database, and how.
+/// The database to open, and how.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// Without, it is in memory.
+    /// `None` for a database in memory.
     pub(super) path: Option<PathBuf>,
     pub(super) read_only: bool,
     pub(super) busy_timeout: Duration,
@@ -39,7 +39,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The connection that writes. The file is made if it is not there, and upgraded if it is of an earlier format.
+    /// Opens the writing connection. Creates the file if it does not exist, and upgrades it from an earlier format.
     pub(super) fn open_writer(&self) -> Result<Connection, Failure> {
         let conn = match &self.path {
             None => Connection::open_in_memory()?,
@@ -48,10 +48,10 @@ impl Target {
                 self.connect(path)?
             }
         };
-        // What is refused is left as it is, the log of whoever wrote it too.
+        // A rejected file is not changed, and neither is its log.
         let keep_log = |keep| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
         keep_log(self.path.as_deref().is_some_and(|path| log_bytes(path) > 0))?;
-        // SQLite opens for reading what it may not write, and says nothing.
+        // SQLite silently opens a file for reading if it cannot be written.
         if !self.read_only && conn.is_readonly("main")? {
             return Err(SqliteErrorKind::ReadOnly.into());
         }
@@ -65,12 +65,12 @@ impl Target {
         Ok(conn)
     }
 
-    /// A connection that reads what [`Target::open_writer`] opened.
+    /// Opens a connection that reads what [`Target::open_writer`] opened.
     pub(super) fn open_reader(&self) -> Result<Connection, Failure> {
         let Some(path) = &self.path else {
             return Err(Failure::new(
                 SqliteErrorKind::Other,
-                "memory has one connection only",
+                "a database in memory has only one connection",
             ));
         };
         let conn = self.connect(path)?;
@@ -85,13 +85,13 @@ impl Target {
         let conn = self.set_up(open_at(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
         let looked = conn.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0));
         match looked {
-            // Readers and writers meet in a file beside it, which cannot be made here. Where there is no log either, there are
-            // no writers.
+            // Readers and writers share a file next to the database, which cannot be created here. If there is no log
+            // either, there are no writers.
             Err(error) if cannot_open(&error) && !log_of(path).exists() => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
                 self.set_up(open_at(Path::new(&unchanging(path)), flags)?)
             }
-            // Whatever else it is, it is told by whoever looks next.
+            // Any other problem is reported by the next check.
             _ => Ok(conn),
         }
     }
@@ -100,20 +100,21 @@ impl Target {
         conn.busy_timeout(self.busy_timeout)?;
         conn.set_prepared_statement_cache_capacity(STATEMENTS);
         conn.pragma_update(None, "foreign_keys", true)?;
-        // A file of somebody else's does nothing but hold what is in it.
+        // A foreign file must not execute anything.
         for (config, on) in STRICT {
             conn.set_db_config(config, on)?;
         }
         Ok(conn)
     }
 
-    /// What can be detail of a file before SQLite touches it. Makes it if it is not there, for its owner alone.
+    /// Checks what can be checked before SQLite opens the file. Creates it if it does not exist, readable by its
+    /// owner only.
     fn check_file(&self, path: &Path) -> Result<(), Failure> {
-        // Opening a pipe would wait for whoever writes into it.
+        // Opening a pipe would block until another process writes to it.
         if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             return Err(Failure::new(
                 SqliteErrorKind::CannotOpen,
-                "it is no regular file",
+                "it is not a regular file",
             ));
         }
         match File::open(path) {
@@ -127,7 +128,7 @@ impl Target {
                 if self.read_only {
                     return Err(error.into());
                 }
-                make_file(path).map_err(Failure::from)
+                create_file(path).map_err(Failure::from)
             }
             Err(error) => Err(error.into()),
         }
@@ -143,14 +144,14 @@ impl Target {
 
     fn prepare(&self, conn: &Connection, found: Found) -> Result<(), Failure> {
         if found == Found::Nothing {
-            // Before there is any table: it cannot be turned on later.
+            // Before any table exists: it cannot be enabled later.
             conn.pragma_update(None, "auto_vacuum", "incremental")?;
         }
         if self.path.is_some() {
             retry_while_busy(self.busy_timeout, || write_ahead(conn))?;
         }
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-        // What was deleted is not to be found by whoever looks at the bytes of the file.
+        // Deleted data must not remain readable in the bytes of the file.
         conn.pragma_update(None, "secure_delete", true)?;
         if let Some(most) = self.max_file_bytes {
             let page: u64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
@@ -165,7 +166,7 @@ impl Target {
             })?;
             let upgraded = format::upgrade(conn).and_then(|()| Ok(conn.execute_batch("COMMIT")?));
             if upgraded.is_err() && !conn.is_autocommit() {
-                // What is not committed goes with the connection in any case.
+                // Uncommitted changes are discarded with the connection in any case.
                 let _ = conn.execute_batch("ROLLBACK");
             }
             upgraded?;
@@ -181,12 +182,12 @@ fn write_ahead(conn: &Connection) -> Result<(), Failure> {
         "wal" => Ok(()),
         mode => Err(Failure::new(
             SqliteErrorKind::CannotOpen,
-            format!("its file system allows journal mode {mode} only, and `wal` is needed"),
+            format!("its file system supports only journal mode {mode}, but `wal` is required"),
         )),
     }
 }
 
-/// An empty file may become a database: nothing is overwritten then.
+/// Checks the header. An empty file may become a database, because nothing is overwritten.
 fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
     let metadata = file.metadata()?;
     if metadata.is_dir() {
@@ -206,12 +207,12 @@ fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
         bytes => u64::from(bytes),
     };
     let pages = u64::from(u32::from_be_bytes([a, b, c, d]));
-    // What is missing may stand in the log. The length is asked for last: another process may move its log into the file
-    // meanwhile, and take the log away.
+    // Missing data may be in the log. The length is read last: another process may move its log into the file
+    // meanwhile and delete the log.
     let log = log_bytes(path);
     let (has, wants) = (file.metadata()?.len(), page_bytes * pages);
     if log == 0 && has < wants {
-        let detail = format!("it has {has} bytes where {wants} belong: its end is missing");
+        let detail = format!("it has {has} bytes instead of {wants}: its end is missing");
         return Err(Failure::new(SqliteErrorKind::Corrupt, detail));
     }
     Ok(())
@@ -232,14 +233,14 @@ fn open_at(path: &Path, mode: OpenFlags) -> Result<Connection, Failure> {
     Ok(Connection::open_with_flags(path, mode)?)
 }
 
-/// Whether it cannot be opened as it is, or what stands beside it cannot be made: where a folder may only be read, SQLite says
-/// that of the file.
+/// Returns `true` if the file, or the files next to it, cannot be opened or created. If a folder is read-only, SQLite
+/// reports this for the file.
 fn cannot_open(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// The name of a file that nobody changes, which SQLite then reads without a file beside it.
+/// Returns a URI for an immutable file, which SQLite reads without other files.
 fn unchanging(path: &Path) -> String {
     let mut name = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -247,7 +248,7 @@ fn unchanging(path: &Path) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
                 name.push(char::from(*byte));
             }
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             _ => _ = write!(name, "%{byte:02x}"),
         }
     }
@@ -255,19 +256,19 @@ fn unchanging(path: &Path) -> String {
     name
 }
 
-/// What SQLite says of a file that is there and can be opened, where it cannot make those beside it.
+/// Replaces SQLite's error for an existing file if the files next to it cannot be created.
 fn without_side_files(failure: Failure) -> Failure {
     match failure {
         Failure::Sql(error) if cannot_open(&error) => Failure::new(
             SqliteErrorKind::ReadOnly,
-            "the files `-wal` and `-shm` cannot be made beside it",
+            "the files `-wal` and `-shm` cannot be created next to it",
         ),
         failure => failure,
     }
 }
 
-/// SQLite gives the files beside it the same permissions.
-fn make_file(path: &Path) -> io::Result<()> {
+/// Creates the file. SQLite gives its other files the same permissions.
+fn create_file(path: &Path) -> io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]

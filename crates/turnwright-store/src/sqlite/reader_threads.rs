@@ -1,4 +1,4 @@
-//! The threads that read.
+//! The reader threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use super::decode::Wanted;
 use super::error::{Failure, SqliteErrorKind};
 use super::open::Target;
 
-/// Reads that wait for a thread; whoever brings more waits before that.
+/// The capacity of the queue. When it is full, callers wait (back pressure).
 const QUEUE: usize = 256;
 
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
-/// A bounded number of threads, each with a connection of its own.
+/// A fixed number of threads, each with its own connection.
 #[derive(Debug)]
 pub(super) struct Readers {
     jobs: mpsc::Sender<Job>,
@@ -24,7 +24,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Starts the threads. Each opens its connection when it is first needed.
+    /// Starts the threads. Each opens its connection on first use.
     pub(super) fn start(target: &Target, threads: usize) -> Result<Self, Failure> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let waiting = Arc::new(Mutex::new(waiting));
@@ -42,7 +42,7 @@ impl Readers {
         Ok(Readers { jobs, threads })
     }
 
-    /// Reads on one of the threads. What nobody waits for any more is not begun, and long work asks whether it is wanted.
+    /// Reads on one of the threads. Skips work whose caller no longer waits; long work checks this too.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
@@ -51,7 +51,7 @@ impl Readers {
             .await
     }
 
-    /// Does what may block, and needs no connection, on one of the threads.
+    /// Runs blocking work that needs no connection on one of the threads.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -59,7 +59,7 @@ impl Readers {
         self.run(|_, _| work()).await
     }
 
-    /// Ends all threads after what was handed in before.
+    /// Ends all threads after the queued work.
     pub(super) async fn close(&self) -> Result<(), Failure> {
         for _ in 0..self.threads {
             self.run(|reader, _| {
@@ -101,7 +101,7 @@ struct Reader {
 impl Reader {
     fn run(mut self, jobs: &Mutex<mpsc::Receiver<Job>>) {
         while !self.closed {
-            // One waits for work, the others for their turn to wait.
+            // One thread waits for work, the others wait for the lock.
             let job = {
                 let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
                 jobs.blocking_recv()

@@ -1,4 +1,4 @@
-//! Limits on age and size.
+//! Retention: limits on age and size.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::error::Failure;
 use super::format;
 use super::writer_thread::now;
 
-/// Limits on what is kept. Default: none.
+/// Limits on what is kept. Default: no limits.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,57 +26,57 @@ use super::writer_thread::now;
 #[non_exhaustive]
 #[must_use = "nothing is deleted until `apply_retention` is called"]
 pub struct Retention {
-    /// Conversations that were last written longer ago than this go.
+    /// Deletes conversations that were last written longer ago than this.
     pub max_age: Option<Duration>,
-    /// The texts of all records and the results that they name have no more bytes than this; those conversations go first
-    /// that were written longest ago. The bytes of media are not counted: they are elsewhere.
+    /// The maximum number of bytes of all record texts and the results that they reference. Conversations that were
+    /// written longest ago are deleted first. Media bytes that are stored elsewhere are not counted.
     pub max_bytes: Option<u64>,
-    /// Conversations that stay whatever they are.
+    /// Conversations that are never deleted.
     pub except: Vec<ConversationId>,
 }
 
 impl Retention {
-    /// Conversations that were last written longer ago go.
+    /// Sets the maximum age since the last write.
     pub fn max_age(mut self, age: Duration) -> Self {
         self.max_age = Some(age);
         self
     }
 
-    /// These stay: somebody has them open, say.
+    /// Excludes conversations from deletion, for example because they are open in a UI.
     pub fn except(mut self, conversation_ids: impl IntoIterator<Item = ConversationId>) -> Self {
         self.except.extend(conversation_ids);
         self
     }
 
-    /// All of it has no more bytes.
+    /// Sets the maximum number of bytes.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = Some(bytes);
         self
     }
 }
 
-/// What [`SqliteStore::apply_retention`] did.
+/// The result of [`SqliteStore::apply_retention`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retained {
-    /// The conversations that were deleted, those first that were written longest ago.
+    /// The deleted conversations, those written longest ago first.
     pub conversations: Vec<ConversationId>,
-    /// What went with them.
+    /// What was deleted with them.
     pub deleted: Deleted,
-    /// The conversations that were to go and in which a turn runs, or that have a call that was begun and never ended. They stay
-    /// until somebody has ended it: what it did is still to be found out.
+    /// Conversations that should have been deleted but have a running turn, or a call that was begun and has not
+    /// ended. They are kept until that call is closed, because its effect is still unknown.
     pub unfinished: Vec<ConversationId>,
-    /// Where `unfinished` names conversations because of leases that were not released: after this time it can be told
-    /// whether their processes are gone. Apply the retention again then.
+    /// Set if `unfinished` contains conversations with leases that were not released. After this time it is known
+    /// whether their processes have died; apply the retention again then.
     pub retry_after: Option<Duration>,
-    /// The bytes that are left, counted as [`Retention::max_bytes`] does.
+    /// The remaining bytes, counted as for [`Retention::max_bytes`].
     pub bytes_left: u64,
 }
 
 impl SqliteStore {
-    /// Deletes conversations until what is left is within bounds, each as
-    /// [`delete_conversation`](SqliteStore::delete_conversation) does. Never one in which a turn runs or a call was begun and has
-    /// not ended, nor one that is written while this goes on.
+    /// Deletes conversations until the rest is within the limits, each like
+    /// [`delete_conversation`](SqliteStore::delete_conversation). Never deletes a conversation with a running turn or
+    /// an unfinished call, nor one that is written in the meantime.
     ///
     /// ```
     /// use turnwright_core::record::Message;
@@ -93,7 +93,7 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_conversation`](SqliteStore::delete_conversation); what was deleted before stays deleted.
+    /// See [`delete_conversation`](SqliteStore::delete_conversation). Earlier deletions are kept.
     pub async fn apply_retention(&self, retention: &Retention) -> Result<Retained, StoreError> {
         let (stored, mut total) = self.read(|conn, _| survey(conn)).await?;
         let oldest = retention.max_age.map(|age| {
@@ -107,13 +107,13 @@ impl SqliteStore {
             if !too_old && !too_much || retention.except.contains(&one.conversation_id) {
                 continue;
             }
-            let held = self.may_be_held(&one.conversation_id).await?;
-            report.retry_after = report.retry_after.max(held);
-            if one.unfinished || held.is_some() {
+            let lease = self.remaining_lease(&one.conversation_id).await?;
+            report.retry_after = report.retry_after.max(lease);
+            if one.unfinished || lease.is_some() {
                 report.unfinished.push(one.conversation_id);
                 continue;
             }
-            // None where somebody has written since it was looked at.
+            // `None` if it was written since it was selected.
             let Some(erased) = self.erase(&one.conversation_id, Some(one.revision)).await? else {
                 continue;
             };
@@ -126,7 +126,7 @@ impl SqliteStore {
             report.deleted.bytes += deleted.bytes;
         }
         if !report.conversations.is_empty() {
-            report.deleted.still_read = !self.give_back().await?;
+            report.deleted.still_read = !self.release_pages().await?;
         }
         report.bytes_left = total;
         Ok(report)
@@ -134,9 +134,9 @@ impl SqliteStore {
 }
 
 impl SqliteStore {
-    /// For how long a turn may still be running in a conversation, if one may. A lease that cannot be read does not keep what
-    /// is to go: a turn that runs is cut off.
-    async fn may_be_held(
+    /// Returns for how long a turn may still be running in a conversation, if one may. A lease that cannot be read
+    /// does not prevent deletion: a running turn is interrupted.
+    async fn remaining_lease(
         &self,
         conversation_id: &ConversationId,
     ) -> Result<Option<Duration>, StoreError> {
@@ -147,7 +147,7 @@ impl SqliteStore {
     }
 }
 
-/// A conversation that holds records.
+/// A conversation that has records.
 struct Stored {
     conversation_id: ConversationId,
     revision: u64,
@@ -155,7 +155,7 @@ struct Stored {
     unfinished: bool,
 }
 
-/// All conversations, those first that were written longest ago, and the bytes of all of them.
+/// Returns all conversations, those written longest ago first, and their total size.
 fn survey(conn: &mut Connection) -> Result<(Vec<Stored>, u64), Failure> {
     let moment = conn.transaction()?;
     format::check(&moment)?;
@@ -173,7 +173,7 @@ fn survey(conn: &mut Connection) -> Result<(Vec<Stored>, u64), Failure> {
         })
     })?;
     let stored = rows.collect::<Result<_, _>>()?;
-    // Bytes that several records name are there once.
+    // Bytes that several records reference are counted once.
     let mut statement = moment.prepare_cached(
         "SELECT (SELECT ifnull(sum(bytes), 0) FROM records) + (SELECT ifnull(sum(once), 0) FROM
              (SELECT max(bytes) AS once FROM artifacts WHERE spool_id IS NOT NULL GROUP BY spool_id))",

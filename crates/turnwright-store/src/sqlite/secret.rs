@@ -1,4 +1,4 @@
-//! The secret of a database: 32 random bytes in a file beside it that only its owner can read.
+//! The secret of a database: 32 random bytes in a file next to it that only its owner can read.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -13,10 +13,10 @@ use super::error::{Failure, SqliteErrorKind};
 /// The length of a secret.
 const BYTES: usize = 32;
 
-/// What follows if a secret is replaced.
-const REPLACED: &str = "Then a new secret is made, and prompts of earlier conversations are not found in a provider's prompt cache";
+/// The consequence of replacing a secret.
+const REPLACED: &str = "Then a new secret is created, and the provider's prompt cache misses for earlier conversations";
 
-/// The file beside a database, or beside the file that a link leads to.
+/// Returns the file next to a database, or next to the target of a link.
 pub(super) fn file_of(database: &Path) -> PathBuf {
     let real = match database.is_symlink() {
         true => database
@@ -29,7 +29,7 @@ pub(super) fn file_of(database: &Path) -> PathBuf {
     name.into()
 }
 
-/// The secret in this file. Creates the file if it does not exist.
+/// Returns the secret in this file. Creates the file if it does not exist.
 pub(super) fn load_or_create(file: &Path) -> Result<ConversationSecret, Failure> {
     if let Some(secret) = load(file)? {
         return Ok(secret);
@@ -38,11 +38,11 @@ pub(super) fn load_or_create(file: &Path) -> Result<ConversationSecret, Failure>
         |error: io::Error| failure(format!("`{}` cannot be created: {error}", file.display()));
     let secret = ConversationSecret::random().map_err(failed)?;
     create(file, &secret.expose()).map_err(failed)?;
-    // Another process may have been faster. The file that is there counts.
+    // Another process may have been faster. The existing file wins.
     Ok(load(file)?.unwrap_or(secret))
 }
 
-/// The secret in this file, if the file exists.
+/// Returns the secret in this file, if the file exists.
 pub(super) fn load(file: &Path) -> Result<Option<ConversationSecret>, Failure> {
     let shown = file.display();
     let bytes = match read(file) {
@@ -64,10 +64,11 @@ pub(super) fn load(file: &Path) -> Result<Option<ConversationSecret>, Failure> {
     }
 }
 
-/// Reads a little more than a secret has. Anything but a regular file is refused, because reading it might block.
+/// Reads slightly more than the length of a secret. Rejects everything but regular files, because reading might
+/// block.
 fn read(file: &Path) -> io::Result<Result<Vec<u8>, Failure>> {
     if !fs::metadata(file)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let opened = File::open(file)?;
     if let Err(refused) = check_owner_only(file, &opened)? {
@@ -78,7 +79,7 @@ fn read(file: &Path) -> io::Result<Result<Vec<u8>, Failure>> {
     Ok(Ok(bytes))
 }
 
-/// Refuses a file that other users can read or write.
+/// Rejects a file that other users can read or write.
 #[cfg(unix)]
 fn check_owner_only(file: &Path, opened: &File) -> io::Result<Result<(), Failure>> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -98,12 +99,12 @@ fn check_owner_only(_: &Path, _: &File) -> io::Result<Result<(), Failure>> {
     Ok(Ok(()))
 }
 
-/// Creates the file with all bytes or not at all. Never replaces one that exists.
+/// Creates the file completely or not at all. Never replaces an existing one.
 fn create(file: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let temporary = file.with_added_extension(format!("{}-{count}.tmp", std::process::id()));
-    // Left by a process with the same id that died.
+    // Left by a dead process with the same id.
     let _ = fs::remove_file(&temporary);
     let linked = write(&temporary, bytes).and_then(|()| fs::hard_link(&temporary, file));
     let _ = fs::remove_file(&temporary);

@@ -1,10 +1,10 @@
-//! Bytes that a spool keeps, and who names them.
+//! References from records to spooled bytes.
 
 use rusqlite::{Connection, params};
 
 use super::error::Failure;
 
-/// Whether any record names these bytes: as an artifact, or as a media that a spool keeps under its id.
+/// Returns `true` if any record references these bytes: as an artifact, or as media stored under its id.
 pub(super) fn is_named(conn: &Connection, spool_id: &str) -> Result<bool, Failure> {
     let mut statement = conn.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM artifacts WHERE spool_id = ?1)
@@ -13,8 +13,8 @@ pub(super) fn is_named(conn: &Connection, spool_id: &str) -> Result<bool, Failur
     Ok(statement.query_row([spool_id], |row| row.get(0))?)
 }
 
-/// Notes that nobody names these bytes since then; 0 has them deleted as soon as somebody comes to it. What was noted
-/// before stays, unless it is to be deleted now.
+/// Records since when these bytes are unreferenced. 0 means that they are deleted at the next opportunity. An
+/// existing entry is kept, unless the bytes must be deleted now.
 pub(super) fn note_orphan(conn: &Connection, spool_id: &str, since: i64) -> Result<(), Failure> {
     conn.prepare_cached(
         "INSERT INTO orphans (spool_id, since) VALUES (?1, ?2)
@@ -24,14 +24,14 @@ pub(super) fn note_orphan(conn: &Connection, spool_id: &str, since: i64) -> Resu
     Ok(())
 }
 
-/// Strikes a note: the bytes are gone, or somebody names them.
+/// Removes an entry: the bytes are deleted, or are referenced again.
 pub(super) fn strike_orphan(conn: &Connection, spool_id: &str) -> Result<(), Failure> {
     conn.prepare_cached("DELETE FROM orphans WHERE spool_id = ?1")?
         .execute([spool_id])?;
     Ok(())
 }
 
-/// All notes.
+/// Returns all entries.
 pub(super) fn orphans(conn: &Connection) -> Result<Vec<(String, i64)>, Failure> {
     let mut statement = conn.prepare_cached("SELECT spool_id, since FROM orphans")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -1,4 +1,4 @@
-//! A storage in one file, with its spool and its secret beside it.
+//! A storage in one file, with its spool and its secret next to it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{SqliteStore, secret};
 /// use turnwright_core::{BoxError, Conversation, DispatchContext, Message, Storage};
 /// use turnwright_store::sqlite::SqliteStorage as _;
 ///
-/// /// Stands in for a model: it counts what it is shown.
+/// /// A stand-in for a model: it counts the messages that it sees.
 /// async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 ///     ctx.answer(format!("That was message {}.", ctx.records().all::<Message>().len())).await?;
 ///     Ok(())
@@ -40,13 +40,14 @@ use super::{SqliteStore, secret};
 /// ```
 #[async_trait]
 pub trait SqliteStorage: Sized {
-    /// Opens a storage in one SQLite file, and creates what does not exist: the database `FILE`, the folder `FILE.results` for
-    /// large results and media, and `FILE.secret` with 32 random bytes. Only the owner can read them.
+    /// Opens a storage in one SQLite file, and creates what does not exist: the database `FILE`, the folder
+    /// `FILE.results` for large results and media, and `FILE.secret` with 32 random bytes. Only the owner can read
+    /// them.
     ///
     /// For other options, and for deletion and retention, open a [`SqliteStore`] and call [`SqliteStore::storage`].
     ///
     /// # Errors
-    /// As [`SqliteStore::open`] and [`SqliteStore::storage`].
+    /// See [`SqliteStore::open`] and [`SqliteStore::storage`].
     async fn sqlite(path: impl AsRef<Path> + Send) -> Result<Self, StoreError>;
 }
 
@@ -58,11 +59,12 @@ impl SqliteStorage for Storage {
 }
 
 impl SqliteStore {
-    /// The storage of this database: the store, its spool, and the secret in the file `FILE.secret` beside the database.
+    /// Returns the storage of this database: the store, its spool, and the secret in the file `FILE.secret` next to
+    /// the database.
     ///
-    /// The secret is created if it does not exist, readable by its owner only. If several processes create it at once, all of
-    /// them get the same one. A store that is read-only creates none. The storage of a database in memory has the secret of
-    /// the process.
+    /// The secret is created if it does not exist, readable by its owner only. If several processes create it at the
+    /// same time, all of them get the same one. A read-only store does not create a secret. The storage of a database
+    /// in memory uses the secret of the process.
     ///
     /// ```
     /// use turnwright_store::sqlite::{Durability, SqliteStore};
@@ -79,8 +81,9 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// [`SqliteErrorKind::Secret`](super::SqliteErrorKind::Secret) if the file of the secret cannot be read or created, has the wrong length, or is accessible to
-    /// other users; `E_INVALID_STORAGE` if the spool of the store is not persistent.
+    /// [`SqliteErrorKind::Secret`](super::SqliteErrorKind::Secret) if the secret file cannot be read or created, has
+    /// the wrong length, or is accessible to other users; `E_INVALID_STORAGE` if the spool of the store is not
+    /// persistent.
     pub async fn storage(&self) -> Result<Storage, StoreError> {
         let secret = self.secret().await?;
         let spool = Arc::clone(self.results());

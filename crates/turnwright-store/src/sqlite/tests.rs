@@ -29,7 +29,7 @@ fn conversation_id() -> ConversationId {
     ConversationId::new("chat")
 }
 
-/// SQLite's number for how far a commit goes: 1 to the operating system, 2 to the disk.
+/// Returns SQLite's synchronous level: 1 flushes to the operating system, 2 to the disk.
 async fn level(store: &SqliteStore) -> i64 {
     let level = store.0.writer.run(|writer| {
         let level = writer
@@ -40,22 +40,22 @@ async fn level(store: &SqliteStore) -> i64 {
     level.await.unwrap()
 }
 
-/// Keeps the writer busy until it is let go, so that what is handed in waits together.
+/// Blocks the writer until it is released, so that batches queue up.
 fn hold(store: &SqliteStore) -> (mpsc::Sender<()>, tokio::task::JoinHandle<()>) {
-    let (let_go, held) = mpsc::channel();
+    let (release, blocked) = mpsc::channel();
     let writer = store.0.writer.clone();
     let task = tokio::spawn(async move {
         let waited = writer.run(move |_| {
-            held.recv().unwrap();
+            blocked.recv().unwrap();
             Ok(())
         });
         waited.await.unwrap();
     });
-    (let_go, task)
+    (release, task)
 }
 
 #[tokio::test]
-async fn what_begins_a_call_is_flushed_and_the_rest_is_not_unless_told() {
+async fn only_batches_that_begin_a_call_are_flushed_by_default() {
     let store = SqliteStore::in_memory().await.unwrap();
     let mut levels = Vec::new();
     for record in [
@@ -77,27 +77,27 @@ async fn what_begins_a_call_is_flushed_and_the_rest_is_not_unless_told() {
 }
 
 #[tokio::test]
-async fn one_that_begins_a_call_has_those_flushed_that_wait_with_it() {
+async fn batch_that_begins_a_call_flushes_its_group() {
     let store = SqliteStore::in_memory().await.unwrap();
-    let (let_go, held) = hold(&store);
+    let (release, blocked) = hold(&store);
     tokio::task::yield_now().await;
     let (conversation_id, other) = (conversation_id(), ConversationId::new("other"));
     let release = async {
         tokio::task::yield_now().await;
-        let_go.send(()).unwrap();
+        release.send(()).unwrap();
     };
     let (a, b, ()) = tokio::join!(
         store.put(&conversation_id, note("a", "x")),
         store.put(&other, line("begun")),
         release
     );
-    held.await.unwrap();
+    blocked.await.unwrap();
     assert_eq!((a.unwrap(), b.unwrap()), (Revision(1), Revision(1)));
     assert_eq!(level(&store).await, 2);
 }
 
 #[tokio::test]
-async fn work_that_panics_or_fails_leaves_no_transaction_behind() {
+async fn panic_or_error_leaves_no_open_transaction() {
     let store = SqliteStore::in_memory().await.unwrap();
     store.put(&conversation_id(), note("a", "x")).await.unwrap();
     let half = |writer: &mut Writer| {
@@ -115,7 +115,7 @@ async fn work_that_panics_or_fails_leaves_no_transaction_behind() {
         Err::<(), _>(SqliteErrorKind::Other.into())
     });
     assert!(failed.await.is_err());
-    // Nor where it just forgets to commit.
+    // Not even if the work forgets to commit.
     store.0.writer.run(half).await.unwrap();
     assert_eq!(store.records(&conversation_id()).await.unwrap().len(), 1);
     assert_eq!(
@@ -124,18 +124,18 @@ async fn work_that_panics_or_fails_leaves_no_transaction_behind() {
     );
 }
 
-/// One of those that wait together breaks the transaction of all: the others are done by themselves.
+/// One batch of a group breaks the transaction of all: the others are then committed separately.
 #[tokio::test]
-async fn a_batch_that_does_not_fit_takes_none_of_its_neighbours_with_it() {
+async fn failing_batch_does_not_fail_its_group() {
     let bounded = SqliteStoreBuilder::new(None).max_file_bytes(256 * 1024);
     let store = bounded.open().await.unwrap();
-    let (let_go, held) = hold(&store);
+    let (release, blocked) = hold(&store);
     tokio::task::yield_now().await;
     let conversation_ids = ["a", "b", "c", "d"].map(ConversationId::new);
     let large = "x".repeat(1 << 20);
     let release = async {
         tokio::task::yield_now().await;
-        let_go.send(()).unwrap();
+        release.send(()).unwrap();
     };
     let (a, b, c, d, ()) = tokio::join!(
         store.put(&conversation_ids[0], note("a", "x")),
@@ -147,7 +147,7 @@ async fn a_batch_that_does_not_fit_takes_none_of_its_neighbours_with_it() {
         store.put(&conversation_ids[3], note("d", "x")),
         release
     );
-    held.await.unwrap();
+    blocked.await.unwrap();
     let full = b.unwrap_err();
     assert_eq!(
         SqliteError::of(&full).unwrap().kind(),
@@ -168,7 +168,7 @@ async fn a_batch_that_does_not_fit_takes_none_of_its_neighbours_with_it() {
 }
 
 #[tokio::test]
-async fn a_store_says_of_itself_where_it_is_and_nothing_that_is_in_it() {
+async fn debug_shows_the_path_and_no_content() {
     let store = SqliteStore::in_memory().await.unwrap();
     store
         .put(&conversation_id(), note("a", "a secret"))
@@ -179,9 +179,9 @@ async fn a_store_says_of_itself_where_it_is_and_nothing_that_is_in_it() {
     assert!(store.path().is_none());
 }
 
-/// Retention chooses first and deletes later.
+/// Retention selects first and deletes later.
 #[tokio::test]
-async fn what_was_written_since_it_was_chosen_stays() {
+async fn conversation_written_after_selection_is_kept() {
     let store = SqliteStore::in_memory().await.unwrap();
     let Revision(chosen) = store.put(&conversation_id(), note("a", "x")).await.unwrap();
     store.put(&conversation_id(), line("begun")).await.unwrap();

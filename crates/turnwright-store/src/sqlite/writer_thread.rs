@@ -1,4 +1,4 @@
-//! The one thread that writes.
+//! The writer thread.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,14 +16,14 @@ use super::encode::Encoded;
 use super::error::{Failure, SqliteErrorKind};
 use super::open::Target;
 
-/// Batches that wait for their turn; whoever brings more waits before that.
+/// The capacity of the queue. When it is full, callers wait (back pressure).
 const QUEUE: usize = 256;
-/// The most batches that are committed together.
+/// The maximum number of batches that are committed together.
 const TOGETHER: usize = 64;
-/// How long the log may keep the writer from its work when it is to be emptied.
+/// How long emptying the log may block the writer.
 const LOG_WAIT: Duration = Duration::from_millis(100);
 
-/// How often the ids of old batches are deleted, in milliseconds.
+/// The interval at which the ids of old batches are deleted, in milliseconds.
 const PRUNE_EVERY: u64 = 10 * 60 * 1_000;
 
 type Reply<T> = oneshot::Sender<Result<T, Failure>>;
@@ -40,12 +40,12 @@ struct Pending {
     reply: Reply<u64>,
 }
 
-/// Where work for the writer is handed in.
+/// A handle to the writer thread.
 #[derive(Clone, Debug)]
 pub(super) struct WriterHandle(mpsc::Sender<Job>);
 
 impl WriterHandle {
-    /// Opens the database on a thread of its own.
+    /// Opens the database on a separate thread.
     pub(super) async fn open(target: Target, durability: Durability) -> Result<Self, Failure> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let (reply, opened) = oneshot::channel();
@@ -59,7 +59,7 @@ impl WriterHandle {
                     flushes: None,
                     pruned_at: None,
                 };
-                // Nobody may want it any more: then nobody brings work either.
+                // The caller may be gone; then no work arrives either.
                 let _ = reply.send(Ok(()));
                 writer.run(waiting);
             }
@@ -72,12 +72,12 @@ impl WriterHandle {
         Ok(WriterHandle(jobs))
     }
 
-    /// Applies a batch. Once it waits in the queue it is done, whether somebody waits for the answer or not.
+    /// Applies a batch. Once it is queued it is applied, even if the caller stops waiting.
     pub(super) async fn apply(&self, batch: Encoded) -> Result<u64, Failure> {
         self.ask(|reply| Job::Apply(Pending { batch, reply })).await
     }
 
-    /// Does something else with the connection.
+    /// Runs other work with the connection.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, Failure> + Send + 'static,
@@ -91,7 +91,7 @@ impl WriterHandle {
         .await
     }
 
-    /// Ends the thread after what was handed in before.
+    /// Ends the thread after the queued work.
     pub(super) async fn close(&self) -> Result<(), Failure> {
         self.ask(Job::Close).await
     }
@@ -109,7 +109,7 @@ pub(super) struct Writer {
     pub(super) conn: Connection,
     target: Target,
     durability: Durability,
-    /// Whether each commit is flushed to the disk, once that is set.
+    /// Whether each commit is flushed to the disk, once that is known.
     flushes: Option<bool>,
     /// When the ids of old batches were last deleted.
     pruned_at: Option<i64>,
@@ -129,7 +129,7 @@ impl Writer {
                     }
                     Job::Close(reply) => {
                         self.settle(mem::take(&mut group));
-                        // Whoever waits behind it is told by the end of the thread.
+                        // Queued callers notice the end of the thread.
                         let _ = reply.send(self.close());
                         return;
                     }
@@ -147,18 +147,19 @@ impl Writer {
         self.conn.close().map_err(|(_, error)| error.into())
     }
 
-    /// Moves the log into the file and empties it, unless somebody else needs it still: what stays in it is as safe there.
+    /// Moves the log into the file and empties it, unless another connection still needs it: its content is equally
+    /// safe there.
     pub(super) fn shorten_log(&self) -> bool {
         let emptied = self.conn.busy_timeout(LOG_WAIT).and_then(|()| {
             self.conn
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
         });
         let _ = self.conn.busy_timeout(self.target.busy_timeout);
-        // It answers whether somebody was in the way.
+        // Returns whether another connection was in the way.
         matches!(emptied, Ok(0_i64))
     }
 
-    /// Answers a group of batches, each with its own verdict.
+    /// Settles a group of batches, each with its own result.
     fn settle(&mut self, group: Vec<Pending>) {
         if group.is_empty() {
             return;
@@ -167,7 +168,7 @@ impl Writer {
         let batches: Vec<&Encoded> = group.iter().map(|entry| &entry.batch).collect();
         let answers = match self.guarded(|writer| writer.together(&batches, flush)) {
             Ok(answers) => answers,
-            // None of them was committed. One of them may be to blame: each by itself, then.
+            // None of them was committed. One of them may be the cause, so commit each separately.
             Err(failure) if batches.len() > 1 && !failure.is_busy() => {
                 let alone = batches.iter().map(|batch| {
                     let flush = batch.begins_a_call();
@@ -181,13 +182,13 @@ impl Writer {
             Err(failure) => vec![Err(failure); batches.len()],
         };
         for (pending, answer) in group.into_iter().zip(answers) {
-            // Whoever stopped waiting has what was asked for all the same.
+            // The batch was applied even if its caller stopped waiting.
             let _ = pending.reply.send(answer);
         }
     }
 
-    /// Commits batches together. One that is turned down has changed nothing, so that the others are as if it had not been. An
-    /// error says that none of them was committed.
+    /// Commits batches together. A rejected batch changes nothing, so the others are not affected. An error means
+    /// that none of them was committed.
     fn together(&mut self, batches: &[&Encoded], flush: bool) -> Result<Vec<Applied>, Failure> {
         self.begin(flush)?;
         let now = now();
@@ -206,15 +207,18 @@ impl Writer {
         Ok(verdicts)
     }
 
-    /// Begins a transaction that nobody else writes beside. [`Writer::commit`] ends it; whatever fails before that is rolled
-    /// back by [`Writer::guarded`].
+    /// Begins an exclusive write transaction. [`Writer::commit`] ends it; [`Writer::guarded`] rolls it back after a
+    /// failure.
     pub(super) fn begin(&mut self, flush: bool) -> Result<(), Failure> {
         if self.target.read_only {
-            return Err(Failure::new(SqliteErrorKind::ReadOnly, "it was opened so"));
+            return Err(Failure::new(
+                SqliteErrorKind::ReadOnly,
+                "it was opened with `read_only`",
+            ));
         }
         let flush = flush || self.durability == Durability::Always;
         if self.flushes != Some(flush) {
-            // Not kept prepared: it takes effect when it is read.
+            // Not cached: it takes effect when it is prepared.
             let level = if flush { "full" } else { "normal" };
             self.conn.pragma_update(None, "synchronous", level)?;
             self.flushes = Some(flush);
@@ -235,21 +239,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Does work after which no transaction is left open, also where it fails or panics.
+    /// Runs work and leaves no open transaction, even if it fails or panics.
     fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Writer) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let done = catch_unwind(AssertUnwindSafe(|| work(self)));
         if !self.conn.is_autocommit() {
-            // If even that fails, the next transaction cannot begin, and says so.
+            // If even the rollback fails, the next transaction cannot begin and reports that.
             let _ = self.step("ROLLBACK");
         }
         done.unwrap_or_else(|_| Err(Failure::new(SqliteErrorKind::Other, "the writer panicked")))
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns milliseconds since 1970.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

@@ -1,4 +1,4 @@
-//! Batch ids and deletions, as they are in the file.
+//! Batch ids and deletions in the file.
 
 use rusqlite::Connection;
 use turnwright_core::record::RecordKind;
@@ -16,7 +16,7 @@ fn count(folder: &Folder, sql: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn a_batch_is_applied_once_although_its_process_died() {
+async fn batch_is_applied_once_across_a_process_crash() {
     let folder = Folder::new();
     let chat = ConversationId::new("chat");
     let batch = Batch::new()
@@ -33,7 +33,7 @@ async fn a_batch_is_applied_once_although_its_process_died() {
 }
 
 #[tokio::test]
-async fn ids_of_batches_are_kept_for_an_hour() {
+async fn batch_ids_are_kept_for_an_hour() {
     let folder = Folder::new();
     let chat = ConversationId::new("chat");
     let store = SqliteStore::open(folder.file()).await.unwrap();
@@ -56,7 +56,7 @@ async fn ids_of_batches_are_kept_for_an_hour() {
 }
 
 #[tokio::test]
-async fn deletions_are_bounded_and_go_with_the_conversation() {
+async fn deletions_are_limited_and_deleted_with_the_conversation() {
     let folder = Folder::new();
     let chat = ConversationId::new("chat");
     let store = SqliteStore::open(folder.file()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Other processes: this binary, started again with a task.
+//! Child processes: this binary, started again with a task.
 
 use std::env;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use crate::{crash, no_room, opening, processes, suspended, together};
 const TASK: &str = "TURNWRIGHT_STORE_TASK";
 const FILE: &str = "TURNWRIGHT_STORE_FILE";
 
-/// This binary, to do a task with a file. What it says comes on its standard output, a line each.
+/// Returns a command that runs this binary with a task and a file. The child reports lines on its standard output.
 pub(crate) fn command(task: &str, file: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     with_task(&mut command, task, file);
@@ -28,20 +28,20 @@ pub(crate) fn with_task(command: &mut Command, task: &str, file: &Path) {
         .stdout(Stdio::piped());
 }
 
-/// Says a line to the parent, at once and whole.
+/// Writes a complete line to the parent, without buffering.
 pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     out.write_all(format!("said {text}\n").as_bytes()).unwrap();
     out.flush().unwrap();
 }
 
-/// What a child said in a line, if it is one of its own.
+/// Returns what a child reported in a line, if it is a report.
 pub(crate) fn reported(line: &str) -> Option<&str> {
-    // The test's own words may stand before it in the line.
+    // Output of the test harness may precede it in the line.
     line.split_once("said ").map(|(_, text)| text)
 }
 
-/// Not a test by itself: what the others start.
+/// Not a test by itself: the entry point of child processes.
 #[test]
 fn does_its_task() {
     let (Ok(task), Some(file)) = (env::var(TASK), env::var_os(FILE)) else {

@@ -1,4 +1,4 @@
-//! The testkit's suite, for the store itself and behind one that fails.
+//! The store suite of the testkit, for the store itself and behind a failing layer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use turnwright_testkit::store::{Fail, Failing, conformance, damage_conformance};
 use crate::folder::Folder;
 use crate::note;
 
-/// The folder of a store, which is deleted with it.
+/// The folder of a store, deleted with it.
 impl StoreLayer for Folder {}
 
 type Housed = Layered<Folder, SqliteStore>;
@@ -27,12 +27,12 @@ async fn on_disk() -> Housed {
 }
 
 #[tokio::test]
-async fn a_file_keeps_every_promise() {
+async fn file_passes_the_store_suite() {
     conformance(on_disk).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_keeps_every_promise_on_many_threads() {
+async fn file_passes_the_store_suite_on_many_threads() {
     conformance(async || {
         let folder = Folder::new();
         let builder = SqliteStore::builder(folder.file()).durability(Durability::Always);
@@ -43,11 +43,11 @@ async fn a_file_keeps_every_promise_on_many_threads() {
 }
 
 #[tokio::test]
-async fn memory_keeps_every_promise() {
+async fn in_memory_database_passes_the_store_suite() {
     conformance(async || SqliteStore::in_memory().await.unwrap()).await;
 }
 
-/// Two stores on one file, used in turns: nothing is cached in memory. The layer has the second one.
+/// Two stores on one file, used alternately: nothing may be cached in memory. The layer holds the second one.
 struct InTurns(Housed, AtomicUsize);
 
 impl InTurns {
@@ -102,7 +102,7 @@ impl StoreLayer for InTurns {
 }
 
 #[tokio::test]
-async fn two_stores_on_one_file_keep_every_promise_together() {
+async fn two_stores_on_one_file_pass_the_store_suite() {
     conformance(async || {
         let one = on_disk().await;
         let other = SqliteStore::open(one.store.path().unwrap()).await.unwrap();
@@ -111,7 +111,7 @@ async fn two_stores_on_one_file_keep_every_promise_together() {
     .await;
 }
 
-/// Repeats what failed. A batch whose answer was lost is applied again: that changes nothing.
+/// Retries failed calls. A batch whose reply was lost is applied again, which changes nothing.
 struct Retry;
 
 macro_rules! retry {
@@ -168,7 +168,7 @@ impl StoreLayer for Retry {
 }
 
 #[tokio::test]
-async fn every_promise_is_kept_where_each_nth_call_fails() {
+async fn store_suite_passes_with_failing_calls_and_retries() {
     for (nth, fail) in [(2, Fail::Before), (3, Fail::After), (2, Fail::After)] {
         conformance(async || {
             let store = Failing::store(on_disk().await);
@@ -180,7 +180,7 @@ async fn every_promise_is_kept_where_each_nth_call_fails() {
 }
 
 #[tokio::test]
-async fn what_was_done_is_there_although_the_answer_was_lost() {
+async fn applied_batch_is_visible_after_a_lost_reply() {
     for nth in [2, 3, 5] {
         let store = Failing::store(on_disk().await);
         store.layer.fail_each(nth, Fail::After);
@@ -203,7 +203,7 @@ async fn what_was_done_is_there_although_the_answer_was_lost() {
 }
 
 #[tokio::test]
-async fn a_name_with_a_nul_is_refused() {
+async fn conversation_id_with_nul_is_rejected() {
     let store = Arc::new(on_disk().await);
     let error = store
         .put(&ConversationId::new("a\0b"), note("x", "x"))
@@ -220,7 +220,7 @@ async fn a_name_with_a_nul_is_refused() {
 }
 
 #[tokio::test]
-async fn a_fence_that_the_database_cannot_hold_is_refused_and_changes_nothing() {
+async fn too_large_fencing_token_is_rejected() {
     let store = on_disk().await;
     let conversation_id = ConversationId::new("chat");
     let batch = Batch::new().put(note("a", "x")).fencing_token(u64::MAX);
@@ -231,7 +231,7 @@ async fn a_fence_that_the_database_cannot_hold_is_refused_and_changes_nothing() 
 }
 
 #[tokio::test]
-async fn it_lists_what_it_cannot_read_and_goes_on() {
+async fn damaged_records_are_listed_and_others_are_loaded() {
     let folder = Folder::new();
     let count = AtomicUsize::new(0);
     let file = |number: usize| folder.path().join(format!("{number}.db"));

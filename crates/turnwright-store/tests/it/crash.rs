@@ -17,8 +17,8 @@ use crate::{line, note};
 
 const WRITERS: usize = 3;
 
-/// Each writer has a conversation and puts three records at each revision, one of them over and over: a batch that is half there is
-/// seen. They wait together, so that they are committed together.
+/// Each writer has its own conversation and puts three records per revision, one of them repeatedly, so that a
+/// partial batch is detected. The writers queue up and are committed together.
 pub(crate) async fn write(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     let writers = (0..WRITERS).map(|number| {
@@ -54,12 +54,12 @@ pub(crate) async fn write(file: &Path) {
     running.remove(0).await.unwrap();
 }
 
-/// Reads what was acknowledged until the moment comes, kills, and reads what had been reported by then.
+/// Reads acknowledgements up to the limit, kills the process, and reads what was reported until then.
 fn kill_after(mut process: Child, acknowledgements: u64, acknowledged: &mut BTreeMap<usize, u64>) {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let mut note = |line: std::io::Result<String>| {
         let line = line.unwrap_or_default();
-        // The last line may be cut off: its number may be as well.
+        // The last line may be truncated, including its number.
         let (writer, revision) = reported(&line)?.split_once(' ')?;
         let entry = acknowledged.entry(writer.parse().ok()?).or_insert(0);
         *entry = (*entry).max(revision.parse().ok()?);
@@ -79,7 +79,7 @@ fn kill_after(mut process: Child, acknowledgements: u64, acknowledged: &mut BTre
     }
 }
 
-/// What is there counts as acknowledged from then on.
+/// What is stored counts as acknowledged from now on.
 async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
     let store = SqliteStore::open(file).await.unwrap();
     store.integrity_check().await.unwrap();
@@ -88,10 +88,10 @@ async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
         let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
         let Revision(revision) = loaded.revision;
         let answered = acknowledged.insert(number, revision).unwrap_or(0);
-        // One batch may have been on its way.
+        // One batch may have been in flight.
         assert!(
             (answered..=answered + 1).contains(&revision),
-            "{answered} was acknowledged, {revision} is there"
+            "{answered} was acknowledged, {revision} is stored"
         );
         let of = |kind| {
             loaded
@@ -132,7 +132,7 @@ async fn kill_and_check(kills: u64) {
     let mut random = u64::from(std::process::id()) | 1;
     for kill in 0..kills {
         if kill.is_multiple_of(50) {
-            // What is checked grows with each kill.
+            // The amount to check grows with each kill.
             file = folder.path().join(format!("chat-{kill}.db"));
             acknowledged.clear();
         }
@@ -146,12 +146,12 @@ async fn kill_and_check(kills: u64) {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_kill_and_nothing_is_half_there() {
+async fn acknowledged_batches_survive_a_kill_and_none_is_partial() {
     kill_and_check(20).await;
 }
 
 #[tokio::test]
 #[ignore = "takes a minute"]
-async fn what_was_acknowledged_is_there_after_two_hundred_kills() {
+async fn acknowledged_batches_survive_two_hundred_kills() {
     kill_and_check(200).await;
 }

@@ -1,4 +1,4 @@
-//! Files that were damaged.
+//! Damaged files.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ async fn values(store: &SqliteStore) -> Result<Vec<Value>, StoreError> {
 }
 
 #[tokio::test]
-async fn pages_that_were_overwritten_are_told_and_nothing_is_written() {
+async fn overwritten_pages_are_reported_and_nothing_is_written() {
     let folder = Folder::new();
     filled(&folder.file()).await;
     let mut bytes = fs::read(folder.file()).unwrap();
@@ -70,7 +70,7 @@ async fn pages_that_were_overwritten_are_told_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_text_that_changed_on_the_disk_is_no_record() {
+async fn changed_text_on_disk_is_a_damaged_record() {
     let folder = Folder::new();
     filled(&folder.file()).await;
     let mut bytes = fs::read(folder.file()).unwrap();
@@ -98,7 +98,7 @@ async fn a_text_that_changed_on_the_disk_is_no_record() {
     assert!(error.to_string().contains("id-200"), "{error}");
 }
 
-/// What makes a record unreadable, and what is said of it. The checksum fits in all but the first two.
+/// Statements that make a record unreadable, and the expected message. The checksum matches in all but the first two.
 const DAMAGES: [(&str, &str); 7] = [
     (
         "UPDATE records SET body = replace(body, 'kept', 'lost') WHERE id = 'b'",
@@ -125,7 +125,7 @@ const DAMAGES: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn one_damaged_record_does_not_take_its_conversation_with_it() {
+async fn damaged_record_does_not_affect_its_conversation() {
     for (number, (damage, reason)) in DAMAGES.into_iter().enumerate() {
         let folder = Folder::new();
         let conversation_id = ConversationId::new("chat");
@@ -164,7 +164,7 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
             damaged.reason
         );
         assert!(!damaged.reason.contains("kept"), "its content is shown");
-        // It counts where records are counted.
+        // It counts as a record.
         let page = store
             .load(&conversation_id, &Query::all().newest(2))
             .await
@@ -185,7 +185,7 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
         }
         let error = store.integrity_check().await.unwrap_err();
         assert_eq!(kind(&error), SqliteErrorKind::Corrupt);
-        // Written again it is whole, and it can be deleted.
+        // Writing it again repairs it, and it can be deleted.
         store.put(&conversation_id, note("a", "new")).await.unwrap();
         let deleted = store.delete_conversation(&conversation_id).await.unwrap();
         assert_eq!(deleted.records, 3);
@@ -194,7 +194,7 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_cut_off_is_told_and_left_as_it_is() {
+async fn truncated_file_is_reported_and_not_changed() {
     let folder = Folder::new();
     filled(&folder.file()).await;
     let bytes = fs::read(folder.file()).unwrap();
@@ -211,9 +211,9 @@ async fn a_file_that_was_cut_off_is_told_and_left_as_it_is() {
     }
 }
 
-/// Whatever byte changes: what comes back is what was written, or the check says that something is wrong.
+/// Whatever byte changes: the store returns what was written, or reports damage.
 #[tokio::test]
-async fn no_byte_changes_a_record_unseen() {
+async fn changed_bytes_are_detected() {
     let folder = Folder::new();
     let written = filled(&folder.file()).await;
     let bytes = fs::read(folder.file()).unwrap();
@@ -246,11 +246,11 @@ async fn no_byte_changes_a_record_unseen() {
                 }
             }
         }
-        // Also where SQLite finds it hard.
+        // Also if SQLite has trouble reading it.
         let _ = store.close().await;
     }
     assert!(
         message > 50,
-        "only {message} of 150 were told, {missed} by the check alone"
+        "only {message} of 150 were detected, {missed} by the check alone"
     );
 }

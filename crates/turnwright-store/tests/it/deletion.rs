@@ -1,4 +1,4 @@
-//! Deleting a conversation, bytes too.
+//! Deletion of a conversation, including its bytes.
 
 use std::fs;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 use crate::folder::Folder;
 use crate::{kind, note};
 
-/// A call whose result is in the spool.
+/// Returns a call whose result is in the spool.
 pub(crate) async fn call(spool: &dyn Spool, id: &str, spool_id: &str, text: &str) -> Record {
     let body = Body::Text(text.to_owned());
     let artifact = SpooledArtifact::keep(spool, spool_id, body, ArtifactKind::TEXT)
@@ -47,7 +47,7 @@ pub(crate) async fn with_spool(folder: &Folder, spool: Arc<dyn Spool>) -> Sqlite
 }
 
 #[tokio::test]
-async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
+async fn deleting_a_conversation_deletes_only_its_own_bytes() {
     let folder = Folder::new();
     let spool: Arc<dyn Spool> = Arc::new(
         DiskSpool::open(folder.path().join("results"))
@@ -107,7 +107,7 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
     );
     store.integrity_check().await.unwrap();
 
-    // A writer who does not know is refused still, and places go on.
+    // A stale writer still fails, and positions continue.
     assert_eq!(
         store
             .apply(&one, Batch::new().fencing_token(2))
@@ -134,7 +134,7 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
         store.delete_orphans(Duration::ZERO).await.unwrap().deleted,
         0
     );
-    // What is not there is deleted without a word, and changes nothing.
+    // Deleting a missing conversation succeeds and changes nothing.
     assert_eq!(
         store
             .delete_conversation(&ConversationId::new("never"))
@@ -146,11 +146,11 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
 }
 
 #[tokio::test]
-async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
+async fn file_shrinks_and_contains_no_deleted_data() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let conversation_id = ConversationId::new("chat");
-    let text = "a secret that nobody may find ".repeat(100);
+    let text = "a secret that must be gone ".repeat(100);
     store
         .put(&ConversationId::new("other"), note("a", "stays"))
         .await
@@ -174,7 +174,7 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
         assert!(
             !bytes
                 .windows(24)
-                .any(|entry| entry == b"a secret that nobody may"),
+                .any(|entry| entry == b"a secret that must be go"),
             "{name}"
         );
     }
@@ -190,7 +190,7 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
 }
 
 #[tokio::test]
-async fn while_somebody_reads_the_file_as_it_was_that_is_told() {
+async fn deletion_reports_concurrent_readers() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let conversation_id = ConversationId::new("chat");
@@ -217,7 +217,7 @@ async fn while_somebody_reads_the_file_as_it_was_that_is_told() {
 }
 
 #[tokio::test]
-async fn without_a_spool_nothing_is_deleted_that_names_bytes_in_one() {
+async fn conversation_with_spooled_bytes_is_not_deleted_without_the_spool() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let (spool, conversation_id) = (MemorySpool::default(), ConversationId::new("chat"));
@@ -237,7 +237,7 @@ async fn without_a_spool_nothing_is_deleted_that_names_bytes_in_one() {
     );
 }
 
-/// A spool that deletes nothing, as where the process ends before it came to it.
+/// A spool that deletes nothing, as if the process had ended before.
 struct Stuck(MemorySpool);
 
 #[async_trait]
@@ -264,7 +264,7 @@ impl Spool for Stuck {
 }
 
 #[tokio::test]
-async fn bytes_that_could_not_be_deleted_with_their_records_go_with_the_next_sweep() {
+async fn bytes_that_could_not_be_deleted_are_deleted_as_orphans() {
     let folder = Folder::new();
     let (spool, conversation_id) = (MemorySpool::default(), ConversationId::new("chat"));
     let store = with_spool(&folder, Arc::new(Stuck(spool.clone()))).await;

@@ -1,4 +1,4 @@
-//! A folder that is gone after the test.
+//! A temporary folder that is deleted after the test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ impl Folder {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(format!("turnwright-store-{process}-{number}"));
-        // A process of this number may have been killed once.
+        // An earlier process with this id may have been killed.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -32,7 +32,7 @@ impl Drop for Folder {
     }
 }
 
-/// All files of a folder with their bytes, to see that nothing was changed.
+/// Returns all files of a folder with their bytes, to verify that nothing changed.
 pub(crate) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(folder)
         .unwrap()

@@ -1,4 +1,4 @@
-//! No room left within the bound that was set.
+//! The maximum file size is reached.
 
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Query, Revision, Store as _,
@@ -19,7 +19,7 @@ pub(crate) fn pair(number: u64) -> Batch {
         .put(note(&format!("{number}-b"), &text))
 }
 
-/// Everything that was acknowledged is there, in whole batches.
+/// Asserts that everything acknowledged is stored, in complete batches.
 pub(crate) async fn check(store: &SqliteStore, acknowledged: u64) {
     let loaded = store.load(&conversation_id(), &Query::all()).await.unwrap();
     let ids: Vec<&str> = loaded
@@ -41,7 +41,7 @@ pub(crate) async fn check(store: &SqliteStore, acknowledged: u64) {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_whole_and_the_rest_stays() {
+async fn batch_that_does_not_fit_is_rejected_completely() {
     let folder = Folder::new();
     let bounded = SqliteStore::builder(folder.file()).max_file_bytes(256 * 1024);
     let store = bounded.open().await.unwrap();
@@ -58,7 +58,7 @@ async fn what_does_not_fit_is_refused_whole_and_the_rest_stays() {
     assert_eq!(kind(&error), SqliteErrorKind::Full);
     assert!(acknowledged > 10);
     check(&store, acknowledged).await;
-    // Those that wait together do not go down together.
+    // Batches that are committed together do not fail together.
     let large = Batch::new().put(note("large", &"x".repeat(1 << 20)));
     let others: Vec<ConversationId> = (0..4)
         .map(|n| ConversationId::new(format!("other-{n}")))
@@ -76,7 +76,7 @@ async fn what_does_not_fit_is_refused_whole_and_the_rest_stays() {
         [conversation_id()]
     );
 
-    // With more room it goes on.
+    // Continues with more space.
     store.close().await.unwrap();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let revision = store

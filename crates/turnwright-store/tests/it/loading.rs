@@ -1,4 +1,4 @@
-//! Loading more than one thread does by itself.
+//! Loading of many records.
 
 use rusqlite::Connection;
 use turnwright_core::record::RecordKind;
@@ -14,7 +14,7 @@ fn conversation_id() -> ConversationId {
     ConversationId::new("chat")
 }
 
-/// Records of which some are large; every tenth is a line of the ledger.
+/// Writes records, some of them large; every tenth is a ledger entry.
 async fn filled(folder: &Folder) -> SqliteStore {
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let records = (1..=RECORDS).map(|n| match n {
@@ -27,7 +27,7 @@ async fn filled(folder: &Folder) -> SqliteStore {
 }
 
 #[tokio::test]
-async fn many_records_come_in_order_however_they_are_asked_for() {
+async fn records_are_loaded_in_order_for_every_query() {
     let folder = Folder::new();
     let store = filled(&folder).await;
     let all: Vec<u64> = (1..=RECORDS).collect();
@@ -57,7 +57,7 @@ async fn many_records_come_in_order_however_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn those_that_are_damaged_are_told_in_order_and_the_others_are_read() {
+async fn damaged_records_are_reported_in_order() {
     let folder = Folder::new();
     let store = filled(&folder).await;
     let conn = Connection::open(folder.file()).unwrap();

@@ -1,4 +1,4 @@
-//! Waiting for others, and who does not wait meanwhile.
+//! Waiting for locks, and what is not blocked meanwhile.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -11,7 +11,7 @@ use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 use crate::folder::Folder;
 use crate::{kind, note};
 
-/// Somebody who holds the lock that every writer needs.
+/// A connection that holds the write lock.
 struct Holder(Connection);
 
 impl Holder {
@@ -21,13 +21,13 @@ impl Holder {
         Holder(conn)
     }
 
-    fn let_go(&self) {
+    fn release(&self) {
         self.0.execute_batch("ROLLBACK").unwrap();
     }
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_write_that_waits_for_another_process_blocks_nobody() {
+async fn write_that_waits_for_a_lock_blocks_no_reads() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let conversation_id = ConversationId::new("chat");
@@ -36,7 +36,7 @@ async fn a_write_that_waits_for_another_process_blocks_nobody() {
 
     let (writer, at) = (store.clone(), conversation_id.clone());
     let write = tokio::spawn(async move { writer.put(&at, note("b", "x")).await });
-    // On the one thread of this runtime: tasks go on, and reads come back.
+    // On the single thread of this runtime, tasks continue and reads succeed.
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
@@ -44,11 +44,11 @@ async fn a_write_that_waits_for_another_process_blocks_nobody() {
         assert_eq!(store.records(&conversation_id).await.unwrap().len(), 1);
     }
     assert!(!write.is_finished());
-    holder.let_go();
+    holder.release();
     assert_eq!(write.await.unwrap().unwrap(), Revision(2));
 }
 
-/// Polls a write once, so that it is handed in, and drops it.
+/// Polls a write once, so that it is queued, and drops it.
 async fn hand_in_and_drop(store: &SqliteStore, conversation_id: &ConversationId, batch: Batch) {
     let mut write = Box::pin(store.apply(conversation_id, batch));
     poll_fn(|cx| {
@@ -59,7 +59,7 @@ async fn hand_in_and_drop(store: &SqliteStore, conversation_id: &ConversationId,
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
+async fn abandoned_write_is_applied_completely() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let conversation_id = ConversationId::new("chat");
@@ -70,10 +70,10 @@ async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
             .put(note(&format!("{n}-b"), "x"));
         hand_in_and_drop(&store, &conversation_id, batch).await;
     }
-    // A future that was never polled has handed nothing in.
+    // A future that was never polled has queued nothing.
     drop(store.apply(&conversation_id, Batch::new().put(note("never", "x"))));
-    holder.let_go();
-    // It comes after those in the queue.
+    holder.release();
+    // Runs after the queued ones.
     assert_eq!(
         store
             .put(&conversation_id, note("last", "x"))
@@ -83,7 +83,7 @@ async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
     );
     assert_eq!(store.records(&conversation_id).await.unwrap().len(), 21);
 
-    // Also where the store is closed behind it.
+    // Also if the store is closed afterwards.
     let holder = Holder::of(&folder);
     hand_in_and_drop(
         &store,
@@ -91,7 +91,7 @@ async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
         Batch::new().put(note("later", "x")),
     )
     .await;
-    holder.let_go();
+    holder.release();
     store.close().await.unwrap();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
 }
 
 #[tokio::test]
-async fn whoever_waits_too_long_is_told_and_nothing_is_done() {
+async fn lock_timeout_is_reported_and_nothing_is_written() {
     let folder = Folder::new();
     let builder = SqliteStore::builder(folder.file()).busy_timeout(Duration::from_millis(20));
     let store = builder.open().await.unwrap();
@@ -111,7 +111,7 @@ async fn whoever_waits_too_long_is_told_and_nothing_is_done() {
     );
     assert_eq!(kind(&one.unwrap_err()), SqliteErrorKind::Locked);
     assert_eq!(kind(&other.unwrap_err()), SqliteErrorKind::Locked);
-    holder.let_go();
+    holder.release();
     assert_eq!(
         store.put(&conversation_id, note("c", "x")).await.unwrap(),
         Revision(1)
@@ -120,13 +120,13 @@ async fn whoever_waits_too_long_is_told_and_nothing_is_done() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn batches_that_wait_together_keep_their_own_verdicts_and_their_order() {
+async fn queued_batches_keep_their_results_and_order() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let (conversation_id, elsewhere) = (ConversationId::new("chat"), ConversationId::new("other"));
     let put = |id: &str| Batch::new().put(note(id, "x"));
     let holder = Holder::of(&folder);
-    // The first is taken up alone and waits for the lock; the others gather behind it.
+    // The first is started alone and waits for the lock; the others queue up behind it.
     let (handle, at) = (store.clone(), conversation_id.clone());
     let first = tokio::spawn(async move { handle.put(&at, note("first", "x")).await });
     tokio::task::yield_now().await;
@@ -144,7 +144,7 @@ async fn batches_that_wait_together_keep_their_own_verdicts_and_their_order() {
     };
     let release = async {
         tokio::task::yield_now().await;
-        holder.let_go();
+        holder.release();
     };
     let ((a, b, c, d, e), ()) = tokio::join!(answers, release);
     assert_eq!(first.await.unwrap().unwrap(), Revision(1));

@@ -1,19 +1,19 @@
-//! What the store promises, in one binary.
+//! Integration tests of the store, in one binary.
 //!
-//! Two tests are short here and long by
+//! Two tests have a short version here and a long version that runs with
 //!
 //! ```text
 //! cargo test -p turnwright-store --test it -- --ignored --nocapture
 //! ```
 //!
-//! which has two processes write one file for a minute, and kills one two hundred times while it writes. Give a name behind
-//! `--ignored` for one of both: `for_a_minute`, `two_hundred`.
+//! In the long versions two processes write one file for a minute, and a writing process is killed two hundred times.
+//! Add `for_a_minute` or `two_hundred` after `--ignored` to run only one of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test may end loudly"
+    reason = "tests may panic"
 )]
 
 mod batches;
@@ -44,12 +44,12 @@ use turnwright_core::record::{ByteResolver, Memory, Record, RecordKind};
 use turnwright_core::store::StoreError;
 use turnwright_store::sqlite::{SqliteError, SqliteErrorKind};
 
-/// A short record.
+/// Returns a short record.
 fn note(id: &str, text: &str) -> Record {
     Memory::new(text).id(id).build().unwrap().into()
 }
 
-/// A line of the ledger.
+/// Returns a ledger entry.
 fn line(id: &str, state: &str) -> Record {
     let mut value = serde_json::json!({
         "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "callId": "c", "tool": "pay",
@@ -67,12 +67,11 @@ fn line(id: &str, state: &str) -> Record {
 fn kind(error: &StoreError) -> SqliteErrorKind {
     match SqliteError::of(error) {
         Some(error) => error.kind(),
-        None => panic!("no error of a database: {error}"),
+        None => panic!("not a database error: {error}"),
     }
 }
 
-/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
-/// macros is shown of failures only.
+/// Prints a line that is shown for passing tests too. The test harness captures only the output of the macros.
 fn say(text: impl std::fmt::Display) {
     use std::io::Write as _;
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

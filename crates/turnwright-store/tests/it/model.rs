@@ -1,4 +1,4 @@
-//! Random batches and queries, against the store in memory as the model.
+//! Random batches and queries, compared with the memory store as the model.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -28,7 +28,7 @@ enum Step {
         expect: Option<i8>,
         fencing_token: Option<u64>,
     },
-    /// A batch from before, counted from the last one.
+    /// An earlier batch, counted from the last one.
     Again(usize),
     Load(u8, Query),
     Changed(u8, u64),
@@ -117,7 +117,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What can be compared of an answer.
+/// Returns the comparable parts of a result.
 fn verdict(answer: Result<Revision, StoreError>) -> Result<u64, (Option<Revision>, Option<u64>)> {
     let refused = |error: StoreError| {
         let refused = (error.found_revision(), error.fenced_by());
@@ -224,7 +224,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn it_answers_as_the_store_in_memory_does(steps in proptest::collection::vec(step(), 1..60)) {
+    fn sqlite_agrees_with_the_memory_store(steps in proptest::collection::vec(step(), 1..60)) {
         let runtime = Builder::new_current_thread().build().unwrap();
         runtime.block_on(compare(steps));
     }

@@ -1,4 +1,4 @@
-//! Names of conversations: where records are found, and that nothing is left of a name that is gone.
+//! Conversation ids: records are found by them, and nothing remains of a deleted id.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::note;
 
 const SECRET: &str = "ada@example.com about her divorce";
 
-/// Whether any file of the folder holds the text.
+/// Returns `true` if any file of the folder contains the text.
 fn is_found(folder: &Folder, text: &str) -> bool {
     let files = fs::read_dir(folder.path()).unwrap();
     let mut files = files.map(|entry| fs::read(entry.unwrap().path()).unwrap());
@@ -26,7 +26,7 @@ fn is_found(folder: &Folder, text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_the_name_of_a_deleted_conversation_but_its_numbers_are() {
+async fn deleted_conversation_keeps_counters_but_not_its_id() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let (conversation_id, other) = (ConversationId::new(SECRET), ConversationId::new("other"));
@@ -69,9 +69,9 @@ async fn nothing_is_left_of_the_name_of_a_deleted_conversation_but_its_numbers_a
     store.integrity_check().await.unwrap();
 }
 
-/// The comfortable way of every store, which knows nothing of names.
+/// Through the convenience methods of any store.
 #[tokio::test]
-async fn a_scope_has_no_name_while_it_holds_no_record() {
+async fn conversation_without_records_has_no_id_in_the_file() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let conversation_id = ConversationId::new(SECRET);
@@ -99,7 +99,7 @@ async fn a_scope_has_no_name_while_it_holds_no_record() {
     let deleted = StoreExt::delete_conversation(&store, &conversation_id).await;
     assert_eq!(deleted.unwrap(), Revision(5));
     assert_eq!(names(), (0, 1));
-    // What is put and taken away by one batch was never there.
+    // A record that is put and deleted by one batch never existed.
     let both = Batch::new()
         .put(note("c", "x"))
         .delete(RecordKind::Memory, "c");
@@ -108,7 +108,7 @@ async fn a_scope_has_no_name_while_it_holds_no_record() {
         Revision(6)
     );
     assert_eq!(names(), (0, 1));
-    // A batch that is refused brings no name back.
+    // A rejected batch does not restore the id.
     let refused = Batch::new().put(note("d", "x")).expect(Revision(1));
     store.apply(&conversation_id, refused).await.unwrap_err();
     assert_eq!(names(), (0, 1));

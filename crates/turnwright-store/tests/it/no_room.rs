@@ -1,4 +1,4 @@
-//! No room left, and it is the system that says so: a limit on the size of files, and a disk that is full.
+//! No space left, as reported by the system: a file size limit, and a full disk.
 #![cfg(unix)]
 
 use std::fs;
@@ -22,7 +22,7 @@ use crate::kind;
 /// Blocks of 512 bytes, or of 1024 for some shells.
 const BLOCKS: &str = "4000";
 
-/// Does a task in a process that may write no file beyond [`BLOCKS`], and is told so by an error instead of a signal.
+/// Runs a task in a process with a file size limit of [`BLOCKS`], which gets an error instead of a signal.
 fn within_limit(task: &str, file: &Path) -> Output {
     let mut command = Command::new("sh");
     let script = format!("trap '' XFSZ; ulimit -f {BLOCKS}; exec \"$0\" \"$@\"");
@@ -32,7 +32,7 @@ fn within_limit(task: &str, file: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// The numbers that the child said.
+/// Returns the numbers that the child reported.
 fn message(output: &Output) -> Vec<u64> {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
@@ -43,7 +43,7 @@ fn message(output: &Output) -> Vec<u64> {
         .collect()
 }
 
-/// The error says what happened, and nothing of it did.
+/// Asserts that the error is reported and nothing was written.
 async fn is_refused(store: &SqliteStore, acknowledged: u64, error: &StoreError) {
     let kind = kind(error);
     assert!(
@@ -52,7 +52,7 @@ async fn is_refused(store: &SqliteStore, acknowledged: u64, error: &StoreError) 
     );
     assert!(error.to_string().contains("chat.db"), "{error}");
     check(store, acknowledged).await;
-    // There is still no room: it fails again, and takes nothing back.
+    // There is still no space: it fails again and loses nothing.
     let again = store
         .apply(&conversation_id(), pair(acknowledged + 1))
         .await;
@@ -79,7 +79,7 @@ pub(crate) async fn fill_the_log(file: &Path) {
     }
 }
 
-/// Writes and closes, so that the log is moved into the file again and again, until one of both is full.
+/// Writes and closes, so that the log is moved into the file repeatedly, until one of them is full.
 pub(crate) async fn fill_the_file(file: &Path) {
     let (mut acknowledged, mut largest) = (0, 0);
     loop {
@@ -105,23 +105,23 @@ pub(crate) async fn fill_the_file(file: &Path) {
 }
 
 #[tokio::test]
-async fn a_log_that_may_not_grow_loses_nothing_that_was_acknowledged() {
+async fn full_log_loses_no_acknowledged_batch() {
     let folder = Folder::new();
     let message = message(&within_limit("fill the log", &folder.file()));
-    goes_on(&folder.file(), message[0]).await;
+    continues_with_space(&folder.file(), message[0]).await;
 }
 
 #[tokio::test]
-async fn a_file_that_may_not_grow_loses_nothing_that_was_acknowledged() {
+async fn full_file_loses_no_acknowledged_batch() {
     let folder = Folder::new();
     let message = message(&within_limit("fill the file", &folder.file()));
-    // It was the file that met the limit: more of it stayed in the log than there is room for.
+    // The file reached the limit: more stayed in the log than there is space for.
     assert!([2_048_000, 4_096_000].contains(&message[1]), "{message:?}");
-    goes_on(&folder.file(), message[0]).await;
+    continues_with_space(&folder.file(), message[0]).await;
 }
 
-/// With room again, everything is there and more can be written.
-async fn goes_on(file: &Path, acknowledged: u64) {
+/// Asserts that with enough space everything is stored and more can be written.
+async fn continues_with_space(file: &Path, acknowledged: u64) {
     assert!(acknowledged > 10);
     let store = SqliteStore::open(file).await.unwrap();
     check(&store, acknowledged).await;
@@ -137,7 +137,7 @@ fn results(file: &Path) -> PathBuf {
     file.with_file_name("results")
 }
 
-/// A result of so many thousand bytes, in the spool and named by a record.
+/// Stores a result of this many thousand bytes, in the spool and referenced by a record.
 async fn keep(store: &SqliteStore, spool: &dyn Spool, number: u64) -> Result<(), ErrorCode> {
     let text = "x".repeat(1_000 << number);
     let id = format!("result-{number}");
@@ -158,7 +158,7 @@ async fn with_spool(file: &Path) -> (SqliteStore, Arc<DiskSpool>) {
     (builder.open().await.unwrap(), spool)
 }
 
-/// So many results are there, whole, and nothing else.
+/// Asserts that exactly this many complete results are stored.
 async fn check_results(store: &SqliteStore, spool: &DiskSpool, count: u64) {
     let calls = store.tool_calls(&conversation_id()).await.unwrap();
     assert_eq!(calls.len() as u64, count);
@@ -167,11 +167,11 @@ async fn check_results(store: &SqliteStore, spool: &DiskSpool, count: u64) {
         assert_eq!(text.len(), 1_000 << number);
     }
     let files = fs::read_dir(results(store.path().unwrap())).unwrap();
-    assert_eq!(files.count() as u64, count, "nothing half written is left");
+    assert_eq!(files.count() as u64, count, "no partial file remains");
     assert_eq!(spool.list().await.unwrap().len() as u64, count);
 }
 
-/// Keeps results, each twice as large as the one before, until one does not fit.
+/// Stores results, each twice as large as the previous one, until one does not fit.
 pub(crate) async fn fill_the_spool(file: &Path) {
     let (store, spool) = with_spool(file).await;
     let mut stored = 0;
@@ -183,7 +183,7 @@ pub(crate) async fn fill_the_spool(file: &Path) {
         Err(ErrorCode::SPOOL_ERROR)
     );
     check_results(&store, &spool, stored).await;
-    // What does not fit does not take the place of what is there either.
+    // A result that does not fit does not replace an existing one either.
     let large = Body::Text("y".repeat(1_000 << stored));
     assert!(spool.put("result-0", large).await.is_err());
     check_results(&store, &spool, stored).await;
@@ -191,7 +191,7 @@ pub(crate) async fn fill_the_spool(file: &Path) {
 }
 
 #[tokio::test]
-async fn a_spool_that_may_not_grow_keeps_what_it_has_and_says_what_it_has_not() {
+async fn full_spool_keeps_its_content_and_reports_the_failure() {
     let folder = Folder::new();
     let message = message(&within_limit("fill the spool", &folder.file()));
     let stored = message[0];
@@ -202,7 +202,7 @@ async fn a_spool_that_may_not_grow_keeps_what_it_has_and_says_what_it_has_not() 
     check_results(&store, &spool, stored + 1).await;
 }
 
-/// On a disk of its own: first the store until it is full, then with more room, then the spool.
+/// On a separate disk: first the store until it is full, then with more space, then the spool.
 pub(crate) async fn fill_the_disk(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     let mut acknowledged = 0;
@@ -217,7 +217,7 @@ pub(crate) async fn fill_the_disk(file: &Path) {
     };
     assert_eq!(kind(&error), SqliteErrorKind::Full, "{error}");
     is_refused(&store, acknowledged, &error).await;
-    // A new file does not find room either, and says so.
+    // A new file does not fit either, which is reported.
     let other = SqliteStore::open(file.with_file_name("other.db")).await;
     let kind = kind(&other.unwrap_err());
     assert!(
@@ -228,7 +228,7 @@ pub(crate) async fn fill_the_disk(file: &Path) {
         let _ = fs::remove_file(file.with_file_name(name));
     }
 
-    // The same store goes on when there is room again.
+    // The same store continues when there is space again.
     let folder = file.parent().unwrap();
     let more = Command::new("mount")
         .args(["-o", "remount,size=4m"])
@@ -252,9 +252,9 @@ pub(crate) async fn fill_the_disk(file: &Path) {
     say(&format!("{acknowledged} {stored}"));
 }
 
-/// A file system in memory, which nobody else sees.
+/// A private file system in memory.
 #[tokio::test]
-async fn a_disk_that_is_full_loses_nothing_that_was_acknowledged() {
+async fn full_disk_loses_no_acknowledged_batch() {
     let folder = Folder::new();
     let disk = "mount -t tmpfs -o size=1m tmpfs";
     let alone = ["-rm", "sh", "-c"];
@@ -264,7 +264,7 @@ async fn a_disk_that_is_full_loses_nothing_that_was_acknowledged() {
         .arg(folder.path())
         .output();
     if !tried.is_ok_and(|entry| entry.status.success()) {
-        crate::say("SKIPPED: no file system can be mounted here, so that none can be full");
+        crate::say("SKIPPED: no file system can be mounted here");
         return;
     }
     let mut command = Command::new("unshare");

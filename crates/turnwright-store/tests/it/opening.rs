@@ -1,4 +1,4 @@
-//! What is opened, what is not, and that nothing is overwritten.
+//! Opening files, and that nothing is overwritten.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ async fn written(file: &Path) {
     store.close().await.unwrap();
 }
 
-/// Opening fails, and the folder is as it was.
+/// Asserts that opening fails and the folder is unchanged.
 async fn refused(folder: &Folder) -> SqliteErrorKind {
     let before = contents(folder.path());
     let error = SqliteStore::open(folder.file()).await.unwrap_err();
     let mut after = contents(folder.path());
-    // The index of a log is made anew by whoever looks.
+    // The index of a log is rebuilt by every reader.
     after.retain(|(path, _)| !path.to_string_lossy().ends_with("-shm"));
     let mut before = before;
     before.retain(|(path, _)| !path.to_string_lossy().ends_with("-shm"));
@@ -37,7 +37,7 @@ async fn refused(folder: &Folder) -> SqliteErrorKind {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_left_as_it_is() {
+async fn file_that_is_not_a_database_is_not_changed() {
     for text in [
         "x",
         "Dear diary, today",
@@ -55,7 +55,7 @@ async fn what_is_no_database_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_is_left_as_it_is() {
+async fn database_of_another_program_is_not_changed() {
     let folder = Folder::new();
     let other = Connection::open(folder.file()).unwrap();
     other
@@ -66,7 +66,7 @@ async fn a_database_of_another_program_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_later_format_is_left_as_it_is_and_its_log_too() {
+async fn later_format_and_its_log_are_not_changed() {
     let folder = Folder::new();
     written(&folder.file()).await;
     let later = Connection::open(folder.file()).unwrap();
@@ -78,7 +78,7 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
     };
     assert_eq!(refused(&folder).await, newer);
 
-    // Half of it stands in the log of a process that died.
+    // Half of it is in the log of a dead process.
     let other = Folder::new();
     let writing = Connection::open(folder.file()).unwrap();
     writing.execute_batch("CREATE TABLE later (x)").unwrap();
@@ -95,7 +95,7 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
+async fn file_upgraded_while_open_is_no_longer_written() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let conversation_id = ConversationId::new("chat");
@@ -119,7 +119,7 @@ async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_is_told() {
+async fn missing_folder_is_reported() {
     let folder = Folder::new();
     let error = SqliteStore::open(folder.path().join("no/chat.db"))
         .await
@@ -131,7 +131,7 @@ async fn a_folder_that_is_not_there_is_told() {
 }
 
 #[tokio::test]
-async fn an_empty_file_becomes_a_database() {
+async fn empty_file_becomes_a_database() {
     let folder = Folder::new();
     fs::write(folder.file(), "").unwrap();
     written(&folder.file()).await;
@@ -148,7 +148,7 @@ async fn an_empty_file_becomes_a_database() {
 }
 
 #[tokio::test]
-async fn a_log_that_was_left_behind_is_read() {
+async fn log_of_a_dead_process_is_read() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     for n in 0..20 {
@@ -174,7 +174,7 @@ async fn a_log_that_was_left_behind_is_read() {
 }
 
 #[tokio::test]
-async fn closing_moves_the_log_into_the_file_and_ends_every_handle() {
+async fn closing_moves_the_log_and_closes_all_clones() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let (clone, conversation_id) = (store.clone(), ConversationId::new("chat"));
@@ -199,7 +199,7 @@ async fn closing_moves_the_log_into_the_file_and_ends_every_handle() {
 }
 
 #[tokio::test]
-async fn a_file_that_another_program_holds_is_told_as_locked() {
+async fn locked_file_is_reported() {
     let folder = Folder::new();
     written(&folder.file()).await;
     let other = Connection::open(folder.file()).unwrap();
@@ -212,7 +212,7 @@ async fn a_file_that_another_program_holds_is_told_as_locked() {
 }
 
 #[tokio::test]
-async fn what_is_opened_for_reading_is_read_and_never_written() {
+async fn read_only_store_never_writes() {
     let folder = Folder::new();
     let missing = SqliteStore::builder(folder.file())
         .read_only()
@@ -246,7 +246,7 @@ async fn what_is_opened_for_reading_is_read_and_never_written() {
 }
 
 #[tokio::test]
-async fn a_path_is_a_path_whatever_it_looks_like() {
+async fn path_that_looks_like_a_uri_is_a_path() {
     let folder = Folder::new();
     let file = folder.path().join("file:chat.db?mode=memory");
     written(&file).await;
@@ -255,7 +255,7 @@ async fn a_path_is_a_path_whatever_it_looks_like() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_file_and_those_beside_it_are_for_their_owner_alone() {
+async fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
@@ -271,7 +271,7 @@ async fn the_file_and_those_beside_it_are_for_their_owner_alone() {
     }
 }
 
-/// In another process: a folder or a file that may not be written, opened for writing and for reading.
+/// In a child process: opens a read-only folder or file for writing and for reading.
 pub(crate) async fn open_read_only(file: &Path) {
     let tell = |opened: Result<SqliteStore, _>| match opened {
         Ok(_) => say("opened"),
@@ -292,10 +292,10 @@ pub(crate) async fn open_read_only(file: &Path) {
     tell(reading);
 }
 
-/// What may not be written is told, by a user who has no way around it.
+/// Missing write permission is reported to a user who cannot bypass it.
 #[cfg(unix)]
 #[tokio::test]
-async fn what_may_not_be_written_is_told() {
+async fn missing_write_permission_is_reported() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::os::unix::process::CommandExt as _;
 
@@ -306,11 +306,11 @@ async fn what_may_not_be_written_is_told() {
     let ask = |file: &Path| {
         let mut command = child::command("open what may not be written", file);
         if fs::metadata(folder.path()).unwrap().uid() == 0 {
-            // Whoever may do everything cannot be refused anything.
+            // Permissions do not apply to root.
             command.uid(65_534).gid(65_534);
         }
         let output = match command.output() {
-            // That user does not reach this binary.
+            // That user cannot access this binary.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
             output => output.unwrap(),
         };
@@ -324,9 +324,7 @@ async fn what_may_not_be_written_is_told() {
     allow(&folder.file(), 0o444);
     allow(folder.path(), 0o777);
     let Some(message) = ask(&folder.file()) else {
-        crate::say(
-            "SKIPPED: no other user can start this binary, so that nothing can be forbidden",
-        );
+        crate::say("SKIPPED: no other user can start this binary");
         return;
     };
     assert_eq!(message, ["ReadOnly", "opened"]);
@@ -339,10 +337,10 @@ async fn what_may_not_be_written_is_told() {
     allow(folder.path(), 0o755);
 }
 
-/// Asks in a process for which the folder is mounted for reading only.
+/// Opens the store in a process for which the folder is mounted read-only.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_file_system_that_may_only_be_read_is_told_and_is_read() {
+async fn read_only_file_system_is_reported_and_readable() {
     let folder = Folder::new();
     written(&folder.file()).await;
     let before = contents(folder.path());
@@ -354,7 +352,7 @@ async fn a_file_system_that_may_only_be_read_is_told_and_is_read() {
         .arg(folder.path())
         .output();
     if !tried.is_ok_and(|entry| entry.status.success()) {
-        crate::say("SKIPPED: nothing can be mounted here, and so not for reading only");
+        crate::say("SKIPPED: nothing can be mounted here");
         return;
     }
     let mut command = Command::new("unshare");
@@ -370,20 +368,20 @@ async fn a_file_system_that_may_only_be_read_is_told_and_is_read() {
     assert!(contents(folder.path()) == before);
 }
 
-/// A flag that binds even those who may do everything.
+/// The immutable flag, which applies to root too.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_file_that_nobody_may_change_is_told_and_is_read() {
-    struct Unchanging(PathBuf);
-    impl Unchanging {
+async fn immutable_file_is_reported_and_readable() {
+    struct Immutable(PathBuf);
+    impl Immutable {
         fn flag(path: &Path, flag: &str) -> bool {
             let done = Command::new("chattr").arg(flag).arg(path).output();
             done.is_ok_and(|entry| entry.status.success())
         }
     }
-    impl Drop for Unchanging {
+    impl Drop for Immutable {
         fn drop(&mut self) {
-            Unchanging::flag(&self.0, "-i");
+            Immutable::flag(&self.0, "-i");
         }
     }
 
@@ -395,11 +393,11 @@ async fn a_file_that_nobody_may_change_is_told_and_is_read() {
             true => folder.path().to_owned(),
             false => folder.file(),
         };
-        if !Unchanging::flag(&path, "+i") {
-            crate::say("SKIPPED: this user or file system cannot make a file unchanging");
+        if !Immutable::flag(&path, "+i") {
+            crate::say("SKIPPED: this user or file system cannot make a file immutable");
             return;
         }
-        let unchanging = Unchanging(path);
+        let unchanging = Immutable(path);
         let output = child::command("open what may not be written", &folder.file()).output();
         let text = String::from_utf8(output.unwrap().stdout).unwrap();
         let message: Vec<&str> = text.lines().filter_map(reported).collect();
@@ -409,9 +407,9 @@ async fn a_file_that_nobody_may_change_is_told_and_is_read() {
     }
 }
 
-/// A file that somebody else made may look like one of ours, and do more than hold what is in it.
+/// A foreign file may look like one of ours and contain code.
 #[tokio::test]
-async fn a_file_with_more_in_it_than_our_tables_is_left_alone() {
+async fn file_with_foreign_schema_objects_is_rejected() {
     for hostile in [
         "CREATE TABLE loot (body); CREATE TRIGGER t BEFORE DELETE ON records BEGIN INSERT INTO loot VALUES (old.body); END",
         "CREATE VIEW v AS SELECT 1",
@@ -448,12 +446,12 @@ async fn a_file_with_more_in_it_than_our_tables_is_left_alone() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_is_no_file_is_not_waited_for() {
+async fn pipe_is_rejected_without_blocking() {
     let folder = Folder::new();
     let pipe = Command::new("mkfifo").arg(folder.file()).status();
     if !pipe.is_ok_and(|made| made.success()) {
         return crate::say("skipped: there is no mkfifo");
     }
     let error = SqliteStore::open(folder.file()).await.unwrap_err();
-    assert!(error.to_string().contains("no regular file"), "{error}");
+    assert!(error.to_string().contains("not a regular file"), "{error}");
 }

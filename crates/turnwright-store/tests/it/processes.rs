@@ -24,7 +24,8 @@ fn counted(loaded: &Loaded) -> u64 {
     counter.map_or(0, |entry| entry.text().parse().unwrap())
 }
 
-/// Counts up in one conversation with the others, and writes to another without looking. Says which revision that gave.
+/// Counts up in a conversation shared with the others, and writes to another one without reading. Returns its
+/// revision.
 pub(crate) async fn count(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     for round in 0..ROUNDS {
@@ -34,10 +35,7 @@ pub(crate) async fn count(file: &Path) {
 }
 
 async fn count_once(store: &SqliteStore, round: u64) -> u64 {
-    let (together, parallel) = (
-        ConversationId::new("together"),
-        ConversationId::new("beside"),
-    );
+    let (together, parallel) = (ConversationId::new("together"), ConversationId::new("own"));
     let counter = Query::all().kind(RecordKind::Memory).ids(["counter"]);
     loop {
         let loaded = store.load(&together, &counter).await.unwrap();
@@ -55,8 +53,8 @@ async fn count_once(store: &SqliteStore, round: u64) -> u64 {
     revision
 }
 
-/// For as many seconds as the environment says: now and then it begins a call, reads all, deletes a conversation, and opens the
-/// file anew. Says how often it counted.
+/// For as many seconds as the environment sets: now and then begins a call, reads everything, deletes a conversation,
+/// and reopens the file. Reports how often it counted.
 pub(crate) async fn count_for_a_while(file: &Path) {
     let seconds = env::var(SECONDS).unwrap().parse().unwrap();
     let until = Instant::now() + Duration::from_secs(seconds);
@@ -94,11 +92,11 @@ async fn count_in_two(seconds: u64) -> u64 {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{text}");
         let own: u64 = text.lines().find_map(reported).unwrap().parse().unwrap();
-        assert!(own > 0, "one of them never came to it");
+        assert!(own > 0, "one of them never counted");
         all += own;
     }
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    for (name, records) in [("together", 1), ("beside", all)] {
+    for (name, records) in [("together", 1), ("own", all)] {
         let loaded = store
             .load(&ConversationId::new(name), &Query::all())
             .await
@@ -113,27 +111,27 @@ async fn count_in_two(seconds: u64) -> u64 {
         .conversations(&ConversationFilter::all())
         .await
         .unwrap();
-    assert_eq!(left, ["beside", "together"].map(ConversationId::new));
+    assert_eq!(left, ["own", "together"].map(ConversationId::new));
     store.integrity_check().await.unwrap();
     all
 }
 
 #[tokio::test]
-async fn two_processes_on_one_file_for_a_second_lose_no_update() {
+async fn two_processes_lose_no_update_in_a_second() {
     count_in_two(1).await;
 }
 
 #[tokio::test]
 #[ignore = "takes a minute"]
-async fn two_processes_on_one_file_for_a_minute_lose_no_update() {
+async fn two_processes_lose_no_update_for_a_minute() {
     let all = count_in_two(60).await;
     crate::say(format!("counted {all} times together in a minute"));
 }
 
 #[tokio::test]
-async fn processes_on_one_file_lose_no_update_and_come_to_an_end() {
+async fn concurrent_processes_lose_no_update() {
     let folder = Folder::new();
-    // Not even the file is there: they make it together.
+    // The file does not exist yet: they create it concurrently.
     let started = (0..PROCESSES).map(|_| child::command("count", &folder.file()).spawn().unwrap());
     let mut revisions = Vec::new();
     for process in started.collect::<Vec<_>>() {
@@ -157,7 +155,7 @@ async fn processes_on_one_file_lose_no_update_and_come_to_an_end() {
     assert_eq!(counted(&loaded), PROCESSES * ROUNDS);
     assert_eq!(loaded.revision, Revision(PROCESSES * ROUNDS));
     let loaded = store
-        .load(&ConversationId::new("beside"), &Query::all())
+        .load(&ConversationId::new("own"), &Query::all())
         .await
         .unwrap();
     let places: Vec<u64> = loaded

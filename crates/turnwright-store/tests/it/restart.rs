@@ -1,4 +1,4 @@
-//! What is stored is read after a restart: results of any size, and media.
+//! Stored data is read after a restart: results of any size, and media.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn results(folder: &Folder) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn results_are_read_after_a_restart_without_a_spool_of_the_runner() {
+async fn results_are_read_after_a_restart_through_the_store_spool() {
     let folder = Folder::new();
     run(&folder, "small small", Vec::new()).await;
     assert!(!results(&folder).exists(), "small results need no file");
@@ -103,7 +103,7 @@ async fn results_are_read_after_a_restart_without_a_spool_of_the_runner() {
 }
 
 #[tokio::test]
-async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conversation() {
+async fn media_is_read_after_a_restart_and_deleted_with_its_conversation() {
     let folder = Folder::new();
     let (conversation_id, other) = (ConversationId::new("chat"), ConversationId::new("other"));
     run(&folder, "draw", vec![picture("attached.png", b"attached")]).await;
@@ -127,10 +127,10 @@ async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conve
     let spool = store.spool().unwrap();
     assert_eq!(spool.list().await.unwrap().len(), 2);
 
-    // The conversation goes on, and what is in the spool is not stored twice.
+    // The conversation continues, and spooled bytes are not stored twice.
     run(&folder, "small", Vec::new()).await;
     assert_eq!(spool.list().await.unwrap().len(), 2);
-    // What another conversation names stays.
+    // Bytes that another conversation references are kept.
     let message = records
         .iter()
         .find(|entry| entry.kind() == RecordKind::Message);
@@ -150,7 +150,7 @@ async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conve
 }
 
 #[tokio::test]
-async fn media_in_the_spool_count_and_go_with_the_last_record_that_names_them() {
+async fn spooled_media_is_deleted_with_its_last_reference() {
     let folder = Folder::new();
     run(&folder, "small", vec![picture("a.png", &[0; 50_000])]).await;
     let store = SqliteStore::open(folder.file()).await.unwrap();
@@ -188,7 +188,7 @@ impl StoreLayer for WithoutSpool {
 }
 
 #[tokio::test]
-async fn a_store_that_outlives_its_spool_is_refused() {
+async fn persistent_store_with_transient_spool_is_rejected() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let disk = || DiskSpool::at(folder.path().join("elsewhere"));
@@ -226,9 +226,9 @@ async fn a_store_that_outlives_its_spool_is_refused() {
     assert!(!memory.storage().await.unwrap().is_persistent());
 }
 
-/// The store encodes records, and its own spool is the only one that has their results.
+/// The store encodes records, and only its own spool has their results.
 #[tokio::test]
-async fn a_database_in_memory_reads_large_results_in_the_next_turn() {
+async fn in_memory_database_reads_large_results_in_the_next_turn() {
     let store = SqliteStore::in_memory().await.unwrap();
     let input = TurnInput::new("large").conversation("chat");
     assert!(runner(store.clone()).run(input).await.is_answered());

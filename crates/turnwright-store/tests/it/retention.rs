@@ -1,4 +1,4 @@
-//! Keeping within bounds.
+//! Retention limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::{line, note};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// As if a conversation had last been written so many days ago.
+/// Makes a conversation look as if it was last written this many days ago.
 fn age(store: &SqliteStore, conversation_id: &str, days: i64) {
     let conn = rusqlite::Connection::open(store.path().unwrap()).unwrap();
     let sql = "UPDATE conversations SET written_at = written_at - ?2 * 86400000 WHERE conversation_id = ?1";
@@ -39,7 +39,7 @@ async fn left(store: &SqliteStore) -> Vec<String> {
         .collect()
 }
 
-/// Four conversations of 1, 2, 3 and 4 days, each with a result of a thousand bytes.
+/// Creates four conversations of 1, 2, 3 and 4 days, each with a result of a thousand bytes.
 async fn four(folder: &Folder, spool: &MemorySpool) -> SqliteStore {
     let store = with_spool(folder, Arc::new(spool.clone())).await;
     for (days, name) in [(4, "a"), (3, "b"), (2, "c"), (1, "d")] {
@@ -54,7 +54,7 @@ async fn four(folder: &Folder, spool: &MemorySpool) -> SqliteStore {
 }
 
 #[tokio::test]
-async fn what_is_too_old_goes_with_its_bytes() {
+async fn old_conversations_are_deleted_with_their_bytes() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
     let nothing = store.apply_retention(&Retention::default()).await.unwrap();
@@ -71,7 +71,7 @@ async fn what_is_too_old_goes_with_its_bytes() {
 }
 
 #[tokio::test]
-async fn of_too_much_the_oldest_goes_first_and_no_more_than_must() {
+async fn size_limit_deletes_the_oldest_first_and_only_as_needed() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
     let all = store
@@ -102,7 +102,7 @@ async fn of_too_much_the_oldest_goes_first_and_no_more_than_must() {
 }
 
 #[tokio::test]
-async fn bytes_that_two_conversations_name_are_counted_once_and_stay_for_the_second() {
+async fn shared_bytes_are_counted_once_and_kept_for_the_other_conversation() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = with_spool(&folder, Arc::new(spool.clone())).await;
     let result = call(&spool, "c", "shared", &"x".repeat(1000)).await;
@@ -136,7 +136,7 @@ async fn bytes_that_two_conversations_name_are_counted_once_and_stay_for_the_sec
 }
 
 #[tokio::test]
-async fn a_conversation_with_an_unfinished_call_stays_until_it_is_ended() {
+async fn conversation_with_unfinished_call_is_kept() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
     let open = ConversationId::new("a");
@@ -151,7 +151,7 @@ async fn a_conversation_with_an_unfinished_call_stays_until_it_is_ended() {
 
     let ended = store.unfinished(&open).await.unwrap()[0].ended(CallState::Unknown);
     store.put(&open, ended).await.unwrap();
-    // It was written since: now it is young.
+    // It was written since, so it is young.
     assert!(
         store
             .apply_retention(&strict)
@@ -168,7 +168,7 @@ async fn a_conversation_with_an_unfinished_call_stays_until_it_is_ended() {
 }
 
 #[tokio::test]
-async fn what_was_emptied_before_is_no_conversation_any_more() {
+async fn emptied_conversation_is_not_counted() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
     store
@@ -186,8 +186,7 @@ async fn what_was_emptied_before_is_no_conversation_any_more() {
 }
 
 #[tokio::test]
-async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_deleted_under_it_stays_deleted()
- {
+async fn running_conversation_is_skipped_and_explicit_deletion_is_final() {
     let folder = Folder::new();
     let spool = DiskSpool::at(folder.path().join("results"));
     let store = with_spool(&folder, Arc::new(spool)).await;
@@ -212,7 +211,7 @@ async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_dele
     let report = store.apply_retention(&tight).await.unwrap();
     assert_eq!(report.unfinished, [ConversationId::new("a")]);
     assert_eq!(left(&store).await, ["a"]);
-    // Whoever says so by name means it.
+    // An explicit deletion is not prevented.
     store
         .delete_conversation(&ConversationId::new("a"))
         .await

@@ -1,4 +1,4 @@
-//! The storage of a file: what lies beside the database, and the secret that every process gets.
+//! The storage of a file: the files next to the database, and the secret that every process gets.
 
 use std::fs;
 use std::sync::{Arc, Barrier};
@@ -14,7 +14,7 @@ async fn secret_of(folder: &Folder) -> [u8; 32] {
 }
 
 #[tokio::test]
-async fn everything_is_created_beside_the_file_and_the_secret_stays() {
+async fn secret_and_folder_are_created_next_to_the_file_and_kept() {
     let folder = Folder::new();
     let first = secret_of(&folder).await;
     assert_ne!(first, [0; 32]);
@@ -32,7 +32,7 @@ async fn everything_is_created_beside_the_file_and_the_secret_stays() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn only_the_owner_can_read_the_secret_and_anything_else_is_refused() {
+async fn secret_accessible_to_other_users_is_rejected() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new();
     let secret = secret_of(&folder).await;
@@ -51,7 +51,7 @@ async fn only_the_owner_can_read_the_secret_and_anything_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_secret_of_another_length_is_refused_and_left_as_it_is() {
+async fn secret_of_wrong_length_is_rejected_and_not_changed() {
     for bytes in [&b""[..], &[7; 31], &[7; 33], &[7; 5_000]] {
         let folder = Folder::new();
         secret_of(&folder).await;
@@ -70,7 +70,7 @@ async fn refused(folder: &Folder, advice: &str) {
 }
 
 #[test]
-fn all_that_create_the_secret_at_once_get_the_same() {
+fn concurrent_creation_yields_one_secret() {
     for _ in 0..10 {
         let folder = Arc::new(Folder::new());
         let barrier = Arc::new(Barrier::new(8));
@@ -95,7 +95,7 @@ fn all_that_create_the_secret_at_once_get_the_same() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_read_only_creates_no_secret() {
+async fn read_only_store_creates_no_secret() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     store.close().await.unwrap();
@@ -107,7 +107,7 @@ async fn a_store_that_is_read_only_creates_no_secret() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_leads_to_the_secret_of_its_target() {
+async fn link_uses_the_secret_of_its_target() {
     let folder = Folder::new();
     let secret = secret_of(&folder).await;
     let link = folder.path().join("link.db");

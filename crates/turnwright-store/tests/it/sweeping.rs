@@ -1,4 +1,4 @@
-//! Bytes that nobody names.
+//! Bytes without a reference.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::folder::Folder;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// As if what was noted had been noted an hour earlier.
+/// Moves all recorded orphans one hour into the past.
 fn an_hour_passes(store: &SqliteStore) {
     let conn = rusqlite::Connection::open(store.path().unwrap()).unwrap();
     conn.execute("UPDATE orphans SET since = since - 3600000", [])
@@ -23,14 +23,14 @@ fn an_hour_passes(store: &SqliteStore) {
 }
 
 #[tokio::test]
-async fn what_no_record_names_goes_after_its_grace_and_what_one_names_stays() {
+async fn orphans_are_deleted_after_the_grace_period() {
     let folder = Folder::new();
     let (spool, conversation_id) = (MemorySpool::default(), ConversationId::new("chat"));
     let store = with_spool(&folder, Arc::new(spool.clone())).await;
     let named = call(&spool, "c-1", "named", "x").await;
     let replaced = call(&spool, "c-2", "replaced", "x").await;
     let deleted = call(&spool, "c-3", "deleted", "x").await;
-    // Its record is on its way.
+    // Its record is not stored yet.
     let late = call(&spool, "c-4", "late", "x").await;
     spool.put("orphan", Body::Text("x".into())).await.unwrap();
     let picture = Media::retrieved_public(

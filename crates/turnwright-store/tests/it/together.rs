@@ -1,4 +1,4 @@
-//! Many that open one new file at the same moment.
+//! Concurrent opening of one new file.
 
 use std::path::Path;
 use std::sync::{Arc, Barrier};
@@ -14,7 +14,7 @@ use crate::note;
 
 const FILES: usize = 10;
 
-/// Opens and closes each of a series of new files. Says what went wrong, and `done` at the end.
+/// Opens and closes each of a series of new files. Reports errors, and `done` at the end.
 pub(crate) async fn open_new_files(folder: &Path) {
     for number in 0..FILES {
         match SqliteStore::open(folder.join(format!("{number}.db"))).await {
@@ -25,7 +25,7 @@ pub(crate) async fn open_new_files(folder: &Path) {
     say("done");
 }
 
-/// Opens one new file from many threads at once, and returns the failures.
+/// Opens one new file from many threads concurrently, and returns the failures.
 fn open_at_once(threads: usize) -> Vec<String> {
     let folder = Folder::new();
     let start = Arc::new(Barrier::new(threads));
@@ -63,7 +63,7 @@ fn open_at_once(threads: usize) -> Vec<String> {
     failed
 }
 
-/// Has so many processes open the same new files, and returns the failures.
+/// Opens the same new files from this many processes, and returns the failures.
 fn open_in_processes(processes: usize) -> Vec<String> {
     let folder = Folder::new();
     let started = (0..processes).map(|_| {
@@ -84,14 +84,14 @@ fn open_in_processes(processes: usize) -> Vec<String> {
 }
 
 #[test]
-fn threads_that_open_one_new_file_at_once_all_succeed() {
+fn concurrent_threads_can_open_a_new_file() {
     for _ in 0..12 {
         assert_eq!(open_at_once(8), Vec::<String>::new());
     }
 }
 
 #[test]
-fn processes_that_open_new_files_at_once_all_succeed() {
+fn concurrent_processes_can_open_new_files() {
     assert_eq!(open_in_processes(6), Vec::<String>::new());
 }
 

@@ -1,4 +1,4 @@
-//! Files of earlier formats: the first one, made by hand as the first release made it, and the fourth, written by its release.
+//! Files of earlier formats: the first, created by hand like its release did, and the fourth, written by its release.
 
 use std::path::Path;
 
@@ -58,11 +58,11 @@ fn first_format(folder: &Folder) {
 }
 
 #[tokio::test]
-async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
+async fn earlier_format_is_upgraded_with_its_records() {
     let folder = Folder::new();
     first_format(&folder);
 
-    // For reading only it stays what it is.
+    // Opening for reading only does not change it.
     let error = SqliteStore::builder(folder.file())
         .read_only()
         .open()
@@ -85,7 +85,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
         Some(7)
     );
 
-    // Nor is a name kept that an earlier release kept; its numbers are.
+    // Ids of empty conversations are not kept either; their counters are.
     let conn = Connection::open(folder.file()).unwrap();
     let stored: i64 = conn
         .query_row(
@@ -99,7 +99,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
         .await;
     assert_eq!((stored, emptied.unwrap().revision), (0, Revision(3)));
 
-    // What the new format knows is true of the old records.
+    // The new columns are filled for old records.
     let report = store
         .apply_retention(&Retention::default().max_bytes(0))
         .await
@@ -117,7 +117,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
 }
 
 #[tokio::test]
-async fn stores_that_open_an_earlier_format_at_once_upgrade_it_once() {
+async fn concurrent_upgrades_run_once() {
     let folder = Folder::new();
     first_format(&folder);
     let file = folder.file();
@@ -139,8 +139,8 @@ async fn stores_that_open_an_earlier_format_at_once_upgrade_it_once() {
     }
 }
 
-/// A database that the release before format 5 wrote: the turn `turn-1` has ended and has a result in the spool. The process
-/// died while `turn-2` waited at a gate.
+/// A database written by the release before format 5: the turn `turn-1` has ended and has a result in the spool. The
+/// process died while `turn-2` waited at a gate.
 fn fourth_format(folder: &Folder) -> std::path::PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let (file, results) = (
@@ -167,7 +167,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 }
 
 #[tokio::test]
-async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
+async fn conversation_of_format_4_is_found_and_resumed() {
     let folder = Folder::new();
     let store = SqliteStore::open(fourth_format(&folder)).await.unwrap();
     store.integrity_check().await.unwrap();
@@ -187,7 +187,7 @@ async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
     let ended = store.find_turns(&ended).await.unwrap();
     assert_eq!(ended[0].turn_id, "turn-1");
 
-    // Nothing is known of changes before the upgrade.
+    // Changes before the upgrade are unknown.
     let revision = store
         .load(&chat, &Query::all().limit(0))
         .await
@@ -231,7 +231,7 @@ async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
 }
 
 #[tokio::test]
-async fn the_integrity_check_finds_indexes_and_numbers_that_cannot_be_right() {
+async fn integrity_check_finds_invalid_indexes_and_counters() {
     for damage in [
         "UPDATE conversations SET revision = -1",
         "UPDATE conversations SET changes_from = -5",

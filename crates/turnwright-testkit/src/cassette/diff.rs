@@ -1,4 +1,4 @@
-//! How two JSON values differ, line by line.
+//! Differences between two JSON values, line by line.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use turnwright_core::call::checksum;
 
 use crate::pointer::join;
 
-/// How many characters of a value are shown.
+/// The maximum number of characters of a value that are shown.
 const SHOWN: usize = 80;
-/// How many characters of a string are shown before the place where it differs.
+/// The number of characters shown before the position where a string differs.
 const BEFORE: usize = 20;
 
-/// One place where two values differ. `None` where there is nothing.
+/// One location where two values differ. `None` if there is no value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Difference<'v> {
     pub(super) pointer: String,
@@ -20,8 +20,8 @@ pub(super) struct Difference<'v> {
     pub(super) now: Option<&'v Value>,
 }
 
-/// All differences, in the order of the recorded value. Recursive: values are what the parser read, which rejects what is
-/// deeper than 128.
+/// Returns all differences, in the order of the recorded value. Recursive: the parser limits values to a depth of
+/// 128.
 pub(super) fn diff<'v>(recorded: &'v Value, now: &'v Value) -> Vec<Difference<'v>> {
     let mut found = Vec::new();
     compare(String::new(), Some(recorded), Some(now), &mut found);
@@ -51,7 +51,7 @@ fn compare<'v>(
                 compare(join(&pointer, at), before.get(at), after.get(at), found);
             }
         }
-        // Numbers are the same by what they are, not by how they are spelled, as in the keys of requests.
+        // Numbers are compared by value, not by spelling, as in the keys of requests.
         (Some(a @ Value::Number(_)), Some(b @ Value::Number(_)))
             if checksum("", a.clone()) == checksum("", b.clone()) => {}
         _ if recorded == now => {}
@@ -64,7 +64,7 @@ fn compare<'v>(
 }
 
 impl Difference<'_> {
-    /// How much differs: the number of values within.
+    /// Returns how much differs: the number of nested values.
     pub(super) fn weight(&self) -> usize {
         self.recorded.map_or(0, size).max(self.now.map_or(0, size))
     }
@@ -102,12 +102,12 @@ impl fmt::Display for Difference<'_> {
     }
 }
 
-/// How many characters two texts begin with together.
+/// Returns the number of characters that two texts have in common at the start.
 fn common(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
-/// A value, cut: of a string what stands from that character on.
+/// Returns a shortened value; for a string, the part from this character on.
 fn shown(value: &Value, from: usize) -> String {
     let Value::String(text) = value else {
         return cut(&value.to_string(), 0);

@@ -1,4 +1,4 @@
-//! One exchange of a recording, for those who want to look at it.
+//! One exchange of a recording, for inspection.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::file::{self, Entry};
 
-/// One request of a recording, and what was answered: an element of the list that a [file](super) is.
+/// One request of a recording and its response: an element of the list in a [file](super).
 ///
 /// ```
 /// use turnwright_testkit::cassette::Exchange;
@@ -28,13 +28,13 @@ use super::file::{self, Entry};
 pub struct Exchange {
     /// The method of the request.
     pub method: String,
-    /// The path of the request, with the query where there is one.
+    /// The path of the request, including the query.
     pub path: String,
     /// The body of the request.
     pub request: Value,
     /// The status of the response.
     pub status: u16,
-    /// The headers of the response: names in lower case, and their values.
+    /// The headers of the response: names in lower case, with their values.
     pub headers: Vec<(String, String)>,
     /// The body of the response.
     pub body: Bytes,
@@ -43,7 +43,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The first header of the response of that name, in lower case.
+    /// Returns the first response header with this name. `name` must be in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
@@ -77,7 +77,7 @@ impl TryFrom<Entry> for Exchange {
 }
 
 impl fmt::Debug for Exchange {
-    /// Bodies hold conversations: not shown.
+    /// Shows no bodies: they contain conversations.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exchange")
             .field("method", &self.method)

@@ -1,4 +1,4 @@
-//! Fences, whose codes are never twice the same.
+//! Normalises fences, whose codes are different each time.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-/// A tag of a fence with its code, and the id of what stands in it: both come of a secret and of chance.
+/// The tag of a fence with its code and id: both depend on a secret and on randomness.
 static FENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(</?tw-(?:untrusted|trusted|agent))-[0-9a-f]{20}(?: id="[^"]*")?"#).ok()
 });
 
-/// Takes the codes and ids out of every fence within. Only of what the parser read, which refuses what is deep.
+/// Removes the codes and ids from all fences in a value. Only for parsed values, whose depth is limited.
 pub(super) fn plain(value: &mut Value) {
     match value {
         Value::String(text) => {

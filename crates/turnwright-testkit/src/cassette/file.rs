@@ -41,7 +41,7 @@ pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
     let name = path.display();
     let bytes = fs::read(path).map_err(|error| {
         let message = format!(
-            "the recording {name} cannot be read; `TURNWRIGHT_RECORD=1` makes one where `Cassette::auto` is used"
+            "the recording {name} cannot be read; create it with `TURNWRIGHT_RECORD=1` if you use `Cassette::auto`"
         );
         Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)
     })?;
@@ -50,20 +50,20 @@ pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
 
 pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Entry>, Error> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let message = format!("{name} is no list of recordings");
+        let message = format!("{name} is not a list of recordings");
         Error::new(ErrorCode::INVALID_MODEL_CONFIG, message).with_source(error)
     })
 }
 
-/// Whether a recording may be written there: nothing is there yet, or an ordinary file. A rename would replace a link or a
-/// device by a file.
+/// Checks that a recording can be written there: nothing exists yet, or a regular file. A rename would replace a link
+/// or a device with a file.
 pub(super) fn check_target(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(()),
-        Ok(found) if found.is_symlink() => {
-            Err(io::Error::other("it is a link: name the file itself"))
-        }
-        Ok(_) => Err(io::Error::other("it is not an ordinary file")),
+        Ok(found) if found.is_symlink() => Err(io::Error::other(
+            "it is a link: use the path of the file itself",
+        )),
+        Ok(_) => Err(io::Error::other("it is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
@@ -78,7 +78,7 @@ fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Replaces the file as a whole, or leaves it as it was.
+/// Replaces the file atomically, or leaves it unchanged.
 pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(entries)?;
     text.push(b'\n');
@@ -90,13 +90,13 @@ pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
     });
     let replaced = written.and_then(|()| fs::rename(&temporary, path));
     if replaced.is_err() {
-        // What failed is told; what is left of it is not worth another error.
+        // The failure is returned; a left-over temporary file is not worth another error.
         let _ = fs::remove_file(&temporary);
     }
     replaced
 }
 
-/// A name in the same folder that nobody else uses.
+/// Returns a unique name in the same folder.
 fn temporary(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -105,7 +105,7 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Bytes as they stand in the file.
+/// Returns bytes in the form used in the file.
 pub(super) fn content(bytes: Vec<u8>) -> Value {
     match String::from_utf8(bytes) {
         Ok(text) => Value::String(text),
@@ -113,7 +113,7 @@ pub(super) fn content(bytes: Vec<u8>) -> Value {
     }
 }
 
-/// The bytes that stand in the file like this.
+/// Returns the bytes for content of the file.
 pub(super) fn bytes(content: &Value) -> Result<Vec<u8>, base64::DecodeError> {
     match content {
         Value::Null => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! What is said when no recording answers a request.
+//! The error for a request without a matching recording.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use super::diff::{Difference, diff};
 use super::file::Asked;
 use super::replay::Recording;
 
-/// How many differences are listed.
+/// The maximum number of listed differences.
 const LISTED: usize = 20;
 
-/// The code is a fatal one: a miss must not be tried again.
+/// Returns the error. Its code is fatal, because a miss must not be retried.
 pub(super) fn miss(name: &str, asked: &Asked, recordings: &[Recording]) -> Error {
     let mut text = format!(
-        "no recording answers {} {}: {name} holds {}, ",
+        "no recording matches {} {}: {name} has {}, ",
         asked.method,
         asked.route(),
         recordings.len()
@@ -28,13 +28,13 @@ pub(super) fn miss(name: &str, asked: &Asked, recordings: &[Recording]) -> Error
         (elsewhere, weight, recording.played, *at)
     });
     match nearest {
-        None => text.push_str("so there is none that is near"),
+        None => text.push_str("so there is no similar one"),
         Some((at, recording, differences)) => {
             describe(&mut text, asked, at, recording, &differences);
         }
     }
     text.push_str(
-        "\nIf the request is right, record anew: `TURNWRIGHT_RECORD=1` where `Cassette::auto` is used, else `Cassette::record`.",
+        "\nIf the request is correct, record it again: set `TURNWRIGHT_RECORD=1` if you use `Cassette::auto`, otherwise use `Cassette::record`.",
     );
     Error::new(ErrorCode::INVALID_MODEL_CONFIG, text)
 }
@@ -46,20 +46,20 @@ fn describe(
     recording: &Recording,
     differences: &[Difference<'_>],
 ) {
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let of = &recording.asked;
     let elsewhere = (of.route(), &of.method) != (asked.route(), &asked.method);
     if !elsewhere && differences.is_empty() {
         text.push_str(&format!(
-            "and each that is equal (number {at}) was played already"
+            "and each equal one (number {at}) was already played"
         ));
         return;
     }
     let played = match recording.played {
-        true => " and was played already",
+        true => " and was already played",
         false => "",
     };
-    let _ = write!(text, "of which number {at} is nearest{played}:");
+    let _ = write!(text, "of which number {at} is the closest{played}:");
     if elsewhere {
         let _ = write!(text, "\n  recorded {} {}", of.method, of.route());
     }

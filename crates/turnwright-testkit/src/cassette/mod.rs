@@ -1,7 +1,6 @@
-//! Conversations with model servers, recorded once and played again: tests of real exchanges that need no key and no
-//! network.
+//! Records conversations with model servers and replays them: tests of real exchanges without a key or a network.
 //!
-//! A [`Cassette`] is a [`Transport`]. Recording, it stands around the one that goes out; playing, it needs none:
+//! A [`Cassette`] is a [`Transport`]. For recording it wraps another transport; for replay it needs none:
 //!
 //! ```
 //! use turnwright_models::http::{Request, Transport as _};
@@ -20,41 +19,44 @@
 //! assert_eq!(response.body.next().await.unwrap()?, r#"{"choices":[]}"#);
 //! cassette.assert_all_played();
 //!
-//! // What was not recorded is not answered, and one sees why.
+//! // A request that was not recorded fails, and the error shows the difference.
 //! let other = Request::new(url, r#"{ "model": "m", "messages": [], "seed": 7 }"#);
 //! let miss = cassette.send(other).await.unwrap_err();
 //! assert!(miss.to_string().contains("+ /seed: 7"));
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 //!
-//! In a project one mostly wants [`Cassette::auto`]: it plays, and records where `TURNWRIGHT_RECORD=1` is set.
+//! Most projects use [`Cassette::auto`]: it replays, and records if `TURNWRIGHT_RECORD=1` is set.
 //!
 //! # The file
 //!
-//! A list of `{request: {method, path, body}, response: {status, headers, body}}`, in the order of the requests, printed so
-//! that a diff can be read. The body of a request is JSON, that of a response its text, streamed or not. Bytes that are not
-//! UTF-8 are `{"base64": "…"}`; a response body that is other JSON, which only hands write, is sent as its text.
+//! A list of `{request: {method, path, body}, response: {status, headers, body}}`, in the order of the requests,
+//! formatted for readable diffs. The body of a request is JSON; that of a response is its text, streamed or not.
+//! Bytes that are not UTF-8 are `{"base64": "…"}`. A response body that is another JSON value (written by hand) is
+//! sent as its text.
 //!
-//! A response that was not read to its end, since the connection broke or nobody wanted more of it, is marked
-//! `"truncated": true`: played, it breaks where the recording ends. Requests without any response are not recorded.
+//! A response that was not read to its end, because the connection broke or the client stopped reading, is marked
+//! `"truncated": true`. Its replay breaks where the recording ends. Requests without a response are not recorded.
 //!
-//! # What answers what
+//! # Matching
 //!
-//! A recording answers a request of the same path and the same body: as JSON, so that white space, the order of keys and
-//! the spelling of numbers make no difference. The host and the query make none either, nor do the codes of fences and the ids in
-//! their tags, which come of a secret and of chance and are not written. What else is left to chance in a turn you say yourself: give it
-//! an id by `TurnInput::turn_id` where the model names calls by their ids, as it does when it reads artifacts. Each recording is played once, equal
-//! ones in the order in which they were recorded. With [`Cassette::in_order`] nothing is compared.
+//! A recording matches a request with the same path and the same body. Bodies are compared as JSON, so that white
+//! space, the order of keys and the spelling of numbers do not matter. The host and the query do not matter either,
+//! nor do the codes of fences and the ids in their tags, which are random and are not written. Make other random
+//! parts of a turn reproducible yourself: set an id with `TurnInput::turn_id` if the model refers to calls by id, for
+//! example when it reads artifacts. Each recording is played once; equal ones in the order of recording. With
+//! [`Cassette::in_order`] nothing is compared.
 //!
 //! # Secrets
 //!
-//! No header of a request is written. Of a response these are: `content-type`, `retry-after`, `retry-after-ms`,
-//! `request-id` and `x-request-id`. Of a query only the names are. In paths, bodies and headers the values of the request's
-//! headers and query, the user and password of its address ([`credentials`](turnwright_models::redact::credentials)), and
-//! what [`Cassette::scrub`] names, are replaced by `[scrubbed]`: every run of 8 or more bytes of them, also as base64 or
-//! behind escapes, as [`redact`](turnwright_models::redact) says. Playing, the same is done to a request before it is
-//! compared. Values of headers that are shorter than 8 bytes are not looked for: stand-ins like `test` would be found
-//! everywhere. A secret that a server streams in several pieces is not found.
+//! Request headers are not written. Of a response, only these headers are written: `content-type`, `retry-after`,
+//! `retry-after-ms`, `request-id` and `x-request-id`. Of a query, only the names are written. In paths, bodies and
+//! headers, these secrets are replaced with `[scrubbed]`: the values of the request's headers and query, the user and
+//! password of its URL ([`credentials`](turnwright_models::redact::credentials)), and those set with
+//! [`Cassette::scrub`]. Every run of 8 or more bytes of a secret is replaced, including base64 and escaped forms; see
+//! [`redact`](turnwright_models::redact). During replay the same is applied to a request before it is compared.
+//! Header values that are shorter than 8 bytes are ignored, because placeholders like `test` would match everywhere.
+//! A secret that a server splits over several streamed pieces is not found.
 
 mod diff;
 mod exchange;
@@ -82,12 +84,13 @@ pub use exchange::Exchange;
 use record::Recorder;
 use replay::Player;
 
-/// Says that [`Cassette::auto`] records.
+/// The environment variable that makes [`Cassette::auto`] record.
 const RECORD: &str = "TURNWRIGHT_RECORD";
 
-/// A [`Transport`] that records conversations, or plays recorded ones. Clones share what was recorded and played.
+/// A [`Transport`] that records conversations, or replays recorded ones. Clones share the recordings and the replay
+/// state.
 ///
-/// See the [module](self) for how it is used.
+/// See the [module](self) for an example.
 #[derive(Clone)]
 pub struct Cassette {
     scrub: Vec<String>,
@@ -102,10 +105,10 @@ enum Mode {
 }
 
 impl Cassette {
-    /// Plays what this file holds.
+    /// Replays a file.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG`: it cannot be read, or is no recording.
+    /// `E_INVALID_MODEL_CONFIG` if the file cannot be read or is not a recording.
     pub fn replay(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let entries = file::load(path)?;
@@ -114,35 +117,37 @@ impl Cassette {
         Ok(Cassette::with(Mode::Replay(player)))
     }
 
-    /// Plays what this text holds: that of such a file.
+    /// Replays recordings in JSON text, in the format of the file.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG`: it is no recording.
+    /// `E_INVALID_MODEL_CONFIG` if the text is not a recording.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        let name = "the text that was given".to_owned();
+        let name = "the JSON text".to_owned();
         let entries = file::parse(&name, text.as_bytes())?;
         let player = Player::of_entries(name, entries)?;
         Ok(Cassette::with(Mode::Replay(player)))
     }
 
-    /// Plays these exchanges.
+    /// Replays these exchanges.
     pub fn playing(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
-        let name = "what was given".to_owned();
+        let name = "the list of exchanges".to_owned();
         Cassette::with(Mode::Replay(Player::new(name, exchanges)))
     }
 
-    /// Records into this file what goes through `inner`. A file that is there is replaced when the first response is
-    /// complete, not before. Each time all of it is written again: there is no moment at which it is half written. Only its
-    /// owner can read it (mode 0600), also where the file that it replaces could be read by others.
+    /// Records to a file everything that passes through `inner`. An existing file is replaced when the first response
+    /// is complete. The complete file is rewritten atomically each time. Only its owner can read it (mode 0600), even
+    /// if others could read the file that it replaces.
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: its folder is not there and cannot be made, or the path is a link, a directory or a device.
+    /// `E_STORE_ERROR` if the folder does not exist and cannot be created, or if the path is a link, a directory or a
+    /// device.
     pub fn record(path: impl AsRef<Path>, inner: impl Transport + 'static) -> Result<Self, Error> {
         let recorder = Recorder::new(path.as_ref(), Arc::new(inner))?;
         Ok(Cassette::with(Mode::Record(recorder)))
     }
 
-    /// Records where the environment says `TURNWRIGHT_RECORD=1` (anything but nothing and `0`); else plays.
+    /// Records if the environment variable `TURNWRIGHT_RECORD` is set to anything but an empty value or `0`;
+    /// otherwise replays.
     ///
     /// # Errors
     /// See [`Cassette::record`] and [`Cassette::replay`].
@@ -162,9 +167,8 @@ impl Cassette {
         }
     }
 
-    /// Gives the recorded responses in the order in which they were recorded, whatever is asked: to see again what a model
-    /// said, by a client that asks otherwise than the recorded one did. For this clone, and those made of it. While recording
-    /// it changes nothing.
+    /// Returns the recorded responses in the order of recording, whatever is requested: for a client that sends other
+    /// requests than the recorded one. Applies to this clone and its clones. Has no effect while recording.
     ///
     /// ```
     /// use turnwright_models::http::{Request, Transport as _};
@@ -189,15 +193,15 @@ impl Cassette {
         self
     }
 
-    /// A further secret: it is replaced wherever it is found, as the keys in headers are. For this clone, and those made of
-    /// it.
+    /// Adds a secret that is replaced wherever it occurs, like the keys in headers. Applies to this clone and its
+    /// clones.
     #[must_use]
     pub fn scrub(mut self, secret: impl Into<String>) -> Self {
         self.scrub.push(secret.into());
         self
     }
 
-    /// The recordings that were not played, as a line each.
+    /// Returns the recordings that were not played, one line each.
     #[must_use]
     pub fn unused(&self) -> Vec<String> {
         match &self.mode {
@@ -206,10 +210,10 @@ impl Cassette {
         }
     }
 
-    /// Asserts that every recording was played. While recording there is nothing to assert.
+    /// Asserts that every recording was played. Does nothing while recording.
     ///
     /// # Panics
-    /// Some were not: it says which.
+    /// Panics if some recordings were not played, and lists them.
     #[track_caller]
     pub fn assert_all_played(&self) {
         let unused = self.unused();
@@ -220,11 +224,11 @@ impl Cassette {
         );
     }
 
-    /// Whether all that was recorded so far is in the file. What could not be written is tried again with the next response,
-    /// and by this.
+    /// Writes everything that was recorded so far. A failed write is retried with the next response and by this
+    /// method.
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: it could not be written. What was in the file before is still there.
+    /// `E_STORE_ERROR` if the file could not be written. Its previous content is unchanged.
     pub fn save(&self) -> Result<(), Error> {
         match &self.mode {
             Mode::Replay(_) => Ok(()),

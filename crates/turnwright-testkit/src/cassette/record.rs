@@ -1,4 +1,4 @@
-//! How conversations are recorded.
+//! Records conversations.
 
 use std::fmt;
 use std::fs;
@@ -16,7 +16,7 @@ use turnwright_models::redact::Redactor;
 
 use super::file::{self, Answered, Asked, Entry, content};
 
-/// The headers of a response that are written.
+/// The response headers that are written.
 const HEADERS: [&str; 5] = [
     "content-type",
     "retry-after",
@@ -33,9 +33,9 @@ pub(super) struct Recorder {
 
 #[derive(Default)]
 struct Tape {
-    /// A place for each request, in their order; empty until its response is complete.
+    /// One slot per request, in order; empty until its response is complete.
     entries: Vec<Option<Entry>>,
-    /// Whether some of them are not in the file.
+    /// Whether some of them are not in the file yet.
     unsaved: bool,
 }
 
@@ -43,12 +43,12 @@ impl Recorder {
     pub(super) fn new(path: &Path, inner: Arc<dyn Transport>) -> Result<Arc<Self>, Error> {
         if let Some(folder) = path.parent() {
             let message = format!(
-                "the folder of the recording {} cannot be made",
+                "the folder of the recording {} cannot be created",
                 path.display()
             );
             fs::create_dir_all(folder).map_err(|error| failed(message, error))?;
         }
-        let message = format!("{} cannot be recorded to", path.display());
+        let message = format!("cannot record to {}", path.display());
         file::check_target(path).map_err(|error| failed(message, error))?;
         Ok(Arc::new(Recorder {
             path: path.to_owned(),
@@ -112,7 +112,7 @@ fn failed(message: String, error: io::Error) -> Error {
     Error::new(ErrorCode::STORE_ERROR, message).with_source(error)
 }
 
-/// The headers that are written.
+/// Returns the headers that are written.
 fn recorded(headers: &[(String, String)], redactor: &Redactor) -> Map<String, Value> {
     let headers = headers.iter().filter_map(|(name, value)| {
         let name = name.to_ascii_lowercase();
@@ -126,7 +126,7 @@ fn recorded(headers: &[(String, String)], redactor: &Redactor) -> Map<String, Va
 struct Taking {
     recorder: Arc<Recorder>,
     place: usize,
-    /// Gone once it was kept.
+    /// Taken once the response is stored.
     asked: Option<Asked>,
     status: u16,
     headers: Map<String, Value>,
@@ -150,13 +150,14 @@ impl Taking {
 }
 
 impl Drop for Taking {
-    /// Nobody wants the rest: many stop at the last event. An error is told by the next request's end, and by `save`.
+    /// The client stopped reading: many stop at the last event. An error is reported with the next response, and by
+    /// `save`.
     fn drop(&mut self) {
         let _ = self.keep(true);
     }
 }
 
-/// Gives each piece as it comes, and keeps what came when there is no more.
+/// Passes on each piece as it arrives, and stores the response at its end.
 fn pass_on(body: Body, taking: Taking) -> Body {
     Body::new(stream::unfold(Some((body, taking)), async |state| {
         let (mut body, mut taking) = state?;
@@ -166,7 +167,7 @@ fn pass_on(body: Body, taking: Taking) -> Body {
                 (Ok(piece), Some((body, taking)))
             }
             Some(Err(broken)) => {
-                // That it broke is what the caller must know first.
+                // The caller must first learn that the connection broke.
                 let _ = taking.keep(true);
                 (Err(broken), None)
             }

@@ -1,4 +1,4 @@
-//! How recordings are played.
+//! Replays recordings.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) struct Player {
     recordings: Mutex<Vec<Recording>>,
 }
 
-/// A recording, ready to be played.
+/// A recording that is ready to be played.
 pub(super) struct Recording {
     pub(super) asked: Asked,
     pub(super) key: String,
@@ -52,12 +52,12 @@ impl Player {
         played.ok_or_else(|| miss(&self.name, &asked, &recordings))
     }
 
-    /// The next that was not played, whatever is asked.
+    /// Plays the next recording that was not played, whatever is requested.
     pub(super) fn play_next(&self) -> Result<Response, Error> {
         let mut recordings = self.recordings.lock();
         play_first(&mut recordings, |_| true).ok_or_else(|| {
             let (name, all) = (&self.name, recordings.len());
-            let message = format!("no recording is left: {name} holds {all}, all were played");
+            let message = format!("no recording is left: {name} has {all}, and all were played");
             Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
         })
     }
@@ -74,7 +74,7 @@ impl Player {
     }
 }
 
-/// Plays the first that fits and was not played.
+/// Plays the first matching recording that was not played.
 fn play_first(recordings: &mut [Recording], fits: impl Fn(&Recording) -> bool) -> Option<Response> {
     let mut all = recordings.iter_mut();
     let recording = all.find(|recording| !recording.played && fits(recording))?;

@@ -1,4 +1,4 @@
-//! A request as it is compared and written.
+//! A request in the form that is compared and written.
 
 use serde_json::Value;
 use turnwright_core::call::checksum;
@@ -9,7 +9,7 @@ use super::fences;
 use super::file::{Asked, content};
 use super::scrub::scrub;
 
-/// Deeper bodies count as text: within the file they would be too deep to be read again.
+/// Deeper bodies are treated as text: in the file they would be too deep to be parsed again.
 const DEEPEST: usize = 100;
 
 impl Asked {
@@ -31,10 +31,10 @@ impl Asked {
         self.path.split('?').next().unwrap_or_default()
     }
 
-    /// Equal for requests that one recording answers.
+    /// Returns a key that is equal for requests that match the same recording.
     pub(super) fn key(&self) -> String {
         let what = format!("{} {}", self.method, self.route());
-        // The digest of canonical JSON: what it is called by is a name like any other.
+        // A digest of canonical JSON; the name passed here is part of it.
         checksum(&what, self.body.clone())
     }
 }
@@ -53,7 +53,7 @@ fn body(bytes: &[u8], redactor: &Redactor) -> Value {
     }
 }
 
-/// How deep it is nested. Only of what the parser read, which refuses what is deeper than 128.
+/// Returns the nesting depth. Only for parsed values, whose depth is limited to 128.
 fn depth(value: &Value) -> usize {
     let deepest = match value {
         Value::Array(items) => items.iter().map(depth).max(),

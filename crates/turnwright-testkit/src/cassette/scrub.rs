@@ -1,16 +1,16 @@
-//! Secrets, replaced wherever they are found.
+//! Replaces secrets.
 
 use serde_json::Value;
 use turnwright_models::http::Request;
 use turnwright_models::redact::{Redactor, credentials};
 
-/// What stands where a secret stood.
+/// The replacement for a secret.
 pub(super) const MARK: &str = "[scrubbed]";
 
-/// Shorter values of headers are stand-ins.
+/// Shorter header values are placeholders.
 const SHORTEST: usize = 8;
 
-/// Replaces the secrets of one request, and those that were named.
+/// Returns a redactor for the secrets of one request, and those that were added.
 pub(super) fn redactor(named: &[String], request: &Request) -> Redactor {
     let headers = request.headers.iter();
     let headers = headers.map(|(name, value)| (&**name, &**value));
@@ -27,7 +27,7 @@ pub(super) fn redactor_of(secrets: impl IntoIterator<Item = String>) -> Redactor
     redactor
 }
 
-/// Every string and every name within. Only of what the parser read, which rejects what is deep.
+/// Replaces secrets in every string and key. Only for parsed values, whose depth is limited.
 pub(super) fn scrub(redactor: &Redactor, value: &mut Value) {
     match value {
         Value::String(text) => *text = redactor.text(text),

@@ -28,7 +28,7 @@ fn json_values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The same value, with the keys of every object in the other order.
+/// Returns the same value with reversed key order in every object.
 fn turned(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(turned).collect(),
@@ -48,7 +48,7 @@ fn asked(body: impl Into<Vec<u8>>) -> Asked {
 
 proptest! {
     #[test]
-    fn the_key_ignores_the_order_of_keys_and_white_space(value in json_values()) {
+    fn key_ignores_key_order_and_white_space(value in json_values()) {
         let compact = asked(value.to_string());
         let pretty = asked(serde_json::to_string_pretty(&turned(&value)).unwrap());
         prop_assert_eq!(compact.key(), pretty.key());
@@ -56,13 +56,13 @@ proptest! {
     }
 
     #[test]
-    fn two_bodies_differ_where_their_keys_do(a in json_values(), b in json_values()) {
+    fn bodies_differ_exactly_if_their_keys_differ(a in json_values(), b in json_values()) {
         let (a, b) = (asked(a.to_string()), asked(b.to_string()));
         prop_assert_eq!(diff(&a.body, &b.body).is_empty(), a.key() == b.key());
     }
 
     #[test]
-    fn what_differs_stands_where_it_is_said_to(a in json_values(), b in json_values()) {
+    fn differences_have_the_right_pointers(a in json_values(), b in json_values()) {
         for found in diff(&a, &b) {
             prop_assert_eq!(a.pointer(&found.pointer), found.recorded);
             prop_assert_eq!(b.pointer(&found.pointer), found.now);
@@ -70,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn scrubbed_text_never_holds_the_secret(
+    fn scrubbed_text_never_contains_the_secret(
         secrets in prop::collection::vec("\\PC{1,9}|[ab]{1,4}|\\[?scrub[bed]*\\]?", 1..4),
         pieces in prop::collection::vec("\\PC{0,4}|[ab]{0,6}", 0..4),
     ) {
@@ -84,7 +84,7 @@ proptest! {
             prop_assert!(!scrubbed.contains(secret));
             prop_assert!(!name.contains(secret) && !within[0].as_str().unwrap().contains(secret));
         }
-        // As it stands in the JSON text of a response.
+        // As in the JSON text of a response.
         let response = redactor.bytes(json!(text).to_string().as_bytes());
         if let Ok(read) = serde_json::from_slice::<String>(&response) {
             for secret in &secrets {
@@ -94,13 +94,13 @@ proptest! {
     }
 
     #[test]
-    fn bytes_are_written_as_they_are_read(raw in any::<Vec<u8>>()) {
+    fn bytes_round_trip_through_the_file(raw in any::<Vec<u8>>()) {
         prop_assert_eq!(bytes(&content(raw.clone())).unwrap(), raw);
     }
 }
 
 #[test]
-fn differences_are_lines_that_can_be_read() {
+fn differences_are_readable_lines() {
     let long = "x".repeat(300);
     let recorded =
         json!({ "a/b": 1, "gone": [true], "text": format!("{long}old{long}"), "same": 1 });
@@ -126,7 +126,7 @@ fn differences_are_lines_that_can_be_read() {
 }
 
 #[test]
-fn a_body_that_is_too_deep_for_the_file_counts_as_text() {
+fn too_deep_body_is_treated_as_text() {
     let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     assert!(asked(deep(100)).body.is_array());
     assert_eq!(asked(deep(101)).body, Value::String(deep(101)));
@@ -154,7 +154,7 @@ fn keys_in_headers_and_queries_are_secrets() {
 }
 
 #[test]
-fn only_a_word_makes_it_record() {
+fn record_variable_must_be_set_and_not_zero() {
     for (message, records) in [
         (None, false),
         (Some(""), false),

@@ -1,4 +1,4 @@
-//! How many values each keyword of the document got.
+//! Counts values per keyword of the document.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,25 +9,25 @@ use super::report::{KeywordCount, Skipped};
 use super::validator::Violations;
 use crate::pointer;
 
-/// A keyword of the document that applied to a place of a value.
+/// A keyword of the document that applied to a location of a value.
 #[derive(Debug, Clone)]
 pub(crate) struct Site<'d> {
     pub(crate) schema: &'d Object,
     pub(crate) keyword: &'d str,
-    /// The keyword's pointer in the document.
+    /// The pointer of the keyword in the document.
     pub(crate) pointer: String,
-    /// The place's pointer in the value.
+    /// The pointer of the location in the value.
     pub(crate) at: String,
 }
 
-/// Why no broken value was made for a keyword.
+/// Why no broken value was generated for a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unbroken {
-    /// The keyword only applies schemas. Their keywords are broken instead.
+    /// The keyword only applies subschemas. Their keywords are broken instead.
     OnlyApplies,
-    /// No value was found that the keyword refuses.
+    /// No value was found that the keyword rejects.
     NothingBroken,
-    /// The values that it refuses are accepted: by another branch of a union, or after a repair.
+    /// The values that it rejects are accepted: by another branch of a union, or after a repair.
     Rescued,
 }
 
@@ -41,7 +41,7 @@ struct Count<'d> {
     reason: Option<Unbroken>,
 }
 
-/// Counts for every keyword of every schema that values reach, by its pointer in the document.
+/// Counters for every keyword of every reachable schema, by its pointer in the document.
 #[derive(Debug)]
 pub(crate) struct Coverage<'a, 'd> {
     doc: &'a Document<'d>,
@@ -67,7 +67,7 @@ impl<'a, 'd> Coverage<'a, 'd> {
         Self { doc, counts }
     }
 
-    /// The keywords that applied to an accepted value, given the schemas that did.
+    /// Returns the keywords that applied to an accepted value, given the schemas that did.
     pub(crate) fn sites(&self, applied: &[(&'d Object, String)], value: &Value) -> Vec<Site<'d>> {
         let addresses = applied
             .iter()
@@ -103,7 +103,7 @@ impl<'a, 'd> Coverage<'a, 'd> {
         }
     }
 
-    /// Counts the keywords that refuse a value, and those that apply them.
+    /// Counts the keywords that reject a value, and those that apply them.
     pub(crate) fn count_broken(&mut self, violations: &Violations) {
         let mut refusing: HashSet<&str> = HashSet::new();
         for pointer in &violations.keywords {
@@ -111,7 +111,7 @@ impl<'a, 'd> Coverage<'a, 'd> {
             let ends = ends.chain([pointer.len()]);
             refusing.extend(ends.filter_map(|end| pointer.get(..end)));
         }
-        // What a condition applies is refused by the condition too.
+        // A value that a conditional subschema rejects is rejected by the condition too.
         let conditional = |pointer: &&str| {
             let branch = pointer.strip_suffix("/then");
             let schema = branch.or(pointer.strip_suffix("/else"))?;
@@ -133,13 +133,13 @@ impl<'a, 'd> Coverage<'a, 'd> {
         }
     }
 
-    /// How often a keyword was tried to be broken. The one with the fewest attempts comes next.
+    /// Returns how often breaking a keyword was attempted. The one with the fewest attempts is next.
     pub(crate) fn attempts(&self, site: &Site<'d>) -> usize {
         let count = self.counts.get(&site.pointer);
         count.map_or(0, |count| count.broken + count.failures)
     }
 
-    /// The schemas with a keyword that no accepted value has reached, and the schemas that lead there.
+    /// Returns the schemas with a keyword that no accepted value has reached, and the schemas that lead to them.
     pub(crate) fn unreached(&self) -> HashSet<Address> {
         let mut found = HashSet::new();
         let missing = self.counts.values().filter(|count| count.accepted == 0);
@@ -180,7 +180,7 @@ impl<'a, 'd> Coverage<'a, 'd> {
     }
 }
 
-/// The keywords of a schema that constrain values.
+/// Returns the keywords of a schema that constrain values.
 fn keywords<'d>(doc: &Document<'_>, schema: &'d Object) -> impl Iterator<Item = &'d str> {
     let only_reference = doc.draft7 && schema.contains_key("$ref");
     schema.keys().map(String::as_str).filter(move |keyword| {
@@ -188,7 +188,8 @@ fn keywords<'d>(doc: &Document<'_>, schema: &'d Object) -> impl Iterator<Item = 
     })
 }
 
-/// Whether a keyword had a say about a value: it is of the keyword's type, and one of its schemas was applied.
+/// Returns `true` if a keyword applied to a value: the value has the keyword's type, and one of its subschemas was
+/// applied.
 fn applies(schema: &Object, keyword: &str, value: &Value, applied: &HashSet<Address>) -> bool {
     let of_its_type = match constrained_type(keyword) {
         Some("number") => value.is_number(),
@@ -213,10 +214,10 @@ fn reason(count: &Count<'_>) -> &'static str {
     match (count.accepted, count.reason) {
         (0, _) => "no accepted value was found that reaches it",
         (_, Some(Unbroken::Rescued)) => {
-            "what it refuses is accepted all the same: by another branch of a union, or after a repair (a default, a \
+            "the values it rejects are accepted anyway: by another branch of a union, or after a repair (a default, a \
              coercion)"
         }
-        (_, Some(Unbroken::NothingBroken)) => "no value was found that it refuses",
+        (_, Some(Unbroken::NothingBroken)) => "no value was found that it rejects",
         (_, Some(Unbroken::OnlyApplies) | None) => "nothing inside it could be broken",
     }
 }

@@ -1,4 +1,4 @@
-//! The published document: where each schema is, what its references mean, and which schemas apply which.
+//! The published document: its schemas, references, and which schemas apply which.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -19,19 +19,19 @@ pub(crate) type Address = *const Object;
 pub(crate) struct Document<'d> {
     pub(crate) root: &'d Value,
     pub(crate) draft7: bool,
-    /// Whether a pattern or format gives no verdict.
+    /// Whether some pattern or format gives no verdict.
     pub(crate) has_unreadable: bool,
-    /// Whether a schema has other rules for the first items of an array.
+    /// Whether some schema has separate rules for the first items of an array.
     pub(crate) has_prefixes: bool,
-    /// The schemas that values reach, from the root on. Schemas inside `not`, `if`, `contains` and `propertyNames` are
-    /// left out: they are covered as one with the keyword that holds them.
+    /// The schemas that values reach, starting from the root. Schemas inside `not`, `if`, `contains` and
+    /// `propertyNames` are excluded: they are covered together with their keyword.
     pub(crate) reachable: Vec<&'d Object>,
-    /// The default values of properties, by the name of the property.
+    /// The default values of properties, by property name.
     pub(crate) defaults: HashMap<&'d str, Vec<&'d Value>>,
     pub(crate) pointers: HashMap<Address, String>,
     patterns: HashMap<&'d str, Result<Pattern, String>>,
     anchors: HashMap<String, &'d Value>,
-    /// Schemas below an `$id` of their own. Their references have another base, which is not followed.
+    /// Schemas below a nested `$id`. Their references have another base, which is not followed.
     rebased: HashSet<Address>,
     users: HashMap<Address, Vec<Address>>,
 }
@@ -57,7 +57,7 @@ impl<'d> Document<'d> {
         document
     }
 
-    /// Where a schema is in the document.
+    /// Returns the location of a schema in the document.
     pub(crate) fn pointer(&self, schema: &Object) -> &str {
         let pointer = self.pointers.get(&std::ptr::from_ref(schema));
         pointer.map_or("", String::as_str)
@@ -67,7 +67,7 @@ impl<'d> Document<'d> {
         match self.patterns.get(text) {
             Some(Ok(pattern)) => Ok(pattern),
             Some(Err(reason)) => Err(reason),
-            None => Err("the pattern was not read"),
+            None => Err("the pattern was not parsed"),
         }
     }
 
@@ -77,12 +77,12 @@ impl<'d> Document<'d> {
         format::named(name).filter(|_| defined)
     }
 
-    /// The schema that a `$ref` refers to.
+    /// Returns the schema that a `$ref` refers to.
     pub(crate) fn target(&self, schema: &Object) -> Result<&'d Value, &'static str> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        let reference = text(schema.get("$ref")).ok_or("it is not text")?;
+        let reference = text(schema.get("$ref")).ok_or("it is not a string")?;
         if self.rebased.contains(&std::ptr::from_ref(schema)) {
-            return Err("it is below an `$id` of its own");
+            return Err("it is below a nested `$id`");
         }
         let (base, fragment) = reference.split_once('#').unwrap_or((&reference, ""));
         let own = text(self.root.get("$id")).unwrap_or_default();
@@ -92,16 +92,16 @@ impl<'d> Document<'d> {
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         match self.anchors.get(fragment.as_ref()) {
             Some(target) => Ok(target),
-            None => self.root.pointer(&fragment).ok_or("it points to nothing"),
+            None => self.root.pointer(&fragment).ok_or("it does not resolve"),
         }
     }
 
-    /// The schemas that apply this one.
+    /// Returns the schemas that apply this one.
     pub(crate) fn users(&self, schema: Address) -> impl Iterator<Item = Address> {
         self.users.get(&schema).into_iter().flatten().copied()
     }
 
-    /// Why a keyword of a schema gives no verdict: its pattern, format or reference is not understood.
+    /// Returns why a keyword of a schema gives no verdict: its pattern, format or reference is not supported.
     pub(crate) fn unreadable(&self, schema: &Object, keyword: &str) -> Option<String> {
         match (keyword, schema.get(keyword)?) {
             ("pattern", Value::String(text)) => self.pattern(text).err().map(str::to_owned),
@@ -121,7 +121,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// Whether readers may differ on a schema: on its formats, fractions and texts beyond ASCII.
+    /// Returns `true` if validators may disagree on a schema: on its formats, fractions and non-ASCII text.
     pub(crate) fn is_ambiguous(&self, schema: Option<&'d Value>) -> bool {
         let mut open: Vec<&'d Value> = schema.into_iter().collect();
         let mut seen = HashSet::new();
@@ -153,7 +153,7 @@ impl<'d> Document<'d> {
         false
     }
 
-    /// Visits every place of a schema, those of unknown keywords included, and no data.
+    /// Visits every subschema, including those of unknown keywords, but no data.
     fn scan(&mut self, value: &'d Value, at: String, mut rebased: bool) {
         if let Value::Array(items) = value {
             for (index, item) in items.iter().enumerate() {
@@ -237,7 +237,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// The defaults that a property may get from its schema, also through references and combinations.
+    /// Returns the defaults that a property may get from its schema, including references and combinations.
     fn defaults_of(&self, schema: &'d Value) -> Vec<&'d Value> {
         let mut open = vec![schema];
         let mut seen = HashSet::new();
@@ -256,7 +256,7 @@ impl<'d> Document<'d> {
     }
 }
 
-/// The schemas that a schema applies, each with its keyword.
+/// Returns the subschemas of a schema, each with its keyword.
 pub(crate) fn children(schema: &Object) -> impl Iterator<Item = (&str, &Value)> {
     schema.iter().flat_map(|(keyword, rule)| {
         let applied: Vec<&Value> = match (keyword.as_str(), rule) {
@@ -287,7 +287,7 @@ pub(crate) fn children(schema: &Object) -> impl Iterator<Item = (&str, &Value)> 
     })
 }
 
-/// Whether the schemas below a keyword are covered one by one.
+/// Returns `true` if the schemas below a keyword are covered individually.
 pub(crate) fn is_covered_inside(keyword: &str) -> bool {
     !matches!(
         keyword,
@@ -295,7 +295,7 @@ pub(crate) fn is_covered_inside(keyword: &str) -> bool {
     )
 }
 
-/// The type of the values that a keyword constrains: `any` for all. `None` for annotations.
+/// Returns the type of the values that a keyword constrains: `any` for all. `None` for annotations.
 pub(crate) fn constrained_type(keyword: &str) -> Option<&'static str> {
     Some(match keyword {
         "$ref" | "$dynamicRef" | "type" | "enum" | "const" | "allOf" | "anyOf" | "oneOf"
@@ -319,7 +319,7 @@ pub(crate) fn constrained_type(keyword: &str) -> Option<&'static str> {
     })
 }
 
-/// The schemas that a schema has for a property of that name.
+/// Returns the subschemas for the property with this name.
 pub(crate) fn property_schemas<'d>(
     doc: &Document<'_>,
     schema: &'d Object,
@@ -341,7 +341,7 @@ pub(crate) fn property_schemas<'d>(
     found
 }
 
-/// The schema that a schema has for the item at an index.
+/// Returns the subschema for the item at an index.
 pub(crate) fn item_schema<'d>(
     doc: &Document<'_>,
     schema: &'d Object,
@@ -361,11 +361,11 @@ pub(crate) fn item_schema<'d>(
     .or(unevaluated.filter(|rule| rule.is_object()))
 }
 
-/// A size that a keyword names; `2.0` is 2.
+/// Returns the size in a keyword; `2.0` is 2.
 pub(crate) fn size(rule: Option<&Value>) -> Option<usize> {
     let n = rule?.as_u64().or_else(|| {
         let float = rule?.as_f64().filter(|float| float.fract() == 0.0)?;
-        // No fraction, and negative numbers become 0.
+        // It has no fraction, and negative numbers become 0.
         Some(float as u64)
     })?;
     usize::try_from(n).ok()

@@ -1,4 +1,4 @@
-//! A violation of the contract: the value, the place, what happened, what to change.
+//! A violation of the contract: the value, the location, what happened, what to change.
 
 use std::fmt;
 
@@ -8,61 +8,61 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What went wrong.
+    /// The kind of violation.
     pub kind: FindingKind,
-    /// The arguments that show it, shrunk.
+    /// The arguments that demonstrate it, shrunk.
     pub value: Value,
-    /// The place in the arguments, as a JSON pointer.
+    /// The location in the arguments, as a JSON pointer.
     pub pointer: String,
     /// For a broken value: the JSON pointer of the broken keyword in the document.
     pub keyword: Option<String>,
-    /// What the tool answered.
+    /// What the tool returned.
     pub answer: String,
-    /// How many values show the same.
+    /// How many values demonstrate the same violation.
     pub times: usize,
 }
 
-/// What can go wrong between a document and a tool.
+/// The ways in which a document and a tool can disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// The schema accepts what the type refuses: the model is promised more than the handler takes.
+    /// The schema accepts a value that the type rejects: the model is promised more than the handler accepts.
     TypeDisagrees,
-    /// The check refuses what the document allows.
+    /// The check rejects a value that the document allows.
     ValidValueInvalid,
-    /// The check, and the type, accept what the document forbids.
+    /// The check and the type accept a value that the document forbids.
     BrokenAccepted,
-    /// The check accepts what the document forbids; only the type stopped it.
+    /// The check accepts a value that the document forbids; only the type rejected it.
     BrokenPassedCheck,
     /// An accepted value is changed by more than defaults.
     Changed,
-    /// A broken value is refused, but no fault is at the broken place.
+    /// A broken value is rejected, but no fault is at the broken location.
     FaultElsewhere,
-    /// A value is refused with another code than `E_INVALID_TOOL_ARGS`.
+    /// A value is rejected with another code than `E_INVALID_TOOL_ARGS`.
     OtherError,
 }
 
 impl FindingKind {
     fn title(self) -> &'static str {
         match self {
-            Self::TypeDisagrees => "the schema accepts what the type refuses",
-            Self::ValidValueInvalid => "the check refuses what the document allows",
+            Self::TypeDisagrees => "the schema accepts a value that the type rejects",
+            Self::ValidValueInvalid => "the check rejects a value that the document allows",
             Self::BrokenAccepted => "a value that the document forbids is accepted",
             Self::BrokenPassedCheck => {
-                "a value that the document forbids passes the check; only the type stopped it"
+                "a value that the document forbids passes the check; only the type rejected it"
             }
             Self::Changed => "an accepted value is changed by more than defaults",
             Self::FaultElsewhere => {
-                "a broken value is refused, but no fault is at the broken place"
+                "a broken value is rejected, but no fault is at the broken location"
             }
-            Self::OtherError => "a value is refused with an error that is not E_INVALID_TOOL_ARGS",
+            Self::OtherError => "a value is rejected with an error that is not E_INVALID_TOOL_ARGS",
         }
     }
 
     fn advice(self) -> &'static str {
         match self {
             Self::TypeDisagrees => {
-                "narrow the schema to what the type takes (a bound, a pattern, an enum: `#[schemars(…)]` on the field), \
+                "narrow the schema to what the type accepts (a bound, a pattern, an enum: `#[schemars(…)]` on the field), \
                  or let the type's `Deserialize` take every value that the schema promises"
             }
             Self::ValidValueInvalid => {
@@ -70,19 +70,19 @@ impl FindingKind {
                  after defaults are filled in"
             }
             Self::BrokenAccepted | Self::BrokenPassedCheck => {
-                "the check enforces less than the document: please report this defect of the check with the document \
+                "the check enforces less than the document: please report this bug of the check with the document \
                  and the value"
             }
             Self::Changed => {
-                "the handler would get something else than the model sent: please report this defect of the check with \
+                "the handler would receive other arguments than the model sent: please report this bug of the check with \
                  the document and the value"
             }
             Self::FaultElsewhere => {
-                "a model cannot find its mistake from this answer: please report this defect of the check with the \
+                "a model cannot find its mistake from this message: please report this bug of the check with the \
                  document and the value"
             }
             Self::OtherError => {
-                "the arguments were within the limits, so the check should have judged them"
+                "the arguments were within the limits, so the check should have validated them"
             }
         }
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Finding {
         writeln!(f, "{}", self.kind.title())?;
         writeln!(f, "   value:  {}", shortened(&self.value.to_string()))?;
         let place = match self.pointer.as_str() {
-            "" => "the whole value",
+            "" => "the complete value",
             pointer => pointer,
         };
         writeln!(f, "   place:  {place}")?;
@@ -110,10 +110,10 @@ impl fmt::Display for Finding {
 }
 
 fn shortened(text: &str) -> String {
-    const MOST: usize = 600;
-    if text.chars().count() <= MOST {
+    const MAX_CHARS: usize = 600;
+    if text.chars().count() <= MAX_CHARS {
         return text.to_owned();
     }
-    let cut: String = text.chars().take(MOST).collect();
+    let cut: String = text.chars().take(MAX_CHARS).collect();
     format!("{cut} …")
 }

@@ -1,19 +1,19 @@
-//! The string formats: texts that certainly have one, and texts that certainly do not.
+//! String formats: texts that certainly have a format, and texts that certainly do not.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::pattern::Pattern;
 
-/// A pattern of which every match has the format, and texts that do not have it. The rest is not judged: readers differ
-/// on leap seconds and unusual hosts.
+/// A pattern of which every match has the format, and texts that do not have it. Other texts are not judged:
+/// validators disagree on leap seconds and unusual hosts.
 #[derive(Debug)]
 pub(crate) struct Format {
     pub(crate) valid: Pattern,
     pub(crate) invalid: Vec<String>,
 }
 
-/// The format of that name, if it is known.
+/// Returns the format with this name, if it is known.
 pub(crate) fn named(name: &str) -> Option<&'static Format> {
     static FORMATS: OnceLock<HashMap<String, Format>> = OnceLock::new();
     let formats = FORMATS.get_or_init(|| {

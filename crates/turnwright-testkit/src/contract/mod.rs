@@ -1,4 +1,4 @@
-//! Tests that a tool keeps its contract: the schema that the model sees is the schema that is enforced.
+//! Tests that a tool enforces the schema that the model sees.
 //!
 //! ```
 //! use turnwright_core::{Tool, ToolContext};
@@ -23,18 +23,19 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 //!
-//! From the published document, [`fuzz`] makes values that must be accepted, and values that are broken in exactly one
-//! place. The first must pass the check, unchanged but for defaults, and, for a typed tool, become its argument type. The
-//! others must be refused by the check with a fault at the broken place (or at the union around it). The handler is never
-//! run.
+//! [`fuzz`] generates values from the published document: values that must be accepted, and values that are broken in
+//! exactly one location. The former must pass the check, unchanged except for defaults, and deserialise into the
+//! argument type of a typed tool. The latter must be rejected with a fault at the broken location (or at the
+//! enclosing union). The handler is never run.
 //!
-//! The typical find is a type that takes less than its schema promises: a `#[serde(try_from = …)]` with a rule that
-//! the schema does not have, or a `#[schemars(with = …)]` that describes another type.
+//! The typical finding is a type that accepts less than its schema promises: a `#[serde(try_from = …)]` with a rule
+//! that is missing in the schema, or a `#[schemars(with = …)]` that describes another type.
 //!
-//! The expectation comes from [`boon`](https://docs.rs/boon), a validator that shares no code with the check. Where
-//! readers of JSON Schema differ (dialects of patterns, rare texts of a format, decimal fractions), there is none: a value
-//! that should be accepted is then kept if the schema accepts it, and counted as "by trial"; a broken one is dropped. The
-//! report names every keyword that got no accepted or no broken values, with the reason.
+//! The expected verdict comes from [`boon`](https://docs.rs/boon), a validator that shares no code with the check.
+//! Where JSON Schema validators disagree (pattern dialects, rare texts of a format, decimal fractions), there is no
+//! expected verdict: a value that should be accepted is then kept if the schema accepts it, and counted as "by
+//! trial"; a broken one is dropped. The report lists every keyword that got no accepted or no broken values, with the
+//! reason.
 
 mod coverage;
 mod document;
@@ -78,8 +79,8 @@ pub use report::{Failure, KeywordCount, Report, Skipped};
 ///
 /// # Panics
 ///
-/// If the contract does not hold, or if fewer than a third of the values were accepted. The message has the value, the
-/// place, what happened and what to change. [`Fuzz::run`] returns it instead.
+/// Panics if the contract does not hold, or if fewer than a third of the values were accepted. The message has the
+/// value, the location, what happened and what to change. [`Fuzz::run`] returns an error instead.
 #[track_caller]
 #[expect(
     clippy::panic,
@@ -92,7 +93,7 @@ pub fn fuzz(tool: &Tool) -> Report {
     }
 }
 
-/// A run with options.
+/// A fuzz run with options.
 ///
 /// ```
 /// # use serde_json::json;
@@ -114,7 +115,7 @@ pub struct Fuzz {
 }
 
 impl Fuzz {
-    /// 1,000 cases with a fixed seed.
+    /// Creates a run with 1,000 cases and a fixed seed.
     pub fn new() -> Self {
         Self {
             cases: 1_000,
@@ -122,14 +123,14 @@ impl Fuzz {
         }
     }
 
-    /// Sets the number of values to make. For each accepted value a broken one is made. Default: 1,000.
+    /// Sets the number of values to generate. For each accepted value a broken one is generated. Default: 1,000.
     #[must_use]
     pub fn cases(mut self, cases: usize) -> Self {
         self.cases = cases;
         self
     }
 
-    /// Sets the random seed. The same seed makes the same values.
+    /// Sets the random seed. The same seed generates the same values.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -140,7 +141,7 @@ impl Fuzz {
     ///
     /// # Errors
     ///
-    /// If the contract does not hold, or if fewer than a third of the values were accepted.
+    /// Fails if the contract does not hold, or if fewer than a third of the values were accepted.
     pub fn run(&self, tool: &Tool) -> Result<Report, Failure> {
         let report = run::run(tool, self.cases, self.seed);
         match report.is_ok() {

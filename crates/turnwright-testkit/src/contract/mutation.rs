@@ -1,4 +1,4 @@
-//! Changes to a value that break one keyword. Whether they do is decided by the validator.
+//! Changes that break one keyword of a value. The validator decides whether they do.
 
 use serde_json::{Number, Value, json};
 
@@ -7,12 +7,13 @@ use super::document::{Object, item_schema, size};
 use super::generator::Generator;
 use super::generator::number::{float, floor, integer_value};
 
-/// Longer strings would exceed the limit on the size of arguments first.
+/// Longer strings would exceed the size limit on arguments first.
 const LONGEST: usize = 50_000;
 /// More items or properties would only be slow.
-const MOST: usize = 2_000;
+const MAX_ITEMS: usize = 2_000;
 
-/// Values for the place of a site that its keyword may refuse. `None` if the keyword only applies schemas.
+/// Returns values for the location of a site that its keyword may reject. `None` if the keyword only applies
+/// subschemas.
 pub(crate) fn mutations<'d>(
     generator: &mut Generator<'_, 'd>,
     site: &Site<'d>,
@@ -27,7 +28,7 @@ pub(crate) fn mutations<'d>(
         ("enum" | "const", _) => unlisted(rule, part),
         ("not", _) => (0..6).filter_map(|_| generator.part(&[rule])).collect(),
         ("oneOf", _) => {
-            // Two branches that accept are one too many.
+            // Two accepting branches are one too many.
             let mut branches: Vec<&'d Value> = rule.as_array().into_iter().flatten().collect();
             let twice = (0..6).filter_map(|_| {
                 generator.rng.shuffle(&mut branches);
@@ -49,7 +50,7 @@ pub(crate) fn mutations<'d>(
     })
 }
 
-/// A value of every type. The text is one that no coercion reads as anything else.
+/// Returns a value of every type. The text is one that no coercion converts.
 fn one_of_each() -> Vec<Value> {
     let objects = [json!({}), json!({ "¿": "?" })];
     let scalars = [
@@ -63,7 +64,7 @@ fn one_of_each() -> Vec<Value> {
     scalars.into_iter().chain(arrays).chain(objects).collect()
 }
 
-/// Values next to those that a list allows.
+/// Returns values next to those that a list allows.
 fn unlisted(rule: &Value, part: &Value) -> Vec<Value> {
     let mut parts = one_of_each();
     if let Value::String(text) = part {
@@ -108,7 +109,7 @@ fn strings<'d>(
     let texts: Vec<String> = match (keyword, size(Some(rule))) {
         ("minLength", Some(least)) if least > 0 => {
             let cut = text.chars().take(least - 1).collect();
-            // As many bytes as the rule wants characters, or more: characters count.
+            // As many bytes as the rule requires characters, or more: characters count.
             vec![cut, "é".repeat(least - 1), String::new()]
         }
         ("maxLength", Some(most)) if most < LONGEST => {
@@ -130,7 +131,7 @@ fn strings<'d>(
     texts.into_iter().map(Value::String).collect()
 }
 
-/// Texts near a match, and some far from it.
+/// Returns texts near a match, and some far from it.
 fn unmatched(generator: &mut Generator<'_, '_>, text: &str) -> Vec<String> {
     let far = ["", "!", "~", "a", "A", "0", "-", " ", "?? ??", "zzz", "\n"];
     let mut texts: Vec<String> = far.map(str::to_owned).into();
@@ -165,7 +166,7 @@ fn arrays<'d>(
             vec![more]
         }
         "maxItems" => {
-            while more.len() <= number.min(MOST) {
+            while more.len() <= number.min(MAX_ITEMS) {
                 let rule = item_schema(generator.doc, site.schema, more.len());
                 let made = generator.part(rule.as_slice());
                 let made = made.filter(|item| !more.contains(item));
@@ -198,7 +199,7 @@ fn arrays<'d>(
             vec![more, exchanged, Vec::new()]
         }
         "maxContains" => {
-            for _ in 0..=number.min(MOST) {
+            for _ in 0..=number.min(MAX_ITEMS) {
                 let rule = item_schema(generator.doc, site.schema, more.len());
                 let wanted = site.schema.get("contains");
                 let rules: Vec<&Value> = wanted.into_iter().chain(rule).collect();
@@ -256,7 +257,7 @@ fn objects<'d>(
             let mut unused: Vec<String> =
                 known.into_iter().flat_map(Object::keys).cloned().collect();
             unused.retain(|name| !object.contains_key(name));
-            while more.len() <= number.min(MOST / 10) {
+            while more.len() <= number.min(MAX_ITEMS / 10) {
                 let taken: Vec<String> = more.keys().cloned().collect();
                 let free = unused.pop();
                 let name = free.or_else(|| generator.free_name(&[site.schema], &taken))?;
@@ -269,7 +270,7 @@ fn objects<'d>(
         "patternProperties" => forbidden()
             .filter_map(|text| generator.doc.pattern(text).ok()?.sample(generator.rng, 2))
             .collect(),
-        // Names that hardly any document has; a slash and a tilde, which a pointer escapes, among them.
+        // Names that hardly any document uses, including a slash and a tilde, which a pointer escapes.
         "additionalProperties" | "unevaluatedProperties" => {
             ["¿unexpected?", "un/expected~", "unexpected"]
                 .map(str::to_owned)

@@ -1,32 +1,32 @@
-//! Regular expressions of a document, reversed to make strings.
+//! Regular expressions of a document, reversed to generate strings.
 
 use regex::Regex;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
 
 use crate::random::Rng;
 
-/// Characters of several bytes, to be used where a class has them in every dialect.
+/// Multi-byte characters, used where a class contains them in every dialect.
 const WIDE: [char; 4] = ['é', 'ü', '漢', '字'];
 
-/// A pattern that all readers understand in the same way.
+/// A pattern that all engines interpret in the same way.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     hir: Hir,
     regex: Regex,
-    /// Whether text around a match may undo it.
+    /// Whether text around a match may break it.
     pub(crate) anchored: bool,
     /// Whether it has `\w` or another class that is ASCII in ECMAScript and Unicode elsewhere.
     pub(crate) has_classes: bool,
 }
 
 impl Pattern {
-    /// Reads the pattern, or returns why not.
+    /// Parses the pattern, or returns why it is not supported.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Some(syntax) = dialect_syntax(text) {
-            let why = "which engines read differently";
+            let why = "which engines interpret differently";
             return Err(format!("the pattern uses {syntax}, {why}"));
         }
-        let unreadable = "the pattern cannot be read";
+        let unreadable = "the pattern cannot be parsed";
         let hir = regex_syntax::parse(text).map_err(|_| unreadable)?;
         let regex = Regex::new(text).map_err(|_| unreadable)?;
         let look = hir.properties().look_set();
@@ -43,7 +43,7 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
-    /// A text that matches; `reach` is how far repetitions exceed their minimum.
+    /// Returns a matching text; `reach` is how far repetitions exceed their minimum.
     pub(crate) fn sample(&self, rng: &mut Rng, reach: usize) -> Option<String> {
         (0..20).find_map(|_| {
             let mut text = String::new();
@@ -103,7 +103,7 @@ impl Pattern {
     }
 }
 
-/// Syntax that ECMAScript and the engine used here read differently, without escapes.
+/// Syntax that ECMAScript and the engine used here interpret differently, without escapes.
 const DIALECTS: [(&str, &str); 4] = [
     (r"\[\^?\]", "an empty class"),
     (r"\[[^\]]*\[", "a bracket inside a class"),

@@ -1,10 +1,10 @@
-//! The repairs that a check promises: defaults, coercions of text, `null` for an absent property.
+//! The permitted repairs of a check: defaults, coercion of strings, `null` for an absent property.
 
 use serde_json::Value;
 
 use super::document::Document;
 
-/// Whether a check may have made `after` of `before`. A value that is valid as it came gets defaults and nothing else.
+/// Returns `true` if a check may turn `before` into `after`. A valid value only gets defaults.
 pub(crate) fn is_promised(doc: &Document<'_>, before: &Value, after: &Value, valid: bool) -> bool {
     let is_default = |name: &String, value: &Value| {
         let defaults = doc.defaults.get(name.as_str());
@@ -45,7 +45,7 @@ pub(crate) fn is_promised(doc: &Document<'_>, before: &Value, after: &Value, val
     }
 }
 
-/// Whether a repair may change something in the value.
+/// Returns `true` if a repair may change something in the value.
 pub(crate) fn is_repairable(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,75 +1,76 @@
-//! What a run found, for people to read.
+//! The result of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::finding::Finding;
 
-/// How many values a tool's contract was tried with, keyword by keyword, and what did not hold.
+/// The number of values per keyword that a tool was tested with, and the violations.
 ///
-/// Its `Display` is a small table.
+/// `Display` prints a small table.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The tool's name.
     pub tool: String,
-    /// The seed: the same seed makes the same values.
+    /// The seed. The same seed generates the same values.
     pub seed: u64,
-    /// Values made to be accepted, and accepted.
+    /// Values that should be accepted, and were.
     pub accepted: usize,
-    /// Those among the accepted for which the document alone did not settle the matter (an unreadable pattern, an
-    /// unknown format): they were kept because the schema's own verdict was yes.
+    /// The accepted values for which the document alone gives no certain verdict (an unsupported pattern, an unknown
+    /// format). They were kept because the schema accepts them.
     pub by_trial: usize,
-    /// Values made to be accepted, and refused.
+    /// Values that should be accepted, but were rejected.
     pub refused: usize,
-    /// Values broken in one place, all of which had to be refused.
+    /// Values broken in one location, all of which must be rejected.
     pub broken: usize,
-    /// Attempts that ended without a value which the document accepts.
+    /// Attempts that produced no value that the document accepts.
     pub missed: usize,
-    /// Attempts to break a value that were given up, because it might have been accepted all the same.
+    /// Attempts to break a value that were dropped, because the value might have been accepted anyway.
     pub dropped: usize,
-    /// What each keyword got.
+    /// The counts per keyword.
     pub per_keyword: BTreeMap<String, KeywordCount>,
-    /// The keywords that got no accepted or no broken value, each by its place in the document.
+    /// The keywords that got no accepted or no broken value, each with its location in the document.
     pub skipped: Vec<Skipped>,
-    /// What did not hold.
+    /// The violations.
     pub findings: Vec<Finding>,
 }
 
-/// How many values exercised a keyword.
+/// The number of values that exercised a keyword.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeywordCount {
-    /// How often the keyword stands in the document.
+    /// How often the keyword occurs in the document.
     pub places: usize,
-    /// Accepted values about which it had a say, summed over its places.
+    /// Accepted values to which it applied, summed over its occurrences.
     pub accepted: usize,
     /// Values broken by it, or by a keyword inside it.
     pub broken: usize,
 }
 
-/// A keyword that went without accepted or without broken values.
+/// A keyword without accepted or without broken values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// The keyword's JSON pointer in the document.
+    /// The JSON pointer of the keyword in the document.
     pub pointer: String,
-    /// How many accepted values it got.
+    /// The number of accepted values.
     pub accepted: usize,
-    /// How many broken values it got.
+    /// The number of broken values.
     pub broken: usize,
-    /// Why not more.
+    /// The reason.
     pub reason: String,
 }
 
 impl Report {
-    /// Whether at least a third of the values were accepted. With fewer, the run says little about the contract.
+    /// Returns `true` if at least a third of the values were accepted. With fewer, the run says little about the
+    /// contract.
     pub fn accepted_enough(&self) -> bool {
         let all = self.accepted + self.refused + self.broken + self.missed;
         self.accepted > 0 && self.accepted * 3 >= all
     }
 
-    /// Whether everything held.
+    /// Returns `true` if there are no violations and enough values were accepted.
     pub fn is_ok(&self) -> bool {
         self.findings.is_empty() && self.accepted_enough()
     }
@@ -83,9 +84,9 @@ impl fmt::Display for Report {
             write!(f, " ({} of them by trial)", self.by_trial)?;
         }
         if self.refused > 0 {
-            write!(f, ", {} refused that should be accepted", self.refused)?;
+            write!(f, ", {} rejected that should be accepted", self.refused)?;
         }
-        write!(f, ", {} broken in one place", self.broken)?;
+        write!(f, ", {} broken in one location", self.broken)?;
         if self.missed > 0 {
             write!(f, ", {} attempts without a value", self.missed)?;
         }
@@ -102,7 +103,7 @@ impl fmt::Display for Report {
             )?;
         }
         if !self.skipped.is_empty() {
-            writeln!(f, "not fully tried:")?;
+            writeln!(f, "not fully covered:")?;
         }
         for skipped in &self.skipped {
             let lacks = match (skipped.accepted, skipped.broken) {
@@ -116,19 +117,19 @@ impl fmt::Display for Report {
     }
 }
 
-/// A contract that does not hold. Its `Display` and its `Debug` say which value, where, and what to change.
+/// A contract that does not hold. `Display` and `Debug` show the value, the location and what to change.
 #[derive(Clone)]
 pub struct Failure {
     pub(crate) report: Box<Report>,
 }
 
 impl Failure {
-    /// The whole report, findings included.
+    /// Returns the complete report, including the findings.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// What did not hold; empty if the only trouble is that too few values were accepted.
+    /// Returns the violations; empty if the only problem is that too few values were accepted.
     pub fn findings(&self) -> &[Finding] {
         &self.report.findings
     }
@@ -154,7 +155,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The same text: `unwrap()` in a test shows `Debug`.
+/// Same as `Display`, because `unwrap()` in a test prints `Debug`.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! One run: values are made, tried and counted.
+//! One run: generates, tests and counts values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::panic::resume_unwind;
@@ -18,16 +18,16 @@ use super::validator::{Validator, Violations};
 use crate::pointer;
 use crate::random::Rng;
 
-/// Attempts to make one accepted value.
+/// The number of attempts to generate one accepted value.
 const ATTEMPTS: usize = 10;
-/// Cases without a value after which the run may be given up.
+/// The number of cases without a value after which the run may stop.
 const HOPELESS: usize = 40;
-/// Cases between two looks at what no value has reached.
+/// The number of cases between two updates of the unreached schemas.
 const LOOK_AROUND: usize = 10;
-/// A check reports no more faults than these. The one at the broken place may be among the rest.
+/// A check reports at most this many faults. The one at the broken location may be among the rest.
 const MOST_FAULTS: usize = 20;
-/// Room for validating, which recurses: 64 schemas at each of 18 levels are the most. Only what is used of it is taken
-/// from the system.
+/// The stack size for validation, which recurses: at most 64 schemas at each of 18 levels. The system commits only
+/// the memory that is used.
 const STACK: usize = 128 << 20;
 
 /// Runs on a thread with a large stack.
@@ -81,7 +81,7 @@ struct Run<'a, 'd> {
     rng: Rng,
     unreached: HashSet<Address>,
     coverage: Coverage<'a, 'd>,
-    /// One for each kind and place: a hundred values that show the same are one finding.
+    /// One per kind and location: a hundred values with the same violation are one finding.
     findings: BTreeMap<(FindingKind, String), Finding>,
     report: Report,
 }
@@ -120,7 +120,7 @@ impl<'d> Run<'_, 'd> {
         }
     }
 
-    /// Whether the run must fail for lack of values, so that more cases are of no use.
+    /// Returns `true` if the run must fail for lack of values, so that more cases are useless.
     fn is_hopeless(&self) -> bool {
         let found = self.report.accepted + self.report.refused;
         self.report.missed >= HOPELESS && found * 10 < self.report.missed
@@ -138,7 +138,7 @@ impl<'d> Run<'_, 'd> {
         }
     }
 
-    /// A value that the document accepts, and the schemas that applied to its parts.
+    /// Returns a value that the document accepts, and the schemas that applied to its parts.
     fn candidate(&mut self) -> Option<(Value, Vec<(&'d Object, String)>)> {
         for _ in 0..ATTEMPTS {
             let mut generator = self.generator();
@@ -160,7 +160,7 @@ impl<'d> Run<'_, 'd> {
         None
     }
 
-    /// Breaks a value at a site and tries the result.
+    /// Breaks a value at a site and tests the result.
     fn try_broken(&mut self, value: &Value, site: &Site<'d>) -> Result<(), Unbroken> {
         let part = value.pointer(&site.at).unwrap_or(value);
         let mut parts =
@@ -189,7 +189,7 @@ impl<'d> Run<'_, 'd> {
         Err(reason)
     }
 
-    /// Tries a value that the document refuses. False if a promised repair makes it valid.
+    /// Tests a value that the document rejects. Returns `false` if a permitted repair makes it valid.
     fn judge(&mut self, value: &Value, site: &Site<'d>, violations: &Violations) -> bool {
         let repaired = |after: &Value| {
             let broken = self.validator.validate(after);
@@ -200,7 +200,7 @@ impl<'d> Run<'_, 'd> {
             Ok(checked) if repaired(checked.value()) => return false,
             Ok(checked) => {
                 let answer = match checked.value() == value {
-                    true => "nothing: it was accepted".to_owned(),
+                    true => "no error: it was accepted".to_owned(),
                     false => format!("it was accepted as {}", checked.value()),
                 };
                 Some((FindingKind::BrokenAccepted, answer))
@@ -277,7 +277,7 @@ impl<'d> Run<'_, 'd> {
     }
 }
 
-/// Whether a fault is reported where the document refuses the value.
+/// Returns `true` if a fault is reported where the document rejects the value.
 fn is_expected(
     fault: &str,
     doc: &Document<'_>,
@@ -285,7 +285,7 @@ fn is_expected(
     site: &Site<'_>,
     violations: &Violations,
 ) -> bool {
-    // The validator counts the items behind a prefix from 0.
+    // The validator counts the items after a prefix from 0.
     let comparable = |place: &str| match doc.has_prefixes {
         true => without_indices(place),
         false => place.to_owned(),
@@ -307,7 +307,7 @@ fn is_expected(
         })
 }
 
-/// A place in which all items of an array are one.
+/// Returns a location in which all items of an array are the same.
 fn without_indices(place: &str) -> String {
     let tokens = place.split('/').map(|token| match token.parse::<usize>() {
         Ok(_) => "*",
@@ -326,21 +326,21 @@ fn kind_of_error(error: &Error) -> FindingKind {
     }
 }
 
-/// Whether a keyword may belong to a branch of a union. Where only one branch can be meant, its faults are reported at
-/// their own places inside the value, and none at the value itself.
+/// Returns `true` if a keyword may belong to a branch of a union. If only one branch can be meant, its faults are
+/// reported at their own locations inside the value, and none at the value itself.
 fn is_in_union(keyword: &str) -> bool {
     let is_union = |token: &str| matches!(token, "anyOf" | "oneOf" | "$defs" | "definitions");
     keyword.split('/').any(is_union)
 }
 
-/// Whether the check accepted the value and the argument type refused it.
+/// Returns `true` if the check accepted the value and the argument type rejected it.
 fn is_deserialisation(error: &Error) -> bool {
     let mut faults = error.faults().iter();
     !error.faults().is_empty() && faults.all(|fault| fault.rule == "deserialize")
 }
 
 fn describe(error: &Error) -> String {
-    // The message of a type is for operators only, and so in the error's own text.
+    // The message of a type is only for operators, so it is in the error's own text.
     if error.faults().is_empty() || is_deserialisation(error) {
         return error.to_string();
     }

@@ -1,4 +1,4 @@
-//! Shrinks a value that shows a finding.
+//! Shrinks a value that demonstrates a finding.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(crate) fn shrunk(value: &Value, shows: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
-/// The value without one of its properties or items, the outer ones first.
+/// Returns the value without one of its properties or items, outer ones first.
 fn smaller(value: &Value) -> Box<dyn Iterator<Item = Value> + '_> {
     match value {
         Value::Object(object) => {

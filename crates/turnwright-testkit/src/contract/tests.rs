@@ -1,4 +1,4 @@
-//! Patterns, formats, verdicts and repairs, from which the expectations come.
+//! Tests of patterns, formats, verdicts and repairs, which the expectations depend on.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::validator::Validator;
 use crate::random::Rng;
 
 #[test]
-fn a_pattern_makes_strings_that_it_matches() {
+fn pattern_samples_match_the_pattern() {
     let mut rng = Rng::new(1);
     for text in [
         "^[A-Z]{3}-\\d{2,4}$",
@@ -31,7 +31,7 @@ fn a_pattern_makes_strings_that_it_matches() {
 }
 
 #[test]
-fn patterns_that_engines_read_differently_are_not_read() {
+fn ambiguous_patterns_are_not_supported() {
     for text in [
         "(?i)a", "[[a]", "[a&&b]", "\\Aa", "(?=a)b", "(a)\\1", "[]a]",
     ] {
@@ -39,7 +39,7 @@ fn patterns_that_engines_read_differently_are_not_read() {
     }
 }
 
-/// The verdict of a document with one property `v`; `None` where readers may differ.
+/// Returns the verdict of a document with one property `v`; `None` if validators may disagree.
 #[expect(clippy::needless_pass_by_value, reason = "callers write JSON in place")]
 fn verdict(schema: Value, value: Value) -> Option<bool> {
     let document = json!({ "type": "object", "properties": { "v": schema } });
@@ -51,7 +51,7 @@ fn verdict(schema: Value, value: Value) -> Option<bool> {
 }
 
 #[test]
-fn every_format_makes_values_and_has_invalid_ones() {
+fn every_format_has_valid_and_invalid_values() {
     let mut rng = Rng::new(1);
     let table: serde_json::Map<String, Value> =
         serde_json::from_str(include_str!("formats.json")).unwrap();
@@ -73,7 +73,7 @@ fn every_format_makes_values_and_has_invalid_ones() {
 }
 
 #[test]
-fn verdicts_are_certain_only_where_all_readers_agree() {
+fn verdicts_are_certain_only_if_all_validators_agree() {
     let tenth = json!({ "multipleOf": 0.1 });
     assert_eq!(verdict(json!({ "multipleOf": 5 }), json!(10)), Some(true));
     assert_eq!(verdict(json!({ "multipleOf": 2.5 }), json!(7)), Some(false));
@@ -108,14 +108,14 @@ fn verdicts_are_certain_only_where_all_readers_agree() {
 }
 
 #[test]
-fn a_document_that_refers_elsewhere_gives_no_verdict() {
+fn external_reference_gives_no_verdict() {
     for reference in ["file:///etc/hostname", "https://example.com/schema.json"] {
         assert_eq!(verdict(json!({ "$ref": reference }), json!(1)), None);
     }
 }
 
 #[test]
-fn a_refusal_names_its_keywords_and_places() {
+fn violations_have_keywords_and_locations() {
     let document = json!({
         "$id": "https://example.com/tool.json",
         "type": "object",
@@ -149,7 +149,7 @@ fn a_refusal_names_its_keywords_and_places() {
 }
 
 #[test]
-fn only_promised_repairs_are_accepted() {
+fn only_permitted_repairs_are_accepted() {
     let document = json!({
         "type": "object",
         "properties": {
@@ -186,7 +186,7 @@ fn only_promised_repairs_are_accepted() {
     ] {
         assert!(!promised(before.clone(), after.clone()), "{before} {after}");
     }
-    // A value that is valid as it came gets defaults only.
+    // A valid value only gets defaults.
     assert!(is_promised(&doc, &json!({}), &json!({ "unit": "m" }), true));
     assert!(!is_promised(
         &doc,

@@ -1,4 +1,4 @@
-//! Verdicts on values, by a validator that shares no code with the check under test.
+//! Verdicts on values from a validator that shares no code with the check under test.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -24,19 +24,19 @@ pub(crate) struct Validator<'a, 'd> {
 /// The rules of the document that a value breaks.
 #[derive(Debug, Default)]
 pub(crate) struct Violations {
-    /// Whether every reader of the document must refuse it. Otherwise the reason is a pattern, a format or a fraction on
-    /// which readers differ.
+    /// Whether every validator must reject the value. Otherwise the reason is a pattern, a format or a fraction on
+    /// which validators disagree.
     pub(crate) certain: bool,
-    /// The keywords that refuse, by their pointers in the document.
+    /// The keywords that reject it, by their pointers in the document.
     pub(crate) keywords: Vec<String>,
-    /// Where a fault is to be reported: one of these places.
+    /// A fault must be reported at one of these locations.
     pub(crate) places: Vec<String>,
-    /// Names of properties that are refused, of any object.
+    /// Names of rejected properties, of any object.
     pub(crate) names: Vec<String>,
 }
 
 impl Violations {
-    /// Whether a keyword, or one inside it, is among those that refuse.
+    /// Returns `true` if a keyword, or one inside it, rejects the value.
     pub(crate) fn is_by(&self, keyword: &str) -> bool {
         let mut keywords = self.keywords.iter();
         keywords.any(|refusing| refusing == keyword || pointer::is_inside(refusing, keyword))
@@ -73,7 +73,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         validator
     }
 
-    /// Whether a schema of the document accepts a value, or may accept it.
+    /// Returns `true` if a schema of the document accepts a value, or may accept it.
     pub(crate) fn accepts(&self, schema: &Value, value: &Value) -> bool {
         match schema {
             Value::Object(object) => self.part_accepts(object, value),
@@ -89,7 +89,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         !self.schemas.validate(value, *index).is_err_and(refused)
     }
 
-    /// Validates against the document. Without a verdict the value counts as refused, uncertainly.
+    /// Validates against the document. Without a verdict the value counts as rejected, uncertainly.
     pub(crate) fn validate(&self, value: &Value) -> Result<(), Violations> {
         let Some(root) = self.root else {
             return Err(Violations::default());
@@ -133,7 +133,7 @@ impl<'a, 'd> Validator<'a, 'd> {
             | ErrorKind::Schema { .. }
             | ErrorKind::Reference { .. }
             | ErrorKind::AllOf => {}
-            // The validator does not say of which object.
+            // The validator does not report the object.
             ErrorKind::PropertyName { prop } => violations.names.push(prop.clone()),
             _ => {
                 if schema.ends_with("/unevaluatedItems") {
@@ -198,7 +198,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         own && self.is_certain_to_apply(&pointer)
     }
 
-    /// Whether every reader applies the schema at this pointer: no condition above it is ambiguous.
+    /// Returns `true` if every validator applies the schema at this pointer: no condition above it is ambiguous.
     fn is_certain_to_apply(&self, pointer: &str) -> bool {
         let ends = pointer.match_indices('/').map(|(index, _)| index).skip(1);
         ends.chain([pointer.len()]).all(|end| {
@@ -230,12 +230,12 @@ impl<'a, 'd> Validator<'a, 'd> {
     }
 }
 
-/// Refuses to load anything: the document refers only to itself.
+/// Loads nothing: the document refers only to itself.
 struct Offline;
 
 impl UrlLoader for Offline {
     fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
-        Err(format!("`{url}` is outside of the document").into())
+        Err(format!("`{url}` is outside the document").into())
     }
 }
 
@@ -245,7 +245,7 @@ fn schema_pointer(error: &ValidationError<'_, '_>) -> String {
     pointer.into_owned()
 }
 
-/// The document without the patterns and formats that give no verdict.
+/// Returns the document without the patterns and formats that give no verdict.
 fn readable(doc: &Document<'_>) -> Value {
     let mut copy = doc.root.clone();
     for pointer in doc.pointers.values() {

@@ -1,4 +1,4 @@
-//! A model that plays a script, and remembers what it was shown.
+//! A scripted model that records what it was shown.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -28,7 +28,7 @@
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 //!
-//! It waits by tokio's clock, which a test may stop: then hours pass at once.
+//! Waiting uses tokio's clock, which a test can pause; then hours pass immediately.
 //!
 //! ```
 //! use std::time::Duration;
@@ -66,21 +66,21 @@ pub use prompt::{ShownPart, ShownRole};
 pub use shown::{Rendered, Shown, ShownCall, ShownMessage, ShownRetrievable, ShownTool};
 pub use step::Step;
 
-/// An [`Executor`] that plays a script, one [`Step`] for each iteration. Clones share the script, and what it was shown.
+/// An [`Executor`] that plays a script, one [`Step`] per iteration. Clones share the script and the recorded prompts.
 ///
-/// See the [module](self) for how it is used.
+/// See the [module](self) for an example.
 #[derive(Clone)]
 pub struct ScriptedModel(Arc<Mutex<State>>);
 
 struct State {
-    /// What is still to be played.
+    /// The steps that are not played yet.
     steps: VecDeque<Step>,
     played: usize,
     shown: Vec<Arc<Shown>>,
 }
 
 impl ScriptedModel {
-    /// A model that plays these steps.
+    /// Creates a model that plays these steps.
     #[must_use]
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         ScriptedModel(Arc::new(Mutex::new(State {
@@ -90,42 +90,42 @@ impl ScriptedModel {
         })))
     }
 
-    /// Adds a step at the end, also while the script is played.
+    /// Appends a step, also while the script is being played.
     pub fn push(&self, step: Step) {
         self.0.lock().steps.push_back(step);
     }
 
-    /// What it was shown when it played that step, counted from 0 over all turns.
+    /// Returns what the model was shown at this step, counted from 0 over all turns.
     ///
     /// # Panics
-    /// It did not come that far.
+    /// Panics if the step was not reached.
     #[must_use]
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test ends here, and says why")]
+    #[expect(clippy::panic, reason = "documented: fails the test with a message")]
     pub fn shown(&self, step: usize) -> Arc<Shown> {
         let state = self.0.lock();
         match state.shown.get(step) {
             Some(shown) => Arc::clone(shown),
             None => panic!(
-                "step {step} was not reached: the model was asked {} times",
+                "step {step} was not reached: the model was called {} times",
                 state.shown.len()
             ),
         }
     }
 
-    /// What it was shown each time, in order.
+    /// Returns what the model was shown each time, in order.
     #[must_use]
     pub fn all_shown(&self) -> Vec<Arc<Shown>> {
         self.0.lock().shown.clone()
     }
 
-    /// How often it was asked.
+    /// Returns how often the model was called.
     #[must_use]
     pub fn times_asked(&self) -> usize {
         self.0.lock().shown.len()
     }
 
-    /// The steps that were not played, counted from 0.
+    /// Returns the steps that were not played, counted from 0.
     #[must_use]
     pub fn unplayed(&self) -> Vec<usize> {
         let state = self.0.lock();
@@ -135,7 +135,7 @@ impl ScriptedModel {
     /// Asserts that every step was played.
     ///
     /// # Panics
-    /// Some were not: it says which.
+    /// Panics if some steps were not played, and lists them.
     #[track_caller]
     pub fn assert_finished(&self) {
         let state = self.0.lock();
@@ -155,7 +155,7 @@ impl State {
     fn take(&mut self) -> Result<Step, BoxError> {
         let played = self.played;
         let step = self.steps.pop_front().ok_or_else(|| {
-            format!("the script ran out: there is no step {played}, it has {played}")
+            format!("the script has no step {played}: all earlier steps were played")
         })?;
         self.played += 1;
         Ok(step)

@@ -1,4 +1,4 @@
-//! How a step is played.
+//! Plays a step.
 
 use turnwright_core::{BoxError, DispatchContext};
 
@@ -11,7 +11,7 @@ impl Step {
             let last = self.ends && acts.peek().is_none();
             act.play(ctx, last).await?;
         }
-        // Somebody else may have ended it meanwhile: the first signal counts.
+        // The dispatch may already have ended: the first signal wins.
         if self.ends && ctx.signal().is_none() && !ctx.cancellation().is_cancelled() {
             ctx.ack()?;
         }
@@ -20,7 +20,7 @@ impl Step {
 }
 
 impl Act {
-    /// Plays it: the last words of a step that ends its dispatch are the answer.
+    /// Plays an act. The last text of a step that ends its dispatch is the answer.
     async fn play(self, ctx: &DispatchContext, last: bool) -> Result<(), BoxError> {
         match self {
             Act::Say(pieces) => {

@@ -1,4 +1,4 @@
-//! The prompt in the order of the wire.
+//! The prompt in wire order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use super::shown::text_of;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShownPart {
-    /// Who speaks.
+    /// The role of the author.
     pub role: ShownRole,
     /// The text. Tool results and retrievables are in their envelopes.
     pub text: String,
 }
 
-/// Who speaks in a message of a prompt.
+/// The role in a message of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ShownRole {
-    /// Instructions, standing instructions and memories, as they were at the first iteration of the turn.
+    /// Instructions, standing instructions and memories, as of the first iteration of the turn.
     System,
     /// A user, or another agent.
     User,
-    /// The framework, or an instruction or a memory that came or changed during the turn.
+    /// The framework, or an instruction or memory that was added or changed during the turn.
     Note,
-    /// Something retrieved.
+    /// A retrieved record.
     Retrieved,
     /// The model. The text is empty if it only called tools.
     Assistant,
@@ -48,7 +48,7 @@ impl ShownPart {
 }
 
 impl fmt::Display for ShownPart {
-    /// The role in lower case and the text, as in `user: Hello`.
+    /// Writes the role in lower case and the text, as in `user: Hello`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = match self.role {
             ShownRole::System => "system",
@@ -62,7 +62,7 @@ impl fmt::Display for ShownPart {
     }
 }
 
-/// The transcripts of a turn, one for each model that takes part in it.
+/// The transcripts of a turn, one per model that takes part in it.
 #[derive(Default)]
 pub(super) struct Transcripts(Mutex<Vec<(ScriptedModel, Transcript<ShownPart>)>>);
 
@@ -80,7 +80,7 @@ impl Transcripts {
     }
 }
 
-/// Adds to the transcript what came since.
+/// Adds new entries to the transcript.
 pub(super) async fn update(
     transcript: &mut Transcript<ShownPart>,
     ctx: &DispatchContext,

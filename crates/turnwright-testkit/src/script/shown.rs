@@ -1,4 +1,4 @@
-//! What a model was shown.
+//! A snapshot of what a model was shown.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use turnwright_core::{BoxError, DispatchContext, ModelSettings};
 
 use super::prompt::{self, ShownPart};
 
-/// All that a model was shown in one iteration: a copy, which nothing changes any more.
+/// Everything that a model was shown in one iteration: an immutable copy.
 #[derive(Clone, Debug)]
 pub struct Shown {
     turn_id: String,
@@ -31,49 +31,49 @@ pub struct Shown {
     answer_schema: Option<Value>,
 }
 
-/// A tool as a model sees it.
+/// A tool as the model sees it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ShownTool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// What it is for.
+    /// The description of the tool.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub document: Value,
 }
 
-/// Something that was said.
+/// A message in a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShownMessage {
-    /// By whom.
+    /// The author.
     pub author: Author,
-    /// In these words.
+    /// The text.
     pub text: String,
 }
 
-/// A record as it stood in the turn then, and what a model reads of it.
+/// A record as of this iteration, and its rendered text.
 #[derive(Clone, Debug)]
 pub struct Rendered<R> {
     record: Arc<R>,
     rendered: String,
 }
 
-/// A call that a model was shown.
+/// A tool call in a prompt.
 pub type ShownCall = Rendered<ToolCall>;
 
-/// Something retrieved that a model was shown.
+/// A retrieved record in a prompt.
 pub type ShownRetrievable = Rendered<Retrievable>;
 
 impl<R> Rendered<R> {
-    /// What a model reads of it, in its envelope.
+    /// Returns the text that the model sees, in its envelope.
     #[must_use]
     pub fn rendered(&self) -> &str {
         &self.rendered
     }
 
-    /// The record.
+    /// Returns the record.
     #[must_use]
     pub fn record(&self) -> &Arc<R> {
         &self.record
@@ -89,7 +89,7 @@ impl<R> Deref for Rendered<R> {
 }
 
 impl Shown {
-    /// What the context shows now. The transcript is what this model was shown earlier in the turn.
+    /// Takes a snapshot of the context. The transcript contains what this model was shown earlier in the turn.
     pub(super) async fn of(
         ctx: &DispatchContext,
         transcript: &mut Transcript<ShownPart>,
@@ -155,92 +155,93 @@ impl Shown {
         })
     }
 
-    /// The turn.
+    /// Returns the id of the turn.
     #[must_use]
     pub fn turn_id(&self) -> &str {
         &self.turn_id
     }
 
-    /// Which iteration of its dispatch it was, counted from 1.
+    /// Returns the iteration of the dispatch, counted from 1.
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.iteration
     }
 
-    /// The tools, in order. Hidden ones are not among them.
+    /// Returns the tools, in order, without hidden ones.
     #[must_use]
     pub fn tools(&self) -> &[ShownTool] {
         &self.tools
     }
 
-    /// The names of the tools, in order.
+    /// Returns the names of the tools, in order.
     #[must_use]
     pub fn tool_names(&self) -> Vec<&str> {
         self.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
-    /// The tool of that name.
+    /// Returns the tool with this name.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&ShownTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// The system prompt: the instructions of the runner and of the turn.
+    /// Returns the system prompt: the instructions of the runner and of the turn.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
         self.instructions.as_deref()
     }
 
-    /// The model settings.
+    /// Returns the model settings.
     pub fn settings(&self) -> &ModelSettings {
         &self.settings
     }
 
-    /// The standing instructions.
+    /// Returns the standing instructions.
     #[must_use]
     pub fn standing_instructions(&self) -> &[String] {
         &self.standing_instructions
     }
 
-    /// The memories.
+    /// Returns the memories.
     #[must_use]
     pub fn memories(&self) -> &[String] {
         &self.memories
     }
 
-    /// What was retrieved.
+    /// Returns the retrieved records.
     #[must_use]
     pub fn retrievables(&self) -> &[ShownRetrievable] {
         &self.retrievables
     }
 
-    /// What was said, by whomever.
+    /// Returns the messages of all authors.
     #[must_use]
     pub fn messages(&self) -> &[ShownMessage] {
         &self.messages
     }
 
-    /// The words of the messages.
+    /// Returns the texts of the messages.
     #[must_use]
     pub fn texts(&self) -> Vec<&str> {
         let messages = self.messages.iter();
         messages.map(|message| message.text.as_str()).collect()
     }
 
-    /// What the model thought before.
+    /// Returns the earlier reasoning of the model.
     #[must_use]
     pub fn thoughts(&self) -> &[String] {
         &self.thoughts
     }
 
-    /// The calls, complete and open ones.
+    /// Returns the calls, both complete and open ones.
     #[must_use]
     pub fn tool_calls(&self) -> &[ShownCall] {
         &self.tool_calls
     }
 
-    /// The prompt in the order in which a model server receives it: instructions, standing instructions and memories as they were at the
-    /// first iteration, then what happened. What arrives or changes during the turn stands where it arrived.
+    /// Returns the prompt in the order in which a model server receives it: instructions, standing instructions and
+    /// memories as of the first iteration, then everything that happened. Records that arrive or change during the
+    /// turn are at the position where they arrived.
     ///
     /// The order is that of [`Transcript`], which `ChatCompletions` uses too.
     #[must_use]
@@ -248,7 +249,7 @@ impl Shown {
         &self.prompt
     }
 
-    /// The JSON Schema of the answer that is wanted, if one is.
+    /// Returns the JSON Schema of the requested answer, if there is one.
     #[must_use]
     pub fn answer_schema(&self) -> Option<&Value> {
         self.answer_schema.as_ref()

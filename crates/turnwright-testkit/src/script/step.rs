@@ -1,4 +1,4 @@
-//! What the model does in one iteration.
+//! One step of a script.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use turnwright_core::schema::RawArgs;
 use turnwright_core::{BoxError, DispatchContext, Usage};
 
-/// What the model does in one iteration: in the order in which it is written.
+/// What the model does in one iteration, in the order of the builder calls.
 ///
-/// Calls that are written next to each other are proposed together. A step without calls ends the dispatch when it is
-/// through, as a model does that has nothing more to ask; [`Step::go_on`] keeps it from that.
+/// Adjacent calls are proposed together. A step without calls ends the dispatch, like a model that has finished;
+/// [`Step::go_on`] prevents that.
 ///
 /// ```
 /// use serde_json::json;
@@ -51,7 +51,7 @@ pub(super) struct ScriptedCall {
     pub(super) provider_id: Option<String>,
 }
 
-/// One table makes each act twice: as the beginning of a step, and as what comes then.
+/// Defines each act twice: as the start of a step, and as a continuation.
 macro_rules! acts {
     ($($(#[$doc:meta])* $first:ident, $then:ident, ($($arg:ident: $kind:ty),*) => $act:expr;)+) => {
         impl Step {$(
@@ -60,7 +60,7 @@ macro_rules! acts {
                 Step::silent().act($act)
             }
 
-            #[doc = concat!("And then: as [`Step::", stringify!($first), "`].")]
+            #[doc = concat!("Continues the step like [`Step::", stringify!($first), "`].")]
             pub fn $then(self, $($arg: $kind),*) -> Self {
                 self.act($act)
             }
@@ -69,23 +69,23 @@ macro_rules! acts {
 }
 
 acts! {
-    /// Says something, in one piece.
+    /// Sends a text in one piece.
     say, then_say, (text: impl Into<String>) => Act::Say(vec![text.into()]);
-    /// Says something, in these pieces.
+    /// Streams a text in these pieces.
     stream, then_stream, (pieces: impl IntoIterator<Item = impl Into<String>>)
         => Act::Say(pieces.into_iter().map(Into::into).collect());
-    /// Thinks something.
+    /// Sends reasoning.
     think, then_think, (text: impl Into<String>) => Act::Think(text.into());
-    /// Takes this long, by tokio's clock.
+    /// Waits for this long, on tokio's clock.
     wait, then_wait, (time: Duration) => Act::Wait(time);
-    /// Fails, as a model does that cannot be reached: the turn fails with this error as its source.
+    /// Fails like an unreachable model: the turn fails with this error as its source.
     fail, then_fail, (error: impl Into<BoxError>) => Act::Fail(error.into());
-    /// Refuses.
+    /// Ends the dispatch with nack.
     nack, then_nack, (error: impl Into<BoxError>) => Act::Nack(error.into());
 }
 
 impl Step {
-    /// Does nothing: ends the dispatch without a word.
+    /// Does nothing: ends the dispatch without output.
     pub fn silent() -> Self {
         Step {
             acts: Vec::new(),
@@ -93,17 +93,17 @@ impl Step {
         }
     }
 
-    /// Calls a tool, with arguments as text or as JSON, and says nothing.
+    /// Calls a tool, with arguments as text or as JSON, without any text.
     pub fn call_tool(tool: impl Into<String>, args: impl Into<RawArgs>) -> Self {
         Step::silent().call(tool, args)
     }
 
-    /// Calls a tool, with arguments as text or as JSON: together with the calls that are written before and after this one.
+    /// Calls a tool, with arguments as text or as JSON, together with adjacent calls.
     pub fn call(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Self {
         self.add_call(tool.into(), args.into(), None)
     }
 
-    /// Calls a tool under an id of the provider.
+    /// Calls a tool with a provider id.
     pub fn call_with_id(
         self,
         provider_id: impl Into<String>,
@@ -113,12 +113,12 @@ impl Step {
         self.add_call(tool.into(), args.into(), Some(provider_id.into()))
     }
 
-    /// Says that this much of the model was used.
+    /// Reports this token usage.
     pub fn usage(self, usage: Usage) -> Self {
         self.act(Act::Use(usage))
     }
 
-    /// Does whatever else is to be done with the context.
+    /// Runs arbitrary code with the context.
     pub fn run<F, Fut>(work: F) -> Self
     where
         F: FnOnce(DispatchContext) -> Fut + Send + 'static,
@@ -127,7 +127,7 @@ impl Step {
         Step::silent().then_run(work)
     }
 
-    /// And then: as [`Step::run`].
+    /// Continues the step like [`Step::run`].
     pub fn then_run<F, Fut>(self, work: F) -> Self
     where
         F: FnOnce(DispatchContext) -> Fut + Send + 'static,
@@ -136,7 +136,7 @@ impl Step {
         self.act(Act::Run(Box::new(move |ctx| Box::pin(work(ctx)))))
     }
 
-    /// Does not end the dispatch, though the step has no calls.
+    /// Keeps the dispatch open although the step has no calls.
     pub fn go_on(mut self) -> Self {
         self.ends = false;
         self

@@ -16,18 +16,18 @@ use super::*;
 fn echo() -> Tool {
     let document = json!({ "type": "object", "properties": { "say": { "type": "string" } } });
     Tool::dynamic("echo", document)
-        .description("Says it again.")
+        .description("Echoes its input.")
         .handler(|args: Value, _: ToolContext| async move { args["say"].to_string() })
         .build()
         .unwrap()
 }
 
-fn said_by(panic: Box<dyn std::any::Any + Send>) -> String {
+fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {
     *panic.downcast::<String>().unwrap()
 }
 
 #[tokio::test]
-async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
+async fn acts_are_played_in_order() {
     let model = ScriptedModel::new([
         Step::think("Hm.")
             .then_stream(["Let ", "me ", "look."])
@@ -77,7 +77,7 @@ async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
 }
 
 #[tokio::test]
-async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer() {
+async fn snapshot_has_instructions_memories_retrievables_and_answer_schema() {
     let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
     let runner = runner(model.clone())
         .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
@@ -103,20 +103,20 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
 }
 
 #[tokio::test]
-async fn a_script_that_runs_out_fails_the_turn_and_names_the_step() {
+async fn missing_step_fails_the_turn() {
     let model = ScriptedModel::new([Step::silent().go_on()]);
     let runner = runner(model.clone()).build().unwrap();
     let TurnStatus::Failed(error) = runner.run("x").await.ended else {
         panic!()
     };
     assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
-    let expected = "the script ran out: there is no step 1, it has 1";
+    let expected = "the script has no step 1: all earlier steps were played";
     assert!(error.message().contains(expected), "{error}");
     assert_eq!(model.times_asked(), 2);
 }
 
 #[tokio::test]
-async fn failures_refusals_and_work_of_ones_own_are_played() {
+async fn fail_nack_and_run_are_played() {
     let model = ScriptedModel::new([
         Step::fail("no network"),
         Step::nack("not this"),
@@ -138,7 +138,7 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_waits_by_the_clock_of_the_test() {
+async fn wait_uses_the_paused_clock() {
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(7200)).then_say("Late.")]);
     let runner = runner(model).build().unwrap();
     let start = tokio::time::Instant::now();
@@ -147,29 +147,29 @@ async fn it_waits_by_the_clock_of_the_test() {
 }
 
 #[test]
-fn it_says_which_steps_were_not_played_and_which_was_not_reached() {
+fn unplayed_and_unreached_steps_are_reported() {
     let model = ScriptedModel::new([Step::say("a"), Step::call_tool("echo", "{}")]);
     assert_eq!(model.unplayed(), [0, 1]);
     let panic = catch_unwind(AssertUnwindSafe(|| model.assert_finished())).unwrap_err();
-    let content = said_by(panic);
+    let content = panic_message(panic);
     assert!(
         content.contains(r#"step 0 (say "a"), step 1 (call echo)"#),
         "{content}"
     );
     let panic = catch_unwind(AssertUnwindSafe(|| model.shown(1))).unwrap_err();
     assert_eq!(
-        said_by(panic),
-        "step 1 was not reached: the model was asked 0 times"
+        panic_message(panic),
+        "step 1 was not reached: the model was called 0 times"
     );
 }
 
-/// What a tool or a layer does to the standing records of its turn.
+/// Changes the standing records of a turn, like a tool or a layer would.
 fn put_note(ctx: &TurnContext, id: &str, text: String) {
     let note = StandingInstruction::new(text).id(id).build().unwrap();
     ctx.records().add(note);
 }
 
-/// The prompt of a step, with the text of tool results left out.
+/// Returns the prompt of a step, without the text of tool results.
 fn lines(model: &ScriptedModel, step: usize) -> Vec<String> {
     let shown = model.shown(step);
     let line = |part: &ShownPart| match part.role {
@@ -181,7 +181,7 @@ fn lines(model: &ScriptedModel, step: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() {
+async fn changed_instruction_follows_the_tool_result() {
     let model = ScriptedModel::new([
         Step::call_tool("echo", json!({ "say": "a" })),
         Step::call_tool("echo", json!({ "say": "b" })),
@@ -192,7 +192,7 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
         .dispatch_input(
             |ctx: DispatchContext, next: Next<DispatchContext>| async move {
                 put_note(ctx.turn(), "r", format!("step {}", ctx.iteration()));
-                // One that says the same each time is no news.
+                // An unchanged record is not repeated.
                 put_note(ctx.turn(), "same", "Be brief.".to_owned());
                 next.run().await
             },

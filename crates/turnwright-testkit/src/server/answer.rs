@@ -1,4 +1,4 @@
-//! What is answered, as a list of steps.
+//! Answers, as a list of steps.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// An answer: a status, headers, and the [`Step`]s of its body. Without a step that ends it otherwise, the body ends as it
-/// should.
+/// An answer: a status, headers, and the [`Step`]s of its body. The body ends properly unless a step ends it
+/// otherwise.
 ///
 /// ```
 /// use std::time::Duration;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 ///
 /// // A stream that breaks after its first event.
 /// Answer::sse([r#"{"choices":[]}"#]).step(Step::Reset);
-/// // A slow one.
+/// // A slow stream.
 /// Answer::sse(["one", "two"]).drip(3, Duration::from_millis(1));
 /// ```
 #[must_use = "an answer does nothing until a server gives it"]
@@ -29,7 +29,7 @@ pub struct Answer {
     pub(super) steps: Vec<Step>,
 }
 
-/// What happens in place of an answer.
+/// What happens instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Early {
     Reset,
@@ -37,26 +37,26 @@ pub(super) enum Early {
     Close,
 }
 
-/// A step of a body. What comes after [`Step::Hang`], [`Step::Reset`] and [`Step::Close`] is not reached.
+/// A step of a body. Steps after [`Step::Hang`], [`Step::Reset`] and [`Step::Close`] are not reached.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Sends these bytes: one chunk, where the body is chunked.
+    /// Sends these bytes: as one chunk if the body is chunked.
     Send(Bytes),
-    /// Sends the same bytes again and again: so many times, or without end. Each time is a chunk.
+    /// Sends the same bytes repeatedly: this many times, or endlessly. Each repetition is a chunk.
     Repeat(Bytes, Option<u64>),
-    /// Waits, by tokio's clock.
+    /// Waits, on tokio's clock.
     Pause(Duration),
-    /// Sends nothing more, and keeps the connection until the client goes.
+    /// Sends nothing more, and keeps the connection open until the client closes it.
     Hang,
-    /// Resets the connection (TCP RST), once what came before has been handed to the system.
+    /// Resets the connection (TCP RST), after earlier bytes were handed to the system.
     Reset,
-    /// Closes the connection, though the body has not come to its end.
+    /// Closes the connection before the end of the body.
     Close,
 }
 
 impl Answer {
-    /// An answer of this status, without a body.
+    /// Creates an answer with this status and no body.
     pub fn status(status: u16) -> Self {
         Answer {
             delay: Duration::ZERO,
@@ -68,25 +68,22 @@ impl Answer {
         }
     }
 
-    /// An answer of JSON.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "`json!` is mostly what is given"
-    )]
+    /// Creates a JSON answer.
+    #[expect(clippy::needless_pass_by_value, reason = "callers mostly pass `json!`")]
     pub fn json(status: u16, body: Value) -> Self {
         Answer::status(status)
             .header("content-type", "application/json")
             .body(body.to_string())
     }
 
-    /// An error of the protocol.
+    /// Creates an error of the protocol.
     pub(super) fn error(status: u16, kind: &str, message: &str) -> Self {
         let error = json!({ "message": message, "type": kind });
         Answer::json(status, json!({ "error": error }))
     }
 
-    /// A stream of server-sent events: each is sent as `data: …` and a blank line, in a chunk of its own. Events of several
-    /// lines are not cut up: say one line each.
+    /// Creates a stream of server-sent events: each is sent as `data: …` and a blank line, in a separate chunk.
+    /// Multi-line events are not split: pass single lines.
     pub fn sse(events: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let frames = events.into_iter().map(|event| {
             let frame = format!("data: {}\n\n", event.into());
@@ -95,24 +92,24 @@ impl Answer {
         Answer::event_stream().steps(frames)
     }
 
-    /// The head of a stream of server-sent events; its frames are to be written step by step.
+    /// Creates the head of a stream of server-sent events; add its frames step by step.
     pub fn event_stream() -> Self {
         Answer::status(200)
             .header("content-type", "text/event-stream")
             .chunked()
     }
 
-    /// No answer at all: the connection is reset (TCP RST) once the request was read.
+    /// Sends no answer: resets the connection (TCP RST) after the request was read.
     pub fn reset() -> Self {
         Answer::early(Early::Reset)
     }
 
-    /// No answer at all: silence until the client goes.
+    /// Sends no answer: stays silent until the client closes the connection.
     pub fn hang() -> Self {
         Answer::early(Early::Hang)
     }
 
-    /// No answer at all: the connection is closed once the request was read.
+    /// Sends no answer: closes the connection after the request was read.
     pub fn close() -> Self {
         Answer::early(Early::Close)
     }
@@ -124,30 +121,31 @@ impl Answer {
         }
     }
 
-    /// One more header. A `content-length` of yours is sent as it is, whatever the body's length.
+    /// Adds a header. A custom `content-length` is sent unchanged, whatever the body's length.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// One more step that sends these bytes.
+    /// Adds a step that sends these bytes.
     pub fn body(self, bytes: impl Into<Bytes>) -> Self {
         self.step(Step::Send(bytes.into()))
     }
 
-    /// One more step.
+    /// Adds a step.
     pub fn step(mut self, step: Step) -> Self {
         self.steps.push(step);
         self
     }
 
-    /// More steps.
+    /// Adds several steps.
     pub fn steps(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.steps.extend(steps);
         self
     }
 
-    /// Chunked, also where the length of the body is known. It is where all of its steps send, so many times, or wait.
+    /// Uses chunked encoding even if the length of the body is known. It is known if all steps send a finite number
+    /// of bytes or wait.
     pub fn chunked(mut self) -> Self {
         self.chunked = true;
         self
@@ -159,7 +157,7 @@ impl Answer {
         self
     }
 
-    /// Sends what there is so far in pieces of so many bytes, with a pause after each.
+    /// Sends all current bytes in pieces of this size, with a pause after each.
     pub fn drip(mut self, piece: usize, pause: Duration) -> Self {
         let piece = piece.max(1);
         let mut steps = Vec::new();
@@ -177,7 +175,7 @@ impl Answer {
         self
     }
 
-    /// How long the body is, where that is to be said.
+    /// Returns the length of the body, if it is announced.
     pub(super) fn length(&self) -> Option<u64> {
         let mut names = self.headers.iter().map(|(name, _)| name);
         if self.chunked || names.any(|name| name.eq_ignore_ascii_case("content-length")) {
@@ -189,7 +187,7 @@ impl Answer {
 }
 
 impl Step {
-    /// Any step that sends text, or bytes.
+    /// Creates a step that sends text or bytes.
     pub fn send(bytes: impl Into<Bytes>) -> Self {
         Step::Send(bytes.into())
     }

@@ -1,6 +1,6 @@
-//! The table of what goes wrong with model servers.
+//! A table of faults of model servers.
 //!
-//! A [`Fault`] gives an [`Answer`] that behaves well up to some place, and then goes wrong. A test goes through all of
+//! A [`Fault`] creates an [`Answer`] that is correct up to some position and then goes wrong. A test runs all of
 //! them:
 //!
 //! ```
@@ -9,21 +9,21 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! for (fault, place) in fault::table() {
 //!     let server = Server::script([fault.answer(place)]).await?;
-//!     // Your client asks `server.url()`. Where `fault.is_harmless()` it must read all of the reply; else it must fail in
-//!     // time, say why, and run none of the calls.
+//!     // Your client sends a request to `server.url()`. If `fault.is_harmless()`, it must read the complete
+//!     // reply. Otherwise it must fail in time, report why, and run none of the calls.
 //!     println!("{fault}, {place}");
 //! }
 //! # Ok::<(), std::io::Error>(()) }).unwrap();
 //! ```
 //!
-//! The reply is streamed, whatever the request says: [`TEXT`], or a call of [`TOOL`] with [`ARGUMENTS`].
+//! The reply is streamed, whatever the request asks for: [`TEXT`], or a call of [`TOOL`] with [`ARGUMENTS`].
 //!
-//! # Which fault happens where
+//! # Where faults can happen
 //!
-//! Faults of the status and of the whole body stand in place of the reply, so they happen
-//! [before its first byte](Where::BeforeFirstByte) only. Those of the connection, and those that can be the very first
-//! frame, happen everywhere. Those of frames within a reply happen in its text and in a call's arguments only; where they
-//! are of the whole stream (its line ends, its end) the place says what the stream holds. [`Fault::applies`] knows.
+//! Faults of the status and of the complete body replace the reply, so they happen only [before its first
+//! byte](Where::BeforeFirstByte). Connection faults, and faults that can be the very first frame, happen everywhere.
+//! Faults of frames within a reply happen only in its text and in a call's arguments. If they concern the complete
+//! stream (its line endings, its end), the position selects what the stream contains. See [`Fault::applies`].
 
 use std::fmt;
 use std::time::Duration;
@@ -34,54 +34,54 @@ use serde_json::json;
 use super::answer::{Answer, Step};
 use super::chat::{self, Reply};
 
-/// What the reply says, where a fault is in its text.
+/// The text of the reply, for faults in text.
 pub const TEXT: &str = "The quick brown fox jumps over the lazy dog.";
-/// The tool that the reply calls, where a fault is in its arguments.
+/// The tool that the reply calls, for faults in arguments.
 pub const TOOL: &str = "get_weather";
 /// The arguments of that call.
 pub const ARGUMENTS: &str = r#"{"city":"Paris","days":3,"units":"celsius"}"#;
-/// How many bytes of filling a huge frame or a huge body holds: 50 MiB.
+/// The number of filler bytes in a huge frame or body: 50 MiB.
 pub const HUGE: u64 = 50 << 20;
 
-/// Filling is sent in pieces of this size, so that 50 MiB are never held at once.
+/// Filler is sent in pieces of this size, so that 50 MiB are never in memory at once.
 const PIECE: usize = 64 << 10;
 
-/// Where a fault happens.
+/// The position of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Where {
-    /// Before anything of the reply was sent. Faults of the connection come before the head of the response.
+    /// Before anything of the reply was sent. Connection faults come before the head of the response.
     BeforeFirstByte,
-    /// In the middle of a reply of text.
+    /// In the middle of a text reply.
     InText,
     /// In the middle of the arguments of a call.
     InArguments,
 }
 
-/// One table makes the faults, their names, and where they happen.
+/// Defines the faults, their names, and where they happen.
 macro_rules! faults {
     ($($(#[$doc:meta])* $variant:ident $({ $field:ident: $type:ty = $value:expr })?, $name:literal, $places:ident, $harmless:literal;)+) => {
-        /// Something that goes wrong with a model server.
+        /// A fault of a model server.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Fault {
             $($(#[$doc])* $variant $({
-                /// The value of the header, in seconds, where there is one.
+                /// The value of the header in seconds, if it is sent.
                 $field: $type
             })?,)+
         }
 
         impl Fault {
-            /// Every fault, in the order of the table.
+            /// All faults, in the order of the table.
             pub const ALL: &[Fault] = &[$(Fault::$variant $({ $field: $value })?,)+];
 
-            /// Its name, for the messages of a test.
+            /// Returns the name, for messages of a test.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Fault::$variant { .. } => $name,)+ }
             }
 
-            /// Whether a client must read all of the reply in spite of it.
+            /// Returns `true` if a client must read the complete reply in spite of it.
             #[must_use]
             pub const fn is_harmless(self) -> bool {
                 match self { $(Fault::$variant { .. } => $harmless,)+ }
@@ -103,7 +103,7 @@ enum Places {
 }
 
 faults! {
-    /// Status 429, perhaps with `Retry-After`; 0 seconds in the table.
+    /// Status 429, optionally with `Retry-After`; 0 seconds in the table.
     TooManyRequests { retry_after: Option<u32> = Some(0) }, "429", Before, false;
     /// Status 500 with an error of the protocol.
     ServerError, "500", Before, false;
@@ -111,29 +111,29 @@ faults! {
     HugeErrorBody, "500 with a body of 50 MiB", Before, false;
     /// Status 302, to another path of the same server: `/elsewhere`.
     Redirect, "302", Before, false;
-    /// Status 200 and a page of HTML.
+    /// Status 200 with an HTML page.
     WrongContentType, "a page of HTML", Before, false;
-    /// Status 200, the content type of a stream, and nothing in it.
+    /// Status 200 with the content type of a stream, and an empty body.
     EmptyBody, "an empty body", Before, false;
     /// The connection is reset.
     Reset, "a reset", Everywhere, false;
     /// The connection is closed before the end of the body.
     Truncated, "a body that is cut off", Everywhere, false;
-    /// Nothing more comes, and the connection stays.
+    /// Nothing more is sent, and the connection stays open.
     Silence, "silence", Everywhere, false;
-    /// Half of a frame, then nothing more, and the connection stays.
+    /// Half of a frame, then nothing more, and the connection stays open.
     HalfFrame, "half a frame, then silence", Everywhere, false;
-    /// A frame of 50 MiB: well formed, and the rest of the reply comes after it.
+    /// A frame of 50 MiB: well formed, and followed by the rest of the reply.
     HugeFrame, "a frame of 50 MiB", Everywhere, false;
     /// Comments, one after the other, without end and without a pause.
     EndlessComments, "endless comments", Everywhere, false;
-    /// A frame that says that something went wrong, then the proper end of the stream.
+    /// A frame that reports an error, then the proper end of the stream.
     ErrorFrame, "an error in a frame", Everywhere, false;
     /// A frame that is not JSON, then the rest of the reply.
     NotJson, "a frame that is not JSON", Everywhere, false;
     /// Bytes that are not UTF-8 within a frame, then the rest of the reply.
     InvalidUtf8, "bytes that are not UTF-8", Within, false;
-    /// The stream ends with `[DONE]`, and gave no finish reason.
+    /// The stream ends with `[DONE]`, but has no finish reason.
     NoFinishReason, "no finish reason", Within, false;
     /// The stream ends without `[DONE]`.
     DoneMissing, "no [DONE]", Within, true;
@@ -143,15 +143,15 @@ faults! {
     CrLf, "lines end with CR LF", Within, true;
     /// Lines end with CR.
     Cr, "lines end with CR", Within, true;
-    /// The stream begins with a byte order mark.
+    /// The stream starts with a byte order mark.
     ByteOrderMark, "a byte order mark", Within, true;
-    /// No line end after `data: [DONE]`.
+    /// No line ending after `data: [DONE]`.
     NoLastBlankLine, "no blank line at the end", Within, true;
     /// A few bytes at a time.
     SlowDrip, "a slow drip", Within, true;
 }
 
-/// Every fault at every place where it can happen.
+/// Returns every fault at every position where it can happen.
 pub fn table() -> impl Iterator<Item = (Fault, Where)> {
     let all = Fault::ALL.iter();
     all.flat_map(|&fault| Where::ALL.iter().map(move |&place| (fault, place)))
@@ -159,10 +159,10 @@ pub fn table() -> impl Iterator<Item = (Fault, Where)> {
 }
 
 impl Where {
-    /// Every place.
+    /// All positions.
     pub const ALL: &[Where] = &[Where::BeforeFirstByte, Where::InText, Where::InArguments];
 
-    /// Its name, for the messages of a test.
+    /// Returns the name, for messages of a test.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -174,7 +174,7 @@ impl Where {
 }
 
 impl Fault {
-    /// Whether it can happen there.
+    /// Returns `true` if the fault can happen there.
     #[must_use]
     pub fn applies(self, place: Where) -> bool {
         match self.places() {
@@ -184,8 +184,8 @@ impl Fault {
         }
     }
 
-    /// An answer that behaves well up to there, and then goes wrong. Where it does not apply it goes wrong where it can:
-    /// in place of the reply, or in its text.
+    /// Returns an answer that is correct up to this position and then goes wrong. If the fault does not apply there,
+    /// it happens where it can: instead of the reply, or in its text.
     pub fn answer(self, place: Where) -> Answer {
         let stream = Stream::new(place);
         let before = place == Where::BeforeFirstByte;
@@ -222,7 +222,7 @@ impl Fault {
                 stream.with_frame(stream.frame_with(Step::send(&b"\xc3\x28\xff\xfe"[..])))
             }
             Fault::NoFinishReason => {
-                // The last event is the one that gives it.
+                // The last event has the finish reason.
                 let events = stream.events.split_last().map_or(&[][..], |(_, rest)| rest);
                 framed(events, "\n").body(DONE)
             }
@@ -246,9 +246,9 @@ const DONE: &str = "data: [DONE]\n\n";
 /// The reply that goes wrong.
 struct Stream {
     events: Vec<String>,
-    /// How many events come before the fault.
+    /// The number of events before the fault.
     begun: usize,
-    /// The delta of a further event, up to the text in it, and what comes after that.
+    /// The delta of a further event: the part before its text, and the part after it.
     wrapper: (&'static str, &'static str),
 }
 
@@ -259,7 +259,7 @@ impl Stream {
             r#"{"tool_calls":[{"index":0,"function":{"arguments":""#,
             r#""}}]}"#,
         );
-        // The role, the name of the call and some pieces: more than half of it comes after the fault.
+        // The role, the name of the call and some pieces: more than half of the reply comes after the fault.
         let (reply, begun, wrapper): (Reply, usize, _) = match place {
             Where::BeforeFirstByte => (chat::text(TEXT, 8), 0, of_text),
             Where::InText => (chat::text(TEXT, 8), 4, of_text),
@@ -279,7 +279,7 @@ impl Stream {
         self.events.split_at(self.begun.min(self.events.len()))
     }
 
-    /// The head, and what comes before the fault.
+    /// Returns the head, and everything before the fault.
     fn begun(&self) -> Answer {
         framed(self.halves().0, "\n")
     }
@@ -289,13 +289,13 @@ impl Stream {
         framed(&self.events, line_end).body(done)
     }
 
-    /// The whole reply, with a frame of these steps in the middle of it.
+    /// Returns the complete reply, with a frame of these steps in the middle.
     fn with_frame(&self, frame: impl IntoIterator<Item = Step>) -> Answer {
         let rest = framed(self.halves().1, "\n").body(DONE).steps;
         self.begun().steps(frame).steps(rest)
     }
 
-    /// The steps of a frame whose text is what that step sends.
+    /// Returns the steps of a frame whose text is sent by `filling`.
     fn frame_with(&self, filling: Step) -> [Step; 3] {
         let (before, after) = self.wrapper;
         let head = r#"data: {"id":"chatcmpl-0","object":"chat.completion.chunk","choices":[{"index":0,"delta":"#;
@@ -309,7 +309,7 @@ impl Stream {
 
     fn half_frame(&self) -> Answer {
         let next = self.halves().1.first().map_or("", String::as_str);
-        // Events are ASCII here: any byte is the end of a character.
+        // Events are ASCII here, so any byte is a character boundary.
         let half: String = next.chars().take(next.len() / 2).collect();
         let frame = Step::send(format!("data: {half}"));
         self.begun().step(frame).step(Step::Hang)

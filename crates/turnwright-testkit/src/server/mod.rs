@@ -1,4 +1,5 @@
-//! HTTP servers on loopback, for tests of model clients in any language: they answer as configured, and break on request.
+//! HTTP servers on loopback for tests of model clients in any language. They answer as configured, and fail on
+//! request.
 //!
 //! ```
 //! use serde_json::json;
@@ -24,8 +25,8 @@
 //! ```
 //!
 //! - [`Answer`]: a status, headers, and a body that may pause, hang, end too early or reset the connection
-//! - [`chat`]: a model by a script, over the Chat Completions protocol
-//! - [`fault`]: the table of everything that goes wrong with model servers
+//! - [`chat`]: a scripted model with the Chat Completions protocol
+//! - [`fault`]: a table of faults of model servers
 
 mod answer;
 pub mod chat;

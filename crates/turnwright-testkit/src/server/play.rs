@@ -1,4 +1,4 @@
-//! How an answer is played.
+//! Plays an answer.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,7 +17,7 @@ use super::wire::End;
 /// Plays the answer up to its head.
 ///
 /// # Errors
-/// There is to be no answer: the connection ends.
+/// Fails if there must be no answer: the connection ends.
 pub(super) async fn head(answer: Answer, end: End) -> io::Result<Response<Playing>> {
     if answer.delay > Duration::ZERO {
         tokio::time::sleep(answer.delay).await;
@@ -39,7 +39,7 @@ pub(super) async fn head(answer: Answer, end: End) -> io::Result<Response<Playin
         ending: false,
         end,
     });
-    // Both were tried by `check`.
+    // Both were validated by `check`.
     if let Ok(status) = answer.status.try_into() {
         *response.status_mut() = status;
     }
@@ -51,17 +51,14 @@ pub(super) async fn head(answer: Answer, end: End) -> io::Result<Response<Playin
     Ok(response)
 }
 
-/// The answer, or what is wrong with it.
+/// Returns the answer, or one that reports what is invalid about it.
 fn check(answer: Answer) -> Answer {
     let status: Result<hyper::StatusCode, _> = answer.status.try_into();
     let bad = answer.headers.iter().find(|(n, v)| header(n, v).is_err());
     let wrong = match (status, bad) {
         (Ok(status), None) if !status.is_informational() => return answer,
-        (_, Some((name, _))) => format!("the test answers with a header that cannot be: `{name}`"),
-        _ => format!(
-            "the test answers with a status that cannot be: {}",
-            answer.status
-        ),
+        (_, Some((name, _))) => format!("the test answers with an invalid header: `{name}`"),
+        _ => format!("the test answers with an invalid status: {}", answer.status),
     };
     Answer::status(500).body(wrong)
 }
@@ -74,10 +71,10 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ()> {
 /// The body of an answer.
 pub(super) struct Playing {
     steps: VecDeque<Step>,
-    /// How many bytes are still to come, where that was said.
+    /// The number of remaining bytes, if the length was announced.
     left: Option<u64>,
     pause: Option<Pin<Box<tokio::time::Sleep>>>,
-    /// The connection is about to end: what was written before must have left.
+    /// The connection is about to end: earlier bytes must be written first.
     ending: bool,
     end: End,
 }
@@ -128,7 +125,7 @@ impl Body for Playing {
                 Some(Step::Send(_) | Step::Pause(_) | Step::Repeat(..)) => {}
             }
             match this.steps.pop_front() {
-                // An empty chunk would be the end of the body.
+                // An empty chunk would end the body.
                 Some(Step::Send(bytes)) if !bytes.is_empty() => return this.send(bytes),
                 Some(Step::Pause(time)) => this.pause = Some(Box::pin(tokio::time::sleep(time))),
                 _ => {}
@@ -137,7 +134,7 @@ impl Body for Playing {
     }
 
     fn is_end_stream(&self) -> bool {
-        // Of a body whose length is not said the end is to be seen.
+        // If the length is not announced, the end must be visible.
         self.left == Some(0)
     }
 

@@ -1,4 +1,4 @@
-//! The server: it accepts, notes what came, and answers.
+//! The server: accepts connections, records requests, and answers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,12 +21,12 @@ use super::play;
 use super::received::ReceivedRequest;
 use super::wire::{End, Wire};
 
-/// The most that a request's body may hold: 64 MiB. Larger ones are answered with 413, and are not noted.
+/// The maximum size of a request body: 64 MiB. Larger ones are answered with 413 and not recorded.
 pub const BODY_LIMIT: usize = 64 << 20;
 
 /// A server on loopback. It stops when it is dropped.
 ///
-/// See the [module](crate::server) for how it is used.
+/// See the [module](crate::server) for an example.
 pub struct Server {
     address: SocketAddr,
     accepting: JoinHandle<()>,
@@ -48,8 +48,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how many of the last requests [`Server::requests`] returns. Default: all, which is not for a server that runs
-    /// for long.
+    /// Sets how many of the last requests [`Server::requests`] returns. Default: all, which is not suitable for a
+    /// long-running server.
     pub fn keep_requests(mut self, most: usize) -> Self {
         self.most = most;
         self
@@ -58,7 +58,7 @@ impl ServerBuilder {
     /// Starts the server: see [`Server::start`].
     ///
     /// # Errors
-    /// The port is not available.
+    /// Fails if the port is not available.
     pub async fn start(
         self,
         answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
@@ -69,7 +69,7 @@ impl ServerBuilder {
             answers: Box::new(answers),
             noted: Mutex::new(Noted {
                 connections: 0,
-                came: 0,
+                received: 0,
                 requests: VecDeque::new(),
                 most: self.most,
                 open: Some(JoinSet::new()),
@@ -91,28 +91,28 @@ struct Shared {
 
 struct Noted {
     connections: usize,
-    /// How many requests came whole.
-    came: usize,
-    /// The last of them, at most so many.
+    /// The number of completely received requests.
+    received: usize,
+    /// The last requests, up to the limit.
     requests: VecDeque<ReceivedRequest>,
     most: usize,
-    /// Gone when the server has stopped.
+    /// `None` after the server has stopped.
     open: Option<JoinSet<()>>,
 }
 
 impl Server {
-    /// Starts a server on a free port of 127.0.0.1 that answers each request with what the function says. Must run inside
-    /// of a Tokio runtime with I/O and time.
+    /// Starts a server on a free port of 127.0.0.1 that answers each request with the result of the function. Must
+    /// run inside a Tokio runtime with I/O and time.
     ///
     /// # Errors
-    /// No port is to be had.
+    /// Fails if no port is available.
     pub async fn start(
         answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
     ) -> io::Result<Server> {
         Server::builder().start(answers).await
     }
 
-    /// A server that is to be otherwise than [`Server::start`] makes it.
+    /// Creates a builder, for more options than [`Server::start`].
     ///
     /// ```
     /// use turnwright_testkit::server::{Answer, Server};
@@ -131,11 +131,12 @@ impl Server {
         }
     }
 
-    /// Starts a server that gives these answers, one for each request in order. A request beyond the last is answered with
-    /// 400 and says that the script has ended: no client tries that again, so that one request too many is seen.
+    /// Starts a server with these answers, one per request, in order. A request after the last answer gets status 400
+    /// and a message that the script has ended. Clients do not retry this status, so a superfluous request is
+    /// noticed.
     ///
     /// # Errors
-    /// No port is to be had.
+    /// Fails if no port is available.
     pub async fn script(answers: impl IntoIterator<Item = Answer>) -> io::Result<Server> {
         let answers: Vec<Answer> = answers.into_iter().collect();
         Server::start(move |request| match answers.get(request.number) {
@@ -145,35 +146,36 @@ impl Server {
         .await
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`.
+    /// Returns the base URL: `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where it listens.
+    /// Returns the address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The requests that came whole, in order; the last ones, where [no more are kept](ServerBuilder::keep_requests).
+    /// Returns the completely received requests, in order; only the last ones if [a
+    /// limit](ServerBuilder::keep_requests) is set.
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         let noted = self.shared.noted.lock();
         noted.requests.iter().cloned().collect()
     }
 
-    /// How many connections were made.
+    /// Returns the number of connections that were made.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.noted.lock().connections
     }
 
-    /// Stops: afterwards every connection is closed and the port is free.
+    /// Stops the server. Afterwards all connections are closed and the port is free.
     pub async fn shutdown(mut self) {
         let open = self.stop();
-        // It was aborted: there is nothing to be told.
+        // It was aborted, so there is no result.
         let _ = (&mut self.accepting).await;
         if let Some(mut open) = open {
             open.shutdown().await;
@@ -193,15 +195,14 @@ impl Drop for Server {
 }
 
 pub(super) fn script_ended(of: usize) -> Answer {
-    let message =
-        format!("the script has ended: it has {of} answers, and this is one request more");
+    let message = format!("the script has ended: it has {of} answers, and this is another request");
     Answer::error(400, "script_ended", &message)
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // No more files may be open: others must be closed first.
+            // Too many open files: others must be closed first.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -230,21 +231,21 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
             play::head(answer, end).await
         }
     });
-    // The answers of tests are compared byte by byte: no clock in them.
+    // Tests compare answers byte by byte, so there must be no date.
     let served = hyper::server::conn::http1::Builder::new()
         .auto_date_header(false)
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(wire), service)
         .await;
-    // A connection that ends in the middle is what these servers are for.
+    // A connection that ends in the middle is expected here.
     drop(served);
 }
 
 impl Shared {
     fn note(&self, mut request: ReceivedRequest) -> ReceivedRequest {
         let mut noted = self.noted.lock();
-        request.number = noted.came;
-        noted.came += 1;
+        request.number = noted.received;
+        noted.received += 1;
         noted.requests.push_back(request.clone());
         if noted.requests.len() > noted.most {
             noted.requests.pop_front();
@@ -253,7 +254,7 @@ impl Shared {
     }
 }
 
-/// The request with its whole body, or nothing where that is too large.
+/// Returns the request with its complete body, or `None` if the body is too large.
 async fn receive(request: hyper::Request<Incoming>) -> io::Result<Option<ReceivedRequest>> {
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > BODY_LIMIT as u64 {
@@ -279,7 +280,7 @@ async fn receive(request: hyper::Request<Incoming>) -> io::Result<Option<Receive
 }
 
 fn too_large() -> Answer {
-    let message = format!("the body holds more than {BODY_LIMIT} bytes");
+    let message = format!("the body has more than {BODY_LIMIT} bytes");
     Answer::error(413, "body_too_large", &message).header("connection", "close")
 }
 
@@ -289,7 +290,7 @@ impl fmt::Debug for Server {
         f.debug_struct("Server")
             .field("address", &self.address)
             .field("connections", &noted.connections)
-            .field("requests", &noted.came)
+            .field("requests", &noted.received)
             .finish_non_exhaustive()
     }
 }

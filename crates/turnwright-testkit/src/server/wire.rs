@@ -1,4 +1,4 @@
-//! The connection below hyper: it can be reset, and it tells when all that was written has left.
+//! The connection below hyper: it can be reset, and it reports when all written bytes were flushed.
 
 use std::io;
 use std::pin::Pin;
@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A connection whose [`End`] the answer decides.
+/// A connection whose [`End`] is decided by the answer.
 pub(super) struct Wire {
     pub(super) stream: TcpStream,
     pub(super) end: End,
 }
 
-/// How a connection ends: shared between the connection and the answer that is played over it.
+/// How a connection ends. Shared between the connection and the answer.
 #[derive(Clone, Default)]
 pub(super) struct End(Arc<Mutex<State>>);
 
@@ -27,18 +27,18 @@ struct State {
 }
 
 impl End {
-    /// It is reset instead of closed.
+    /// Resets the connection instead of closing it.
     pub(super) fn reset(&self) {
         self.0.lock().reset = true;
     }
 
-    /// From now on [`End::poll_flushed`] waits for the next time that nothing is left to be written.
+    /// Makes [`End::poll_flushed`] wait for the next flush.
     pub(super) fn await_flush(&self) {
         self.0.lock().flushed = false;
     }
 
-    /// Ready when hyper has written all it was given: it flushes only what it has written, and drops the rest of a
-    /// connection that fails.
+    /// Ready when hyper has written everything: it flushes only what it has written, and drops the rest of a failing
+    /// connection.
     pub(super) fn poll_flushed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.0.lock();
         if state.flushed {
@@ -67,7 +67,7 @@ impl End {
 impl Drop for Wire {
     fn drop(&mut self) {
         if self.end.is_reset() {
-            // Where the system refuses, the connection is closed all the same.
+            // If the system refuses, the connection is closed normally.
             let _ = self.stream.set_zero_linger();
         }
     }

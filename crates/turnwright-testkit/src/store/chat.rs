@@ -1,4 +1,4 @@
-//! A conversation of the store under test, and what checks do with it.
+//! A conversation of the store under test, with helpers for checks.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Chat {
         Chat { store, id }
     }
 
-    /// Another conversation of the same store.
+    /// Returns another conversation of the same store.
     pub(super) fn other(&self, name: &str) -> Self {
         Chat::new(Arc::clone(&self.store), name)
     }
@@ -31,7 +31,7 @@ impl Chat {
         self.store.apply(&self.id, batch).await
     }
 
-    /// Applies a batch that makes this revision.
+    /// Applies a batch that must create this revision.
     pub(super) async fn applies(&self, batch: Batch, revision: u64) -> Outcome {
         same("revision", self.apply(batch).await?, Revision(revision))
     }
@@ -40,24 +40,22 @@ impl Chat {
     pub(super) async fn rejects(&self, batch: Batch) -> Result<StoreError, Broken> {
         let shown = format!("{batch:?}");
         match self.apply(batch).await {
-            Ok(revision) => Err(Broken(format!(
-                "{shown} was applied, and gave {revision:?}"
-            ))),
+            Ok(revision) => Err(Broken(format!("{shown} was applied, with {revision:?}"))),
             Err(error) => Ok(error),
         }
     }
 
-    /// Applies a batch that expects another revision than the one that is there.
+    /// Applies a batch that must fail with a conflict, because it expects another revision than `there`.
     pub(super) async fn conflicts(&self, batch: Batch, there: u64) -> Outcome {
         let found = self.rejects(batch).await?.found_revision();
-        let what = "the revision that a conflict names";
+        let what = "the revision in a conflict";
         same(what, found, Some(Revision(there)))
     }
 
-    /// Applies a batch with a lower fencing token than the one that is there.
+    /// Applies a batch that must fail because of its lower fencing token.
     pub(super) async fn fences(&self, batch: Batch, by: u64) -> Outcome {
         let found = self.rejects(batch).await?.fenced_by();
-        same("who fenced a batch", found, Some(by))
+        same("the fencing token in the error", found, Some(by))
     }
 
     pub(super) async fn put(&self, record: Record) -> Result<Revision, StoreError> {
@@ -98,25 +96,25 @@ impl Chat {
         self.load(&Query::all()).await
     }
 
-    /// The ids that a query finds.
+    /// Returns the ids that a query finds.
     pub(super) async fn ids(&self, query: &Query) -> Result<Vec<String>, StoreError> {
         let records = self.load(query).await?.into_records();
         Ok(records.map(|record| record.id().to_owned()).collect())
     }
 
-    /// The texts of all memories.
+    /// Returns the texts of all memories.
     pub(super) async fn texts(&self) -> Result<Vec<String>, StoreError> {
         let memories = self.store.memories(&self.id).await?;
         let texts = memories.iter().map(|memory| memory.text().to_owned());
         Ok(texts.collect())
     }
 
-    /// All ids must be these.
+    /// Asserts all ids.
     pub(super) async fn has_ids<const N: usize>(&self, what: &str, ids: [&str; N]) -> Outcome {
         same(what, self.ids(&Query::all()).await?, ids)
     }
 
-    /// The texts of all memories must be these.
+    /// Asserts the texts of all memories.
     pub(super) async fn has_texts<const N: usize>(&self, what: &str, texts: [&str; N]) -> Outcome {
         same(what, self.texts().await?, texts)
     }

@@ -1,4 +1,4 @@
-//! What a store does with a record that it cannot read.
+//! How a store handles a record that it cannot read.
 
 use turnwright_core::record::{RecordKind, TurnState};
 use turnwright_core::store::{
@@ -9,9 +9,9 @@ use super::outcome::{Broken, Outcome, same};
 use super::report::Report;
 use super::sample::of_kind;
 
-/// Checks that one record that cannot be read does not make the others unreadable: it is listed in
-/// [`Loaded::damaged`], counts towards limits, can be written again and deleted. `make` returns a fresh, empty store for
-/// each kind of record, and `damage` makes the record of this kind and id unreadable in it.
+/// Checks that a record that cannot be read does not affect the others. It must be listed in [`Loaded::damaged`],
+/// count towards limits, and it must be possible to overwrite and delete it. `make` returns a new, empty store for
+/// each kind of record, and `damage` makes the record with this kind and id unreadable.
 ///
 /// ```no_run
 /// # use turnwright_core::record::RecordKind;
@@ -28,20 +28,23 @@ use super::sample::of_kind;
 ///
 /// # Panics
 ///
-/// If the store breaks the promise for a kind. The text names each, and what was seen instead.
+/// Panics if the store fails the check for some kinds. The message lists them, with what was observed.
 pub async fn damage_conformance<S: Store + 'static>(
     make: impl AsyncFn() -> S,
     damage: impl AsyncFn(&S, &ConversationId, RecordKind, &str),
 ) -> Report {
     let mut report = Report::default();
     for kind in RecordKind::ALL {
-        let (store, promise) = (make().await, format!("a damaged {kind} stands alone"));
-        report.note(promise, stands_alone(&store, *kind, &damage).await);
+        let (store, promise) = (
+            make().await,
+            format!("a damaged {kind} does not affect other records"),
+        );
+        report.note(promise, check_kind(&store, *kind, &damage).await);
     }
     report.expect_ok()
 }
 
-async fn stands_alone<S: Store>(
+async fn check_kind<S: Store>(
     store: &S,
     kind: RecordKind,
     damage: &impl AsyncFn(&S, &ConversationId, RecordKind, &str),
@@ -55,7 +58,7 @@ async fn stands_alone<S: Store>(
     let all = store.load(&conversation_id, &Query::all()).await?;
     same("the revision", all.revision, revision)?;
     let in_order = all.bounds().map(|(first, last)| first < last);
-    same("whether its places are in order", in_order, Some(true))?;
+    same("whether positions are in order", in_order, Some(true))?;
     let of_kind_only = || Query::all().kind(kind);
     let queries: [(Query, &[&str]); 5] = [
         (Query::all(), &["a", "c"]),
@@ -85,15 +88,15 @@ async fn stands_alone<S: Store>(
     found(&put, &["a", "c"], &["b"], kind)?;
 
     store.put(&conversation_id, of_kind(kind, "b")?).await?;
-    let mended = store.load(&conversation_id, &Query::all()).await?;
-    found(&mended, &["a", "b", "c"], &[], kind)?;
+    let overwritten = store.load(&conversation_id, &Query::all()).await?;
+    found(&overwritten, &["a", "b", "c"], &[], kind)?;
     damage(store, &conversation_id, kind, "b").await;
     store.delete(&conversation_id, kind, "b").await?;
     let left = store.load(&conversation_id, &Query::all()).await?;
     found(&left, &["a", "c"], &[], kind)
 }
 
-/// What was loaded must be these records, and these that are damaged.
+/// Asserts the loaded records and the damaged ones.
 fn found(loaded: &Loaded, records: &[&str], damaged: &[&str], kind: RecordKind) -> Outcome {
     let readable = loaded.records.iter().map(|stored| stored.record.id());
     same("the records", readable.collect::<Vec<_>>(), records)?;

@@ -8,7 +8,7 @@ use turnwright_core::store::{
     Batch, ConversationId, Layered, Revision, Store, StoreError, StoreLayer,
 };
 
-/// A store that counts the calls and fails on request. Clones share the counts and requests.
+/// A store that counts calls and fails on request. Clones share the counters and requests.
 ///
 /// ```
 /// use turnwright_core::record::Memory;
@@ -18,7 +18,7 @@ use turnwright_core::store::{
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let store = Failing::store(MemoryStore::default());
 /// let conversation = ConversationId::new("chat");
-/// // The answer is lost. What was written is not.
+/// // The reply is lost. The write is not.
 /// store.layer.fail_call(1, Fail::After);
 /// let note = Memory::new("Stored nevertheless.").build()?;
 /// assert!(store.put(&conversation, note).await.unwrap_err().is_outcome_unknown());
@@ -38,7 +38,7 @@ pub struct Failing(Arc<Mutex<Requests>>);
 pub enum Fail {
     /// Before anything was done.
     Before,
-    /// After everything was done: the answer is lost. The error is
+    /// After everything was done: the reply is lost. The error is
     /// [`outcome_unknown`](turnwright_core::store::StoreError::outcome_unknown).
     After,
 }
@@ -53,12 +53,12 @@ struct Requests {
 }
 
 impl Failing {
-    /// Wraps a store. It fails only once that is switched on.
+    /// Wraps a store. It fails only on request.
     pub fn store<S: Store>(store: S) -> FailingStore<S> {
         Layered::new(Failing::default(), store)
     }
 
-    /// Fails every n-th call, counted from the first. 0 stops it.
+    /// Fails every n-th call, counted from the first. 0 disables this.
     pub fn fail_each(&self, nth: u64, fail: Fail) {
         self.0.lock().each = (nth > 0).then_some((nth, fail));
     }
@@ -77,19 +77,19 @@ impl Failing {
         requests.single.clear();
     }
 
-    /// The number of calls.
+    /// Returns the number of calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.0.lock().calls
     }
 
-    /// The number of batches that the store has applied.
+    /// Returns the number of batches that the store has applied.
     #[must_use]
     pub fn applied(&self) -> u64 {
         self.0.lock().applied
     }
 
-    /// The number of calls that failed on purpose.
+    /// Returns the number of calls that failed on purpose.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.0.lock().failed

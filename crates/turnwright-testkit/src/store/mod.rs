@@ -1,6 +1,6 @@
 //! The conformance suite for stores, and a store that fails on purpose.
 //!
-//! [`conformance`] checks every promise of [`Store`] against your implementation, each on a new store:
+//! [`conformance`] checks every requirement of [`Store`] against your implementation, each on a new store:
 //!
 //! ```
 //! use turnwright_core::store::MemoryStore;
@@ -12,9 +12,9 @@
 //! # });
 //! ```
 //!
-//! [`damage_conformance`] checks what it does with a record that it cannot read.
+//! [`damage_conformance`] checks how it handles a record that it cannot read.
 //!
-//! [`FailingStore`] wraps a store and fails on request. [`storage_of`] makes a storage of a store, for a runner.
+//! [`FailingStore`] wraps a store and fails on request. [`storage_of`] creates a storage from a store, for a runner.
 
 mod chat;
 mod checks;
@@ -35,21 +35,20 @@ pub use failing::{Fail, Failing, FailingStore};
 pub use report::{Finding, Report};
 pub use storage::{storage_of, storage_with};
 
-/// Runs all checks against a store: `make` gives a fresh, empty one for each. Must run inside of a Tokio runtime; some
-/// checks write from several threads at once.
+/// Runs all checks against a store. `make` returns a new, empty store for each check. Must run inside a Tokio
+/// runtime; some checks write from several threads.
 ///
-/// The store need not know a spool for it: the artifacts in the records that are written are small enough to be kept within
-/// them.
+/// The store does not need a spool: the artifacts in the written records are small enough to be inlined.
 ///
 /// # Panics
 ///
-/// If the store breaks a promise. The text names each that was broken, and what was seen instead. [`try_conformance`] returns
-/// it.
+/// Panics if the store fails a check. The message lists the failed checks, with what was observed.
+/// [`try_conformance`] returns the report instead.
 pub async fn conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> Report {
     try_conformance(make).await.expect_ok()
 }
 
-/// Runs all checks against a store, and says what came of it: see [`conformance`].
+/// Runs all checks against a store and returns the report. See [`conformance`].
 pub async fn try_conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> Report {
     let mut report = Report::default();
     for check in checks::ALL {

@@ -1,4 +1,4 @@
-//! How a check says what it saw.
+//! Results of checks.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use turnwright_core::record::Record;
 use turnwright_core::store::StoreError;
 
-/// What a check saw instead of what was promised.
+/// What a check observed instead of the requirement.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
@@ -14,7 +14,7 @@ pub(super) type Outcome = Result<(), Broken>;
 
 impl From<StoreError> for Broken {
     fn from(error: StoreError) -> Self {
-        Broken(format!("the store says: {error}"))
+        Broken(format!("the store returned an error: {error}"))
     }
 }
 
@@ -24,10 +24,10 @@ impl From<turnwright_core::Error> for Broken {
     }
 }
 
-/// What a check found must be what was promised.
+/// Checks that what was found equals what is required.
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "what is compared is mostly made for it"
+    reason = "callers mostly pass temporaries"
 )]
 pub(super) fn same<F, P>(what: &str, found: F, promised: P) -> Outcome
 where
@@ -45,7 +45,7 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome
     }
 }
 
-/// Whether two records are the same, wherever the bytes of their artifacts are.
+/// Checks that two records are equal, wherever the bytes of their artifacts are.
 pub(super) async fn same_record(found: &Record, written: &Record) -> Outcome {
     let what = format!("the {} {:?}", written.kind(), written.id());
     same(&what, without_bytes(found)?, without_bytes(written)?)?;

@@ -1,31 +1,31 @@
-//! What the checks found.
+//! The report of the checks.
 
 use std::fmt;
 
 use super::outcome::{Broken, Outcome};
 
-/// What the checks found.
+/// The report of the checks.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// The promises that were kept.
+    /// The requirements that the store meets.
     pub passed: Vec<String>,
-    /// Those that were broken.
+    /// The requirements that it does not meet.
     pub broken: Vec<Finding>,
 }
 
-/// A promise that was broken.
+/// A requirement that the store does not meet.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The promise.
+    /// The requirement.
     pub promise: String,
-    /// What was seen instead.
+    /// What was observed instead.
     pub seen: String,
 }
 
 impl Report {
-    /// Whether every promise was kept.
+    /// Returns `true` if the store meets every requirement.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.broken.is_empty()
@@ -53,7 +53,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (passed, all) = (self.passed.len(), self.passed.len() + self.broken.len());
-        write!(f, "the store keeps {passed} of {all} promises")?;
+        write!(f, "the store meets {passed} of {all} requirements")?;
         for Finding { promise, seen } in &self.broken {
             write!(f, "\n- broken: {promise}\n  {seen}")?;
         }

@@ -1,4 +1,4 @@
-//! Records to write.
+//! Sample records.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,12 +15,12 @@ use turnwright_core::trust::TrustTier;
 
 use super::outcome::Broken;
 
-/// A short record.
+/// Returns a short record.
 pub(super) fn note(id: &str, text: &str) -> Result<Record, Broken> {
     Ok(Memory::new(text).id(id).build()?.into())
 }
 
-/// A short record of a kind.
+/// Returns a short record of a kind.
 pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
     Ok(match kind {
         RecordKind::Message => Message::user(id).id(id).build()?.into(),
@@ -39,7 +39,7 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
     })
 }
 
-/// A line of the ledger. Its id is any text at all.
+/// Returns a ledger entry. Its id can be any text.
 pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
     let entry = json!({
         "v": 1, "kind": "ledger", "id": id,
@@ -66,7 +66,7 @@ fn turn(id: &str) -> Result<Record, Broken> {
     read(RecordKind::Turn, &turn)
 }
 
-/// A turn in a state, which began so many seconds after the start of 2026.
+/// Returns a turn in a state, which began this many seconds after the start of 2026.
 pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record, Broken> {
     let usage = json!({
         "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
@@ -78,7 +78,7 @@ pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record,
     read(RecordKind::Turn, &turn)
 }
 
-/// A gate of a turn.
+/// Returns a gate of a turn.
 pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Broken> {
     let gate = json!({
         "v": 1, "kind": "gate", "id": id, "turnId": turn_id, "name": "approval", "question": "{}",
@@ -87,7 +87,8 @@ pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Bro
     read(RecordKind::Gate, &gate)
 }
 
-/// The lease of a conversation, until so many seconds after the start of 2026. Released without a turn.
+/// Returns the lease of a conversation, until this many seconds after the start of 2026. Released if there is no
+/// turn.
 pub(super) fn lease_of(turn_id: Option<&str>, until: u32) -> Result<Record, Broken> {
     let lease = json!({
         "v": 1, "kind": "lease", "id": Lease::ID, "turnId": turn_id, "owner": "o", "fence": 1, "until": at(until), "termMs": 30_000,
@@ -100,7 +101,7 @@ fn at(second: u32) -> String {
     format!("2026-01-01T00:{minute:02}:{second:02}.000000001Z")
 }
 
-/// The time that [`lease_of`] and [`turn_in`] write for a second.
+/// Returns the time that [`lease_of`] and [`turn_in`] write for a second.
 pub(super) fn time(second: u32) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::new(1_767_225_600 + u64::from(second), 1)
 }
@@ -127,7 +128,7 @@ fn read(kind: RecordKind, value: &Value) -> Result<Record, Broken> {
     Ok(Record::from_value(kind, value, &nothing)?)
 }
 
-/// A record that has no place for what it holds: see `Record::to_value`.
+/// Returns a record that cannot be encoded: see `Record::to_value`.
 pub(super) fn too_large() -> Result<Record, Broken> {
     let bytes = vec![b'x'; 1024 * 1024 + 1];
     let artifact = SpooledArtifact::in_memory(bytes, ArtifactKind::TEXT);
@@ -135,7 +136,7 @@ pub(super) fn too_large() -> Result<Record, Broken> {
     Ok(found.id("large").build()?.into())
 }
 
-/// Records of every kind, with everything that they can hold.
+/// Returns records of every kind, with all fields set.
 pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let odd = "'; DROP TABLE records; -- \u{0}\u{202e} ß 漢 🎉\r\n\"{}\\";
     let old = SystemTime::UNIX_EPOCH - Duration::new(1, 1);

@@ -7,10 +7,10 @@ use turnwright_core::spool::{MemorySpool, Spool};
 use turnwright_core::store::Store;
 use turnwright_core::trust::ConversationSecret;
 
-/// The secret of the storages that are made here.
+/// The secret of these storages.
 const SECRET: [u8; 32] = [7; 32];
 
-/// A storage around a store of a test: with the store's own spool if it has one, otherwise with memory, and with a fixed
+/// Creates a storage from a store: with the store's own spool if it has one, otherwise in memory, and with a fixed
 /// secret.
 ///
 /// ```
@@ -23,22 +23,22 @@ const SECRET: [u8; 32] = [7; 32];
 /// ```
 ///
 /// # Panics
-/// If the store and its spool do not fit together: see [`Storage::builder`].
+/// Panics if the store and its spool do not fit together: see [`Storage::builder`].
 pub fn storage_of(store: impl Store + 'static) -> Storage {
     let spool = store.spool();
     let spool = spool.unwrap_or_else(|| Arc::new(MemorySpool::transient()));
     built(store, spool)
 }
 
-/// The same with another spool, for a store that has none.
+/// Like [`storage_of`], with another spool, for a store that has none.
 ///
 /// # Panics
-/// As [`storage_of`].
+/// See [`storage_of`].
 pub fn storage_with(store: impl Store + 'static, spool: impl Spool + 'static) -> Storage {
     built(store, Arc::new(spool))
 }
 
-#[expect(clippy::panic, reason = "a test ends where its storage cannot be made")]
+#[expect(clippy::panic, reason = "documented: fails the test")]
 fn built(store: impl Store + 'static, spool: Arc<dyn Spool>) -> Storage {
     let secret = ConversationSecret::from_bytes(SECRET);
     match Storage::builder(store, spool, secret).build() {

@@ -12,7 +12,7 @@ fn closed(properties: Value, required: &[&str]) -> Value {
 }
 
 #[test]
-fn bounds_lengths_and_lists_get_values_on_both_sides() {
+fn bounds_lengths_and_enums_are_covered_on_both_sides() {
     let report = fuzz(&tool(closed(
         json!({
             "count": { "type": "integer", "minimum": 1, "maximum": 100, "multipleOf": 3 },
@@ -32,7 +32,7 @@ fn bounds_lengths_and_lists_get_values_on_both_sides() {
 }
 
 #[test]
-fn patterns_are_turned_into_strings_also_together_with_lengths() {
+fn patterns_are_sampled_within_length_bounds() {
     let report = fuzz(&tool(closed(
         json!({
             "code": { "type": "string", "pattern": "^[A-Z]{3}-\\d{2,4}$" },
@@ -49,7 +49,7 @@ fn patterns_are_turned_into_strings_also_together_with_lengths() {
 }
 
 #[test]
-fn every_format_gets_values_on_both_sides() {
+fn every_format_is_covered_on_both_sides() {
     let formats = [
         "date",
         "date-time",
@@ -83,7 +83,7 @@ fn every_format_gets_values_on_both_sides() {
 }
 
 #[test]
-fn arrays_get_values_for_every_rule() {
+fn array_keywords_are_covered() {
     let report = fuzz(&tool(closed(
         json!({
             "tags": { "type": "array", "items": { "type": "string", "maxLength": 3 }, "minItems": 1, "maxItems": 4, "uniqueItems": true },
@@ -97,7 +97,7 @@ fn arrays_get_values_for_every_rule() {
 }
 
 #[test]
-fn objects_get_values_for_every_rule() {
+fn object_keywords_are_covered() {
     let report = fuzz(&tool(closed(
         json!({
             "labels": { "type": "object", "additionalProperties": { "type": "number" }, "minProperties": 1, "maxProperties": 3 },
@@ -121,7 +121,7 @@ fn objects_get_values_for_every_rule() {
 }
 
 #[test]
-fn unions_conditions_and_negations_raise_no_false_alarm() {
+fn unions_conditions_and_negations_give_no_false_positives() {
     let report = fuzz(&tool(closed(
         json!({
             "id": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": "^[a-z]+$" }] },
@@ -143,7 +143,7 @@ fn unions_conditions_and_negations_raise_no_false_alarm() {
         }),
         &["id"],
     )));
-    // What one of these refuses, the other branch takes or both do: the union decides, and is broken itself.
+    // What one of these rejects, the other branch accepts or both do: the union decides, and is broken itself.
     let rescued = [
         "/properties/either/oneOf/0/multipleOf",
         "/properties/either/oneOf/1/multipleOf",
@@ -152,7 +152,7 @@ fn unions_conditions_and_negations_raise_no_false_alarm() {
 }
 
 #[test]
-fn a_tree_ends() {
+fn recursive_document_terminates() {
     let report = fuzz(&tool(json!({
         "type": "object",
         "properties": { "root": { "$ref": "#/$defs/node" }, "again": { "$ref": "#leaf" } },
@@ -176,7 +176,7 @@ fn a_tree_ends() {
 }
 
 #[test]
-fn long_chains_and_nested_unions_end() {
+fn long_chains_and_nested_unions_terminate() {
     let mut definitions = serde_json::Map::new();
     for link in 0..50 {
         let next = format!("#/$defs/{}", link + 1);
@@ -202,7 +202,7 @@ fn long_chains_and_nested_unions_end() {
 }
 
 #[test]
-fn draft_7_is_read_by_its_own_rules() {
+fn draft_7_follows_its_own_rules() {
     let report = fuzz(&tool(json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
@@ -223,7 +223,7 @@ fn draft_7_is_read_by_its_own_rules() {
 }
 
 #[test]
-fn what_a_default_or_a_coercion_repairs_is_no_alarm() {
+fn repaired_values_give_no_false_positives() {
     let report = fuzz(&tool(json!({
         "type": "object",
         "properties": {
@@ -241,12 +241,12 @@ fn what_a_default_or_a_coercion_repairs_is_no_alarm() {
         "minProperties": 3,
         "additionalProperties": false,
     })));
-    // What these refuse is filled in.
+    // What these reject is filled in.
     assert_served(&report, &["/required", "/minProperties"]);
 }
 
 #[test]
-fn decimal_fractions_on_which_readers_differ_are_left_to_trial() {
+fn ambiguous_fractions_are_counted_by_trial() {
     let report = fuzz(&tool(closed(
         json!({ "price": { "type": "number", "multipleOf": 0.01 } }),
         &["price"],
@@ -259,7 +259,7 @@ fn decimal_fractions_on_which_readers_differ_are_left_to_trial() {
 }
 
 #[test]
-fn a_tool_made_by_the_builder_keeps_its_contract() {
+fn tool_from_the_builder_passes() {
     let schema = object()
         .field("city", string().min_length(1).max_length(40).required())
         .field("days", integer().min(1).max(14).default(json!(3)))
@@ -274,7 +274,7 @@ fn a_tool_made_by_the_builder_keeps_its_contract() {
 }
 
 #[test]
-fn the_same_seed_makes_the_same_values() {
+fn same_seed_generates_the_same_values() {
     let tool = tool(closed(
         json!({ "a": { "type": "string" }, "b": { "anyOf": [{ "type": "integer" }, { "type": "null" }] } }),
         &["a"],
@@ -293,7 +293,7 @@ fn the_same_seed_makes_the_same_values() {
 }
 
 #[test]
-fn what_cannot_be_generated_is_named_with_its_place() {
+fn uncovered_keywords_are_reported_with_their_pointer() {
     let report = fuzz(&tool(closed(
         json!({ "odd": { "type": "string", "pattern": "[a&&b]" }, "any": { "minLength": 0 } }),
         &[],
@@ -307,16 +307,16 @@ fn what_cannot_be_generated_is_named_with_its_place() {
     };
     assert_eq!(
         reason("/properties/odd/pattern"),
-        Some("the pattern uses a doubled sign inside a class, which engines read differently")
+        Some("the pattern uses a doubled sign inside a class, which engines interpret differently")
     );
     assert_eq!(
         reason("/properties/any/minLength"),
-        Some("no value was found that it refuses")
+        Some("no value was found that it rejects")
     );
     assert!(report.by_trial > 0, "{report}");
     let text = report.to_string();
     assert!(
-        text.contains("not fully tried:\n  ")
+        text.contains("not fully covered:\n  ")
             && text.contains("/properties/odd/pattern: no broken values"),
         "{text}"
     );

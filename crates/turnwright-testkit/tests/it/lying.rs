@@ -1,4 +1,4 @@
-//! Contracts that do not hold are found, and told so that their author knows what to do.
+//! Violations of the contract are found and reported with advice.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,14 +33,14 @@ struct WithEven {
 }
 
 #[test]
-fn a_type_that_takes_less_than_its_schema_promises_is_found() {
+fn type_narrower_than_its_schema_is_found() {
     let failure = Fuzz::new().run(&typed::<WithEven>()).unwrap_err();
     let [finding] = failure.findings() else {
         panic!("{failure}")
     };
     assert_eq!(finding.kind, FindingKind::TypeDisagrees);
     assert!(finding.answer.contains("is not even"), "{finding}");
-    // Made small: no label, and one number.
+    // Shrunk: no label, and one number.
     let numbers = finding.value["numbers"].as_array().unwrap();
     assert_eq!(
         (finding.value.as_object().unwrap().len(), numbers.len()),
@@ -51,7 +51,7 @@ fn a_type_that_takes_less_than_its_schema_promises_is_found() {
     let text = failure.to_string();
     for part in [
         "the contract of tool `typed` does not hold",
-        "the schema accepts what the type refuses",
+        "the schema accepts a value that the type rejects",
         "value:  {\"numbers\":[",
         "is not even",
         "change: narrow the schema",
@@ -62,8 +62,8 @@ fn a_type_that_takes_less_than_its_schema_promises_is_found() {
 }
 
 #[test]
-#[should_panic(expected = "the schema accepts what the type refuses")]
-fn the_short_form_panics_with_that_text() {
+#[should_panic(expected = "the schema accepts a value that the type rejects")]
+fn fuzz_panics_with_the_report() {
     fuzz(&typed::<WithEven>());
 }
 
@@ -75,7 +75,7 @@ struct Address {
 }
 
 #[test]
-fn a_field_that_is_described_as_something_wider_is_found() {
+fn field_with_a_wider_schema_is_found() {
     // It may be found when the tool is built, or else here.
     let built = turnwright_core::Tool::typed::<Address>("ping")
         .description("Pings a host.")
@@ -95,7 +95,7 @@ fn a_field_that_is_described_as_something_wider_is_found() {
 }
 
 #[test]
-fn a_document_that_nothing_satisfies_fails_for_want_of_values() {
+fn unsatisfiable_document_fails() {
     let failure = Fuzz::new()
         .run(&tool(json!({
             "type": "object",

@@ -1,12 +1,12 @@
-//! The contract fuzzer and the suite for stores, on tools and stores that keep their word and on those that do not; the
-//! servers and the recordings, byte by byte.
+//! Tests of the contract fuzzer and the store suite, with correct and incorrect tools and stores; and of the servers
+//! and recordings, byte by byte.
 
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::needless_pass_by_value,
-    reason = "functions beside the tests are tests too"
+    reason = "helper functions are test code too"
 )]
 
 #[cfg(feature = "cassette")]
@@ -37,21 +37,20 @@ pub(crate) async fn never(_args: Value, _ctx: ToolContext) -> String {
 
 pub(crate) fn tool(document: Value) -> Tool {
     Tool::dynamic("probe", document)
-        .description("Takes what its document says.")
+        .description("Accepts what its document allows.")
         .handler(never)
         .build()
         .unwrap()
 }
 
-/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
-/// macros is shown of failures only.
+/// Prints a line that is shown for passing tests too. The test harness captures only the output of the macros.
 #[cfg(feature = "cassette")]
 pub(crate) fn say(text: impl std::fmt::Display) {
     use std::io::Write as _;
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Every keyword of the document got both, save those named.
+/// Asserts that every keyword of the document got both kinds of values, except those listed.
 pub(crate) fn assert_served(report: &Report, but: &[&str]) {
     assert!(report.is_ok(), "{report}");
     let unexpected: Vec<_> = report

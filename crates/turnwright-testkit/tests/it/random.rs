@@ -1,4 +1,4 @@
-//! Correct tools with documents made at random: not one false alarm.
+//! Correct tools with random documents: there must be no false positives.
 
 use turnwright_core::Tool;
 use turnwright_core::schema::Schema;
@@ -7,7 +7,7 @@ use turnwright_testkit::contract::Fuzz;
 use crate::never;
 use crate::random_document::{Dice, document};
 
-/// More with `CONTRACT_DOCUMENTS=10000`.
+/// Set `CONTRACT_DOCUMENTS=10000` for more.
 fn documents() -> u64 {
     std::env::var("CONTRACT_DOCUMENTS")
         .ok()
@@ -16,11 +16,11 @@ fn documents() -> u64 {
 }
 
 #[test]
-fn random_documents_raise_no_false_alarm() {
+fn random_documents_give_no_false_positives() {
     let (mut tried, mut accepted, mut broken) = (0, 0, 0);
     for seed in 0..documents() {
         let document = document(&mut Dice::new(seed));
-        // Some contradict themselves, for example with a default that is refused: not built, nothing to try.
+        // Some contradict themselves, for example with an invalid default. They cannot be built and are skipped.
         let Ok(schema) = Schema::from_document(document.clone()) else {
             continue;
         };
@@ -34,7 +34,7 @@ fn random_documents_raise_no_false_alarm() {
             Ok(report) => report,
             Err(failure) => failure.report(),
         };
-        // That nothing satisfies a document may be true; that something does not hold may not.
+        // A document may be unsatisfiable, but there must be no violation.
         assert!(
             report.findings.is_empty(),
             "seed {seed}: {document}\n{}",

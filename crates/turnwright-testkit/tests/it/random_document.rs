@@ -1,4 +1,4 @@
-//! Documents made at random: nested, with unions, references, bounds, patterns, formats and defaults.
+//! Random documents: nested, with unions, references, bounds, patterns, formats and defaults.
 
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,7 @@ impl Dice {
     }
 }
 
-/// A whole document for a tool.
+/// Returns a complete document for a tool.
 pub(crate) fn document(dice: &mut Dice) -> Value {
     let draft7 = dice.one_in(4);
     let mut document = object(dice, 3, draft7);

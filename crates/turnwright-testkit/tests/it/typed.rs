@@ -1,4 +1,4 @@
-//! Tools whose arguments are Rust types.
+//! Tools with Rust types as arguments.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -110,7 +110,7 @@ struct Flat {
 }
 
 #[test]
-fn a_type_with_everything_in_it_keeps_its_contract() {
+fn type_with_all_features_passes() {
     let report = fuzz(&typed::<Everything>());
     assert_served(&report, &[]);
 }

@@ -1,7 +1,7 @@
-//! The book says what is true: its table of error codes is the code's own, no page is missing, and no link is dead.
+//! Checks the book: its table of error codes matches the code, no page is missing, and no link is dead.
 //!
-//! `TURNWRIGHT_UPDATE=1` writes the table anew.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end loudly")]
+//! `TURNWRIGHT_UPDATE=1` rewrites the table.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +28,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names of all pages; the summary is none.
+/// Returns the names of all pages; the summary is not a page.
 fn pages() -> BTreeSet<String> {
     let files = fs::read_dir(pages_folder()).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -40,7 +40,7 @@ fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter()
 }
 
-/// Where links and pictures of a page point to.
+/// Returns the targets of links and images of a page.
 fn links(text: &str) -> Vec<String> {
     let links = events(text).filter_map(|(event, _)| match event {
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -51,7 +51,7 @@ fn links(text: &str) -> Vec<String> {
     links.collect()
 }
 
-/// The table whose first cells are these, as its rows and where it stands.
+/// Returns the rows and the location of the table with this header.
 fn table(text: &str, head: &[&str]) -> Option<(Vec<Vec<String>>, Range<usize>)> {
     let (mut rows, mut place): (Vec<Vec<String>>, _) = (Vec::new(), None);
     for (event, range) in events(text) {
@@ -100,10 +100,10 @@ fn written() -> String {
 }
 
 #[test]
-fn the_table_of_error_codes_is_that_of_the_code() {
+fn error_code_table_matches_the_code() {
     let mut page = read("errors.md");
     if std::env::var_os("TURNWRIGHT_UPDATE").is_some_and(|value| value == "1") {
-        let (_, place) = table(&page, &HEAD).expect("errors.md has a table to write anew");
+        let (_, place) = table(&page, &HEAD).expect("errors.md has a table");
         page.replace_range(place, &written());
         fs::write(pages_folder().join("errors.md"), &page).unwrap();
     }
@@ -112,25 +112,25 @@ fn the_table_of_error_codes_is_that_of_the_code() {
     for (row, code) in rows.iter().zip(&promised) {
         assert_eq!(
             row, code,
-            "docs/src/errors.md is not what the code says: `TURNWRIGHT_UPDATE=1` writes it anew"
+            "docs/src/errors.md does not match the code: run with `TURNWRIGHT_UPDATE=1` to rewrite it"
         );
     }
     assert_eq!(
         rows.len(),
         promised.len(),
-        "docs/src/errors.md has another number of codes: `TURNWRIGHT_UPDATE=1` writes it anew"
+        "docs/src/errors.md has another number of codes: run with `TURNWRIGHT_UPDATE=1` to rewrite it"
     );
 }
 
 #[test]
-fn the_summary_lists_every_page_once_and_every_page_is_tested() {
+fn summary_lists_every_page_once_and_every_page_is_tested() {
     let listed = links(&read("SUMMARY.md"));
     let known: BTreeSet<String> = listed.iter().cloned().collect();
     assert_eq!(known.len(), listed.len(), "a page is listed twice");
     assert_eq!(known, pages());
 
     let tested = include_str!("../../src/book.rs");
-    // This one needs the program's own package.
+    // This page needs the CLI package.
     let program = include_str!("../../../turnwright-cli/src/lib.rs");
     for page in &known {
         let here = tested.contains(&format!("\"{page}\" => "));
@@ -139,10 +139,10 @@ fn the_summary_lists_every_page_once_and_every_page_is_tested() {
     }
 }
 
-/// Files of the repository are linked like this, so that the links hold in the built book too.
+/// Files of the repository are linked like this, so that the links work in the built book too.
 const REPOSITORY: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
 
-/// What a link points at, where that is a file of ours.
+/// Returns the target of a link, if it is a file of the repository.
 fn target(link: &str) -> Option<PathBuf> {
     let link = link.split(['#', '?']).next().unwrap_or_default();
     let here = link.strip_prefix(REPOSITORY);
@@ -154,7 +154,7 @@ fn target(link: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn every_link_of_the_book_to_a_page_or_a_file_points_at_something() {
+fn links_of_the_book_resolve() {
     let mut dead = Vec::new();
     for page in pages() {
         for link in links(&read(&page)) {
@@ -165,7 +165,7 @@ fn every_link_of_the_book_to_a_page_or_a_file_points_at_something() {
     }
     assert!(
         dead.is_empty(),
-        "links to what does not exist:\n{}",
+        "links to missing targets:\n{}",
         dead.join("\n")
     );
 }

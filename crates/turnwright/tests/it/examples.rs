@@ -1,13 +1,16 @@
-//! Each example runs offline, by one command, and ends with what it is there to show.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end loudly")]
+//! Each example runs offline with one command, and prints what it demonstrates.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What each of them says, without a terminal and with nothing in its environment.
+/// The expected output of each example, without a terminal and with an empty environment.
 const SAYS: [(&str, &str); 12] = [
-    ("approval", "there is no terminal, and no answer is a no"),
+    (
+        "approval",
+        "there is no terminal, so every request is denied",
+    ),
     (
         "chat_completions",
         "Take one: it rains a little in Bern, and in Rome too.",
@@ -15,7 +18,7 @@ const SAYS: [(&str, &str); 12] = [
     ("conversation", "Ada"),
     (
         "csv_artifact",
-        "There is no such column, but these: id, city, total.",
+        "There is no such column. Columns: id, city, total.",
     ),
     ("custom_executor", "nacked: E_LLM_EXECUTION_NACKED"),
     ("dynamic_tools", "today: a Monday"),
@@ -31,7 +34,7 @@ const SAYS: [(&str, &str); 12] = [
 ];
 
 #[test]
-fn every_example_says_what_it_is_there_to_say() {
+fn examples_print_what_they_demonstrate() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let names = std::fs::read_dir(folder).unwrap().map(|file| {
         let path = file.unwrap().path();
@@ -40,7 +43,11 @@ fn every_example_says_what_it_is_there_to_say() {
     let mut known: BTreeSet<String> = SAYS.iter().map(|(name, _)| (*name).to_owned()).collect();
     // It does not end by itself: see `service.rs`.
     known.insert("service".to_owned());
-    assert_eq!(names.collect::<BTreeSet<_>>(), known, "each is tried");
+    assert_eq!(
+        names.collect::<BTreeSet<_>>(),
+        known,
+        "every example is tested"
+    );
 
     for (name, says) in SAYS {
         let mut example = command(name);
@@ -53,11 +60,11 @@ fn every_example_says_what_it_is_there_to_say() {
             String::from_utf8_lossy(&ran.stderr),
         );
         assert!(ran.status.success(), "{name}: {err}");
-        assert!(out.contains(says), "{name} does not say {says:?}:\n{out}");
+        assert!(out.contains(says), "{name} does not print {says:?}:\n{out}");
     }
 }
 
-/// The example as it was built with the tests; where only these were built, by cargo.
+/// Returns the example as built with the tests; if only the tests were built, runs it through cargo.
 fn command(name: &str) -> Command {
     let tests: PathBuf = std::env::current_exe().unwrap();
     let built = tests

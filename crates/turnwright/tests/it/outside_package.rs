@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// Runs the package in a folder of `tests` and returns what it wrote.
+/// Runs the package in a folder of `tests` and returns its output.
 ///
-/// It is built from a copy, so that nothing is written beside the sources, with this workspace's lock file, so that nothing has
-/// to be looked up.
-#[allow(clippy::unwrap_used, reason = "a helper of tests")]
+/// It is built from a copy, so that nothing is written next to the sources, and with this workspace's lock file, so
+/// that nothing has to be resolved.
+#[allow(clippy::unwrap_used, reason = "a test helper")]
 fn run(name: &str) -> String {
     let facade = Path::new(env!("CARGO_MANIFEST_DIR"));
     let source = facade.join("tests").join(name);
@@ -36,17 +36,17 @@ fn run(name: &str) -> String {
 }
 
 #[test]
-fn a_package_that_depends_on_turnwright_and_tokio_alone_runs_a_tool() {
+fn package_with_only_turnwright_and_tokio_runs_a_tool() {
     assert_eq!(
         run("outside"),
         "Paris: sunny for 3 days, in metric units\n/days maximum\n"
     );
 }
 
-/// The package turns on `arbitrary_precision` and `raw_value` of `serde_json`, and checks the contract of a tool there. What
-/// it writes is a call id, which is the same everywhere.
+/// The package enables `arbitrary_precision` and `raw_value` of `serde_json`, and checks the contract of a tool
+/// there. It prints a checksum, which is the same everywhere.
 #[test]
-fn features_of_serde_json_that_others_turn_on_change_nothing() {
+fn serde_json_features_do_not_change_the_contract() {
     let args = r#"{"share": 1.50, "n": 1e2, "big": 12345678901234567890123}"#;
     let expected = turnwright::call::checksum("split", args);
     assert_eq!(run("precise").trim_end(), expected);

@@ -1,6 +1,6 @@
 use turnwright::tool;
 
-/// Keys that do not exist, stand twice, or stand without their value.
+/// Unknown keys, repeated keys, and keys without a value.
 #[tool]
 async fn keys(
     #[arg(minimum = 1)] unknown: u8,

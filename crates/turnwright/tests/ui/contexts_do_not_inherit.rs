@@ -1,5 +1,5 @@
-//! Contexts contain each other, and lead outwards by `dispatch()` and `turn()`. None stands in for another: a helper that was
-//! given a turn instead of a call would wait and be cancelled by the turn's rules.
+//! Contexts contain each other and return the outer one with `dispatch()` and `turn()`. None converts to another: a helper that
+//! gets a turn instead of a call would wait and be cancelled by the turn's rules.
 
 use turnwright::{DispatchContext, ToolContext, TurnContext};
 

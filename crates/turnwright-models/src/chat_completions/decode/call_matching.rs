@@ -1,7 +1,7 @@
-//! Which call a fragment belongs to.
+//! Assigns fragments of a response to tool calls.
 //!
-//! The protocol has an `index` for that, and an `id` in the first fragment. Servers leave out one or both, repeat names and
-//! ids in every fragment, or give every call the same index.
+//! The protocol has an `index` for that, and an `id` in the first fragment. Some servers omit one or both, repeat
+//! names and ids in every fragment, or give every call the same index.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct CallMatcher {
     /// The latest call of an index.
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    /// The call of the deprecated `function_call`, of which there is one.
+    /// The call of the deprecated `function_call`; there is at most one.
     deprecated: Option<usize>,
 }
 
@@ -87,7 +87,7 @@ impl CallMatcher {
         }
     }
 
-    /// The call that a fragment continues, or `None` if it begins one.
+    /// Returns the call that a fragment continues, or `None` if it starts a new one.
     fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
         let last = self.calls.len().checked_sub(1)?;
         let unmarked = fragment.id.is_none() && fragment.name.is_none();
@@ -97,7 +97,7 @@ impl CallMatcher {
         }
         let of_id = fragment.id.and_then(|id| self.by_id.get(id).copied());
         if let Some(index) = fragment.index {
-            // A call may have begun without its index.
+            // A call may have started without its index.
             let fits = |slot: &usize| {
                 let of_slot = self.slot(*slot).and_then(|slot| slot.index);
                 of_slot.is_none_or(|known| known == index)
@@ -115,7 +115,7 @@ impl CallMatcher {
             let listed = fragment.position.filter(|position| *position <= last);
             return listed.or(Some(last));
         }
-        // The second of a list is not the first's.
+        // The second item of a list does not belong to the first call.
         let follows = fragment.position.is_none_or(|position| position == 0);
         (follows && self.continues(last, fragment)).then_some(last)
     }
@@ -126,7 +126,7 @@ impl CallMatcher {
             return false;
         };
         if fragment.id.is_some() && slot.has_id {
-            // Another id: another call if it has a name. Some servers make up an id for every fragment.
+            // Another id with a name is another call. Some servers generate a new id for every fragment.
             return fragment.name.is_none() && fragment.index.is_some();
         }
         match fragment.name {
@@ -136,7 +136,7 @@ impl CallMatcher {
             Some(name) if slot.arguments.is_complete() => {
                 slot.name == name && fragment.arguments.trim().is_empty()
             }
-            // The index matches: more of the name.
+            // The index matches: the name continues.
             Some(name) => {
                 slot.name == name || (fragment.index.is_some() && slot.arguments.is_blank())
             }
@@ -173,7 +173,7 @@ impl CallMatcher {
     }
 }
 
-/// The extent of arguments: an object that was opened is complete once it is closed.
+/// Tracks the extent of arguments: an object is complete once it is closed.
 #[derive(Default)]
 struct Extent {
     depth: usize,

@@ -1,4 +1,4 @@
-//! The shape of a chunk. The body of a response that is not streamed is one chunk.
+//! The shape of a chunk. A response body that is not streamed is a single chunk.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,11 @@ pub(super) struct Chunk<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) choices: Option<Vec<Choice<'a>>>,
-    /// Interpreted later: a mistake in it is no reason to lose the rest.
+    /// Parsed later, so that an error in it does not lose the rest.
     pub(super) usage: Option<Value>,
     pub(super) x_groq: Option<Value>,
     pub(super) error: bool,
-    /// Whether there is a field in which servers report an error without `error`.
+    /// Whether the chunk has a field that servers use to report an error without `error`.
     pub(super) message: bool,
     pub(super) detail: bool,
     pub(super) errors: bool,
@@ -46,7 +46,7 @@ impl<'de> Object<'de> for Chunk<'de> {
 pub(super) struct Choice<'a> {
     pub(super) index: Option<u64>,
     pub(super) delta: Option<Message<'a>>,
-    /// Boxed, because a chunk of a stream has none.
+    /// Boxed, because chunks of a stream do not have it.
     pub(super) message: Option<Box<Message<'a>>>,
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) error: bool,
@@ -136,7 +136,7 @@ impl<'de> Object<'de> for Call<'de> {
 #[derive(Default)]
 pub(super) struct Function<'a> {
     pub(super) name: Option<Cow<'a, str>>,
-    /// Arguments as text. Arguments that are no text are compact JSON.
+    /// The arguments as text. Arguments that are not a string are compact JSON.
     pub(super) arguments: Cow<'a, str>,
 }
 

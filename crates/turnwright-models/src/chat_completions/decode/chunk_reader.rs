@@ -1,4 +1,4 @@
-//! From chunks to pieces of a reply.
+//! Turns chunks into deltas of a reply.
 
 use std::borrow::Cow;
 use std::mem::take;
@@ -13,12 +13,12 @@ use super::lenient::{ListSeed, ObjectSeed};
 use super::server_error::{EXCERPT, excerpt, reported, too_large, wrong_protocol};
 use super::{content, usage};
 
-/// The most calls, and the most reasoning details, in one response. Tiny ones take hundreds of times their bytes in
-/// memory, and every call would be made.
+/// The maximum number of calls and of reasoning details in one response. Tiny items take hundreds of times their
+/// bytes in memory, and every call would be executed.
 const MAX_CALLS: usize = 1_000;
 const MAX_DETAILS: usize = 20_000;
 
-/// Reads chunks, and keeps the state that the next one depends on.
+/// Reads chunks, and holds the state that the next chunk depends on.
 #[derive(Default)]
 pub(super) struct ChunkReader {
     calls: CallMatcher,
@@ -36,7 +36,7 @@ enum Delivery {
 }
 
 impl ChunkReader {
-    /// Reads an event of a stream. Returns whether it is the one after which nothing follows.
+    /// Reads an event of a stream. Returns whether it is the last one.
     pub(super) fn event(
         &mut self,
         name: &str,
@@ -133,7 +133,7 @@ impl ChunkReader {
     }
 
     fn choice(&mut self, choice: &mut Choice<'_>, delivery: Delivery, deltas: &mut Vec<Delta>) {
-        // Some servers send both: what is new in `delta`, and everything so far in `message`.
+        // Some servers send both: the new text in `delta`, and everything so far in `message`.
         let (delta, message) = (choice.delta.as_mut(), choice.message.as_deref_mut());
         let message = match delivery {
             Delivery::Streamed => delta.or(message),
@@ -143,7 +143,7 @@ impl ChunkReader {
             let before = deltas.len();
             self.message(message, delivery, deltas);
             if deltas.len() > before {
-                // A reason that is repeated after more content ends that content too.
+                // A finish reason that is repeated after more content ends that content too.
                 self.finish_reason = None;
             }
         }
@@ -156,7 +156,7 @@ impl ChunkReader {
     }
 
     fn message(&mut self, message: &mut Message<'_>, delivery: Delivery, deltas: &mut Vec<Delta>) {
-        // If both are present they hold the same text, for clients that know only one of the names.
+        // If both are present they contain the same text, for clients that know only one of the names.
         let (text, field) = match message.reasoning_content.take() {
             Some(text) => (Some(text), ReasoningField::ReasoningContent),
             None => (message.reasoning.take(), ReasoningField::Reasoning),
@@ -181,7 +181,7 @@ impl ChunkReader {
                 deltas.push(self.call(call, position, delivery));
             }
         }
-        // Next to `tool_calls` it repeats the same call.
+        // If there are `tool_calls` too, it repeats the same call.
         if let Some(function) = message.function_call.take()
             && !self.calls.has_listed()
         {
@@ -239,14 +239,14 @@ fn is_error(chunk: &Chunk<'_>) -> bool {
     chunk.error || reported_elsewhere || choices.any(|choice| choice.error)
 }
 
-/// Whether a list holds an error: some servers wrap it so.
+/// Returns `true` for a list that contains an error, which some servers send.
 fn lists_error(text: &str) -> bool {
     let mut chunks: Option<Vec<Chunk<'_>>> = None;
     let parsed = ListSeed(&mut chunks).deserialize(&mut serde_json::Deserializer::from_str(text));
     parsed.is_ok() && chunks.iter().flatten().any(is_error)
 }
 
-/// Parses into `chunk`, because a chunk is too large to be moved for every delta.
+/// Parses into `chunk`, because a chunk is too large to move for every delta.
 fn parse<'c, 'a>(
     what: &str,
     text: &'a str,
@@ -257,18 +257,18 @@ fn parse<'c, 'a>(
             "" => String::new(),
             text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
         };
-        let message = format!("{what} cannot be read: {why}{begins}");
+        let message = format!("{what} cannot be parsed: {why}{begins}");
         Error::new(ErrorCode::WIRE_ERROR, message)
     };
     if !text.starts_with('{') {
-        return Err(unreadable("it is no JSON object", text));
+        return Err(unreadable("it is not a JSON object", text));
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let parsed = ObjectSeed(&mut *chunk).deserialize(&mut json);
     parsed
         .and_then(|()| json.end())
         .map_err(|error| match error.is_data() {
-            // The error quotes the value.
+            // The error message quotes the value.
             true => unreadable(&excerpt(&error.to_string(), EXCERPT), ""),
             false => unreadable(&error.to_string(), text),
         })?;

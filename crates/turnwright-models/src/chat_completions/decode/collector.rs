@@ -6,10 +6,19 @@ use super::delta::Delta;
 use super::reasoning_details::ReasoningDetails;
 use super::reply::{Reply, ReplyCall, severity};
 
-/// How far the slot of a call may be beyond the known calls. A decoder never skips one; the bound keeps memory small.
+/// The maximum distance of a call's slot from the known calls. A decoder never skips one; the bound limits memory.
 const MAX_AHEAD: usize = 1_024;
 
-/// Assembles a reply from its pieces, in linear time.
+/// Assembles a reply from its deltas, in linear time.
+///
+/// ```
+/// use turnwright_models::chat_completions::decode::{Collector, Delta};
+///
+/// let mut collector = Collector::new();
+/// collector.add(Delta::Text("Hel".to_owned()));
+/// collector.add(Delta::Text("lo".to_owned()));
+/// assert_eq!(collector.into_reply().text, "Hello");
+/// ```
 #[derive(Clone, Default)]
 pub struct Collector {
     reply: Reply,
@@ -23,7 +32,7 @@ impl Collector {
         Collector::default()
     }
 
-    /// Adds a piece.
+    /// Adds a delta.
     pub fn add(&mut self, delta: Delta) {
         let reply = &mut self.reply;
         reply.continues |= reply.finish_reason.is_some() && delta.is_content();
@@ -59,7 +68,7 @@ impl Collector {
             Delta::Finish(reason) if reason.is_empty() => {}
             Delta::Finish(reason) => {
                 reply.continues = false;
-                // A second reason does not make a truncated response complete.
+                // A second finish reason does not make a truncated response complete.
                 let known = reply.finish_reason.as_deref().map_or(0, severity);
                 if severity(&reason) >= known {
                     reply.finish_reason = Some(reason);
@@ -79,13 +88,13 @@ impl Collector {
         }
     }
 
-    /// The reply so far. `reasoning_details` are assembled at the end.
+    /// Returns the reply so far. `reasoning_details` are assembled only by [`Collector::into_reply`].
     #[must_use]
     pub fn partial(&self) -> &Reply {
         &self.reply
     }
 
-    /// The reply.
+    /// Returns the reply.
     #[must_use]
     pub fn into_reply(self) -> Reply {
         Reply {
@@ -101,7 +110,7 @@ impl Extend<Delta> for Collector {
     }
 }
 
-/// The first piece is moved: most complete texts are never copied.
+/// Appends text. The first piece is moved, so most complete texts are never copied.
 fn append(text: &mut String, more: String) {
     if text.is_empty() {
         *text = more;
@@ -110,7 +119,7 @@ fn append(text: &mut String, more: String) {
     }
 }
 
-/// The call of a slot, after placeholders for those before it.
+/// Returns the call of a slot, after adding placeholders for missing ones.
 fn call_at(calls: &mut Vec<ReplyCall>, slot: usize) -> Option<&mut ReplyCall> {
     if slot >= calls.len().saturating_add(MAX_AHEAD) {
         return None;

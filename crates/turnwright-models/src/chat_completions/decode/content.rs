@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::delta::{Delta, ReasoningField};
 use super::lenient::Any;
 
-/// Adds what the content of a message says to `deltas`.
+/// Appends the content of a message to `deltas`.
 pub(super) fn read(content: Any<'_>, deltas: &mut Vec<Delta>) {
     match content {
         Any::Text(text) if text.is_empty() => {}
@@ -15,7 +15,7 @@ pub(super) fn read(content: Any<'_>, deltas: &mut Vec<Delta>) {
     }
 }
 
-/// A part. References and images are no part of a reply.
+/// Converts one part. References and images are not part of a reply.
 fn part(value: Value) -> Option<Delta> {
     let fields = match value {
         Value::String(text) => return Some(Delta::Text(text)),
@@ -39,7 +39,7 @@ fn part(value: Value) -> Option<Delta> {
     (!refusal.is_empty()).then_some(Delta::Refusal(refusal))
 }
 
-/// The text of a part, which can be wrapped in parts of its own. The JSON parser bounds how deep they nest.
+/// Returns the text of a part, which can be nested in further parts. The JSON parser bounds the nesting.
 fn words(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),

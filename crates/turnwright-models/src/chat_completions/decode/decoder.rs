@@ -1,4 +1,4 @@
-//! From bytes to pieces of a reply.
+//! Turns the bytes of a response into deltas.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::sse::{self, EventParser};
 /// The default for [`Decoder::max_body`].
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// Decodes the bytes of a response, in pieces of any size. The cuts make no difference to the result.
+/// Decodes the bytes of a response, in pieces of any size. How the bytes are split does not affect the result.
 pub struct Decoder {
     state: State,
     max_event: usize,
@@ -32,7 +32,7 @@ enum State {
 }
 
 impl Decoder {
-    /// Creates a decoder for one response. The content type is only a hint: some servers send none, or a wrong one.
+    /// Creates a decoder for one response. The content type is only a hint: some servers send none or a wrong one.
     #[must_use]
     pub fn new(content_type: Option<&str>) -> Self {
         Decoder {
@@ -60,8 +60,8 @@ impl Decoder {
     /// Decodes the next bytes and appends the result to `deltas`, up to the first error.
     ///
     /// # Errors
-    /// `E_WIRE_ERROR` if the response is not of the protocol or exceeds a limit. `E_MODEL_SERVER_ERROR` if the server reports
-    /// an error. Every later call returns the same error.
+    /// `E_WIRE_ERROR` if the response does not follow the protocol or exceeds a limit. `E_MODEL_SERVER_ERROR` if the
+    /// server reports an error. Every later call returns the same error.
     pub fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let taken = self.detect(bytes, deltas);
         self.remember(taken)
@@ -70,7 +70,7 @@ impl Decoder {
     /// Ends the response.
     ///
     /// # Errors
-    /// As for [`Decoder::push`]; and `E_WIRE_ERROR` if the response is empty or ends within an event or a body.
+    /// Like [`Decoder::push`]; also `E_WIRE_ERROR` if the response is empty or ends within an event or a body.
     pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let taken = self.end(deltas);
         self.remember(taken)

@@ -24,11 +24,11 @@ pub enum Delta {
     },
     /// Pieces of `reasoning_details`, which [`Collector`](super::Collector) assembles.
     ReasoningDetails(Vec<Value>),
-    /// More of why the model declines to answer.
+    /// More of the model's refusal to answer.
     Refusal(String),
     /// More of a call.
     Call {
-        /// The position of the call, counted from 0 in the order in which calls began.
+        /// The position of the call, starting at 0, in the order in which calls began.
         slot: usize,
         /// The id, in the first piece that has one.
         id: Option<String>,
@@ -36,14 +36,14 @@ pub enum Delta {
         name: Option<String>,
         /// More of the arguments, as text.
         arguments: String,
-        /// Fields that the protocol does not define. The server may expect them back.
+        /// Fields that the protocol does not define. The server may expect them to be sent back.
         extra: Option<Map<String, Value>>,
     },
     /// Why the model stopped.
     Finish(String),
     /// Token usage up to here.
     Usage {
-        /// Usage of this request. A later one replaces an earlier one.
+        /// Usage of this request. A later value replaces an earlier one.
         usage: Usage,
         /// Whether the server reported the number of cached input tokens.
         cached_reported: bool,
@@ -65,7 +65,7 @@ pub enum ReasoningField {
 }
 
 impl ReasoningField {
-    /// The name of the field or part type.
+    /// Returns the name of the field or part type.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl ReasoningField {
 }
 
 impl Delta {
-    /// Whether it is output of the model.
+    /// Returns `true` if this is output of the model.
     pub(crate) fn is_content(&self) -> bool {
         matches!(
             self,
@@ -87,7 +87,7 @@ impl Delta {
 }
 
 impl fmt::Debug for Delta {
-    /// Shows sizes: output of a model is not for logs.
+    /// Shows only sizes: model output does not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Delta::Id(id) => write!(f, "Id({} bytes)", id.len()),

@@ -1,13 +1,13 @@
-//! Whether a response is a stream of events or one body of JSON.
+//! Detects whether a response is a stream of events or a JSON body.
 //!
-//! The first bytes decide: content types are missing, too general or wrong.
+//! The first bytes decide, because content types are missing, too general or wrong.
 
 use turnwright_core::{Error, ErrorCode};
 
 use super::server_error::{EXCERPT, excerpt, too_large, wrong_protocol};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// The most bytes that are examined, and that an error quotes: 80 characters of 4 bytes.
+/// The maximum number of bytes that are examined and quoted in errors: 80 characters of 4 bytes.
 const MAX_HEAD: usize = 4 * EXCERPT;
 /// The fields of an event.
 const EVENT_FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
@@ -37,11 +37,11 @@ impl FormatDetector {
         }
     }
 
-    /// Takes what it needs from `piece`. Once the format is known, [`FormatDetector::head`] and the rest of `piece` are the
-    /// response.
+    /// Consumes what it needs from `piece`. Once the format is known, [`FormatDetector::head`] and the rest of
+    /// `piece` are the response.
     ///
     /// # Errors
-    /// The response has neither format, or begins with more than `limit` bytes of whitespace.
+    /// Fails if the response has neither format, or starts with more than `limit` bytes of whitespace.
     pub(super) fn detect(
         &mut self,
         piece: &mut &[u8],
@@ -52,7 +52,8 @@ impl FormatDetector {
             self.blank = self.blank.saturating_add(piece.len() - text.len());
             *piece = text;
             if self.blank > limit {
-                let message = format!("the response begins with more than {limit} blank bytes");
+                let message =
+                    format!("the response starts with more than {limit} bytes of whitespace");
                 return Err(too_large(message));
             }
         }
@@ -69,7 +70,7 @@ impl FormatDetector {
         &self.head
     }
 
-    /// The error for a response of unknown format.
+    /// Returns the error for a response of unknown format.
     pub(super) fn unknown(&self) -> Error {
         let found = match &self.content_type {
             Some(content_type) => format!("is {}, and", excerpt(content_type, EXCERPT)),
@@ -80,14 +81,14 @@ impl FormatDetector {
         let message = match text.trim() {
             "" => return Error::new(ErrorCode::WIRE_ERROR, "the response is empty"),
             text => format!(
-                "the response {found} neither JSON nor a stream of events; is the base URL right? It begins with: {}",
+                "the response {found} neither JSON nor a stream of events; is the base URL right? It starts with: {}",
                 excerpt(text, EXCERPT)
             ),
         };
         wrong_protocol(message)
     }
 
-    /// The format, if the first bytes show it. More bytes can show it later.
+    /// Returns the format, if the first bytes show it. More bytes may show it later.
     fn guess(&self) -> Option<Format> {
         let head = match self.head.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => rest.trim_ascii_start(),

@@ -1,7 +1,7 @@
-//! Lenient reading of JSON fields whose types differ between servers.
+//! Lenient parsing of JSON fields whose types differ between servers.
 //!
-//! A derived `Deserialize` does not fit: it rejects a repeated field, which servers send, and it takes an array for an
-//! object by position.
+//! A derived `Deserialize` does not work here: it rejects repeated fields, which servers send, and it accepts an
+//! array as an object by position.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,10 +14,10 @@ use serde::de::{
 };
 use serde_json::Value;
 
-/// The most items in one list. An item of two bytes can take hundreds in memory.
+/// The maximum number of items in one list. An item of two bytes can take hundreds in memory.
 const MAX_ITEMS: usize = 1_000;
 
-/// An object of the protocol. The last one of a repeated field counts.
+/// An object of the protocol. If a field is repeated, the last one wins.
 pub(super) trait Object<'de>: Default {
     /// Reads a field. Must consume it, with [`Field::skip`] if the name is unknown.
     fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error>;
@@ -44,17 +44,17 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
         self.access.next_value()
     }
 
-    /// A value as it is; `None` for `null`.
+    /// Returns the value unchanged; `None` for `null`.
     pub(super) fn value(self) -> Result<Option<Value>, A::Error> {
         self.access.next_value()
     }
 
-    /// The name, and the value as it is; `None` for `null`.
+    /// Returns the name and the unchanged value; `None` for `null`.
     pub(super) fn named_value(self) -> Result<(Cow<'de, str>, Option<Value>), A::Error> {
         Ok((self.name, self.access.next_value()?))
     }
 
-    /// Text that is not empty. An integer counts as its digits.
+    /// Returns non-empty text. An integer is converted to its digits.
     pub(super) fn text(self) -> Result<Option<Cow<'de, str>>, A::Error> {
         match self.any()? {
             Any::Text(text) => Ok(Some(text).filter(|text| !text.is_empty())),
@@ -66,7 +66,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
         }
     }
 
-    /// An index. A number or text that is no index counts as absent.
+    /// Returns an index. A number or text that is not an index counts as absent.
     pub(super) fn index(self) -> Result<Option<u64>, A::Error> {
         match self.any()? {
             Any::Text(text) => Ok(text.parse().ok()),
@@ -79,7 +79,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
         }
     }
 
-    /// Whether the value is something other than `null`, `false` and empty.
+    /// Returns `true` if the value is not `null`, `false` or empty.
     pub(super) fn presence(self) -> Result<bool, A::Error> {
         Ok(match self.any()? {
             Any::Text(text) => !text.is_empty(),
@@ -89,12 +89,12 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
         })
     }
 
-    /// An object, read where it is stored: chunks are large, and would be moved at every level.
+    /// Reads an object in place: chunks are large and would otherwise be moved at every level.
     pub(super) fn object<T: Object<'de>>(self, target: &mut Option<T>) -> Result<(), A::Error> {
         self.access.next_value_seed(ObjectSeed(target))
     }
 
-    /// A list of objects. `null` is no list, and a `null` item is skipped.
+    /// Reads a list of objects. `null` counts as no list, and a `null` item is skipped.
     pub(super) fn objects<T: Object<'de>>(
         self,
         target: &mut Option<Vec<T>>,
@@ -103,7 +103,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
     }
 }
 
-/// Any JSON. Text is borrowed where nothing in it is escaped.
+/// Any JSON value. Text without escapes is borrowed.
 pub(super) enum Any<'a> {
     Text(Cow<'a, str>),
     List(Vec<Value>),
@@ -118,7 +118,7 @@ impl Default for Any<'_> {
 }
 
 impl<'a> Any<'a> {
-    /// Text as it is, `null` as empty text, and everything else as compact JSON.
+    /// Returns text unchanged, `null` as empty text, and everything else as compact JSON.
     pub(super) fn into_text(self) -> Cow<'a, str> {
         match self {
             Any::Text(text) => text,
@@ -128,7 +128,7 @@ impl<'a> Any<'a> {
         }
     }
 
-    /// The error for a value of the wrong type.
+    /// Returns the error for a value of the wrong type.
     pub(super) fn invalid<E: Error>(&self, expected: &dyn Expected) -> E {
         let found = match self {
             Any::Text(text) => Unexpected::Str(text),
@@ -193,7 +193,8 @@ impl<'de> Visitor<'de> for AnyVisitor {
         Ok(Any::List(list))
     }
 
-    /// Numbers come this way too where a package of the program has `serde_json` keep all digits.
+    /// Numbers arrive here too if the `arbitrary_precision` feature of `serde_json` is enabled anywhere in the
+    /// program.
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Any<'de>, A::Error> {
         Value::deserialize(MapAccessDeserializer::new(fields)).map(Any::Other)
     }
@@ -270,7 +271,7 @@ impl<'de, T: Object<'de>> Visitor<'de> for ListSeed<'_, T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        // Nearly all lists have one item, which is large.
+        // Nearly all lists have exactly one item, which is large.
         let list = self.0.insert(Vec::with_capacity(1));
         let mut item = None;
         while items.next_element_seed(ObjectSeed(&mut item))?.is_some() {

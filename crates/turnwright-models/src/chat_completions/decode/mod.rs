@@ -1,9 +1,10 @@
-//! Decodes responses of the Chat Completions protocol: bytes to [`Delta`]s, and those to a [`Reply`]. This module does not
-//! use the network.
+//! Decodes responses of the Chat Completions protocol: bytes to [`Delta`]s, and deltas to a [`Reply`]. This module
+//! does not use the network.
 //!
-//! Servers differ. A stream or a body, any line ending, comments, no `[DONE]`; calls without an index or an id, in pieces
-//! or at once, with arguments that are an object; content in parts; thoughts under several names; usage in any chunk: all of
-//! that is read. A response that is not of the protocol is an error that quotes how it begins.
+//! Servers differ, and the decoder accepts all common variants: a stream or a body; any line ending; comments; no
+//! `[DONE]`; calls without an index or an id, in pieces or complete, with arguments as an object; content in parts;
+//! reasoning under several names; usage in any chunk. A response that does not follow the protocol is an error that
+//! quotes its beginning.
 //!
 //! ```
 //! use turnwright_models::chat_completions::decode::decode;
@@ -49,7 +50,7 @@ pub(super) use server_error::excerpt;
 /// Decodes a complete response.
 ///
 /// # Errors
-/// As for [`Decoder::push`].
+/// Like [`Decoder::push`] and [`Decoder::finish`].
 pub fn decode(content_type: Option<&str>, body: &[u8]) -> Result<Reply, Error> {
     let mut decoder = Decoder::new(content_type);
     let mut collector = Collector::new();

@@ -20,8 +20,8 @@ pub(super) struct ReasoningDetails {
 impl ReasoningDetails {
     /// Adds the items or pieces of one chunk.
     ///
-    /// Pieces of one type and index are one item, unless their ids differ. Those without an index continue the
-    /// last item of an earlier chunk, if it has the same type and no index.
+    /// Pieces with the same type and index form one item, unless their ids differ. Pieces without an index continue
+    /// the last item of an earlier chunk, if it has the same type and no index.
     pub(super) fn add(&mut self, pieces: Vec<Value>) {
         for piece in pieces {
             let Value::Object(piece) = piece else {

@@ -8,7 +8,7 @@ use turnwright_core::dispatch::FinishReason;
 
 use super::delta::ReasoningField;
 
-/// A reply of a model, as it was received.
+/// A reply of a model, as received.
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
@@ -28,7 +28,7 @@ pub struct Reply {
     pub refusal: String,
     /// Calls, in the order in which they began.
     pub tool_calls: Vec<ReplyCall>,
-    /// Why the model stopped; never empty.
+    /// The finish reason; never empty.
     pub finish_reason: Option<String>,
     /// Token usage.
     pub usage: Option<Usage>,
@@ -36,11 +36,11 @@ pub struct Reply {
     pub cached_reported: bool,
     /// Whether the server marked the end of the response.
     pub done: bool,
-    /// Whether output followed the finish reason, without another end.
+    /// Whether output followed the finish reason without another finish reason.
     pub(super) continues: bool,
 }
 
-/// A call of a reply. Its arguments are as received, and can be truncated.
+/// A call of a reply. Its arguments are as received and may be truncated.
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ReplyCall {
@@ -50,15 +50,15 @@ pub struct ReplyCall {
     pub name: String,
     /// The arguments, as text.
     pub arguments: String,
-    /// Fields that the protocol does not define. The server may expect them back.
+    /// Fields that the protocol does not define. The server may expect them to be sent back.
     pub extra: Option<Map<String, Value>>,
 }
 
 impl Reply {
-    /// Whether the response is known to be complete: its finish reason is one of those that end a complete response, such
-    /// as `stop` or `tool_calls`, and no output followed without another end.
+    /// Returns `true` if the response is known to be complete: its finish reason is one that ends a complete
+    /// response, such as `stop` or `tool_calls`, and no output followed it without another finish reason.
     ///
-    /// Only the calls of such a reply may be executed. An unknown finish reason does not count.
+    /// Only the calls of a complete reply may be executed. An unknown finish reason does not count as complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         !self.continues
@@ -68,19 +68,19 @@ impl Reply {
                 .is_some_and(is_complete_reason)
     }
 
-    /// Whether the server ended the response, for any reason that is not known to truncate it.
+    /// Returns `true` if the server ended the response, for any reason that is not known to truncate it.
     pub(crate) fn has_ended(&self) -> bool {
         !self.continues && self.finish_reason.is_some() && self.cut().is_none()
     }
 
-    /// What truncated the response, according to its finish reason.
+    /// Returns what truncated the response, according to its finish reason.
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {
         cut_by(self.finish_reason.as_deref()?)
     }
 
-    /// The parts that every server has, as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason` and
-    /// `usage`.
+    /// Returns the parts that all servers have in common, as JSON: `text`, `reasoning`, `refusal`, `tool_calls`,
+    /// `finish_reason` and `usage`.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let calls = self.tool_calls.iter().map(|call| {
@@ -114,26 +114,26 @@ impl Reply {
 pub enum Cut {
     /// The token limit was reached.
     Length,
-    /// A filter of the provider stopped it.
+    /// The provider's content filter stopped the response.
     Filter,
-    /// The provider failed or cancelled it.
+    /// The provider failed or cancelled the response.
     Failure,
 }
 
-/// What truncated a response with this finish reason, if it is truncated. Ignores whitespace around the reason.
+/// Returns what truncated a response with this finish reason. Ignores surrounding whitespace.
 pub(super) fn cut_by(reason: &str) -> Option<Cut> {
     let named = |(cut, _): &&(&str, Cut)| reason.trim().eq_ignore_ascii_case(cut);
     CUT_REASONS.iter().find(named).map(|(_, cut)| *cut)
 }
 
-/// Whether this reason is known to end a complete response.
+/// Returns `true` if this reason is known to end a complete response.
 fn is_complete_reason(reason: &str) -> bool {
     COMPLETE_REASONS
         .iter()
         .any(|known| reason.eq_ignore_ascii_case(known))
 }
 
-/// The neutral name of a finish reason, if it has one.
+/// Returns the provider-independent finish reason, if there is one.
 pub(crate) fn neutral(reason: &str) -> Option<FinishReason> {
     let reason = reason.trim();
     let calls = |name: &&str| reason.eq_ignore_ascii_case(name);
@@ -146,7 +146,7 @@ pub(crate) fn neutral(reason: &str) -> Option<FinishReason> {
     }
 }
 
-/// The rank of a finish reason if there are several: truncated over unknown over complete.
+/// Returns the rank of a finish reason, for responses with several: truncated over unknown over complete.
 pub(super) fn severity(reason: &str) -> u8 {
     match (cut_by(reason), is_complete_reason(reason)) {
         (Some(_), _) => 2,
@@ -155,8 +155,8 @@ pub(super) fn severity(reason: &str) -> u8 {
     }
 }
 
-/// Finish reasons of a complete response: those of the protocol, and variants of servers. Calls of a response with any other
-/// reason are not executed.
+/// Finish reasons of a complete response: those of the protocol, and variants of servers. Calls of a response with
+/// any other reason are not executed.
 const COMPLETE_REASONS: &[&str] = &[
     "stop",
     "tool_calls",
@@ -170,7 +170,7 @@ const COMPLETE_REASONS: &[&str] = &[
     "complete",
 ];
 
-/// Those of them that say that the model waits for results.
+/// The subset that means that the model waits for tool results.
 const CALL_REASONS: &[&str] = &["tool_calls", "function_call", "tool_call", "tool_use"];
 
 /// Finish reasons of a truncated response: those of the protocol, and variants of servers.
@@ -194,7 +194,7 @@ const CUT_REASONS: &[(&str, Cut)] = &[
 ];
 
 impl fmt::Debug for Reply {
-    /// Shows sizes: output of a model is not for logs.
+    /// Shows only sizes: model output does not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reply")
             .field("model", &self.model)

@@ -1,12 +1,12 @@
-//! Errors that servers report, in the many shapes that servers use.
+//! Errors reported by servers, in the many shapes that servers use.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
-/// The most characters of a server's message.
+/// The maximum number of characters of a server's message.
 const MAX_MESSAGE: usize = 500;
-/// The most characters quoted of a response that cannot be read.
+/// The number of characters quoted from a response that cannot be parsed.
 pub(super) const EXCERPT: usize = 80;
 /// The fields that can hold a message, best first.
 const FIELDS: [&str; 9] = [
@@ -22,11 +22,11 @@ const FIELDS: [&str; 9] = [
 ];
 /// The maximum depth of a message.
 const MAX_DEPTH: usize = 6;
-/// The most messages of a list.
+/// The maximum number of messages from a list.
 const MAX_ITEMS: usize = 3;
 
-/// The message in the body of an error response: JSON of any of the shapes that servers use, a page, or plain text. It is
-/// one line of at most some 500 characters.
+/// Extracts the message from the body of an error response: JSON in any of the shapes that servers use, an HTML page,
+/// or plain text. Returns one line of at most about 500 characters.
 ///
 /// ```
 /// use turnwright_models::chat_completions::decode::error_message;
@@ -38,7 +38,7 @@ const MAX_ITEMS: usize = 3;
 #[must_use]
 pub fn error_message(body: &[u8]) -> String {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    // Data of a stream of which the first event is the error.
+    // The first event of a stream is the error.
     let body = body.strip_prefix(b"data:").unwrap_or(body);
     let mut reader = serde_json::Deserializer::from_slice(body);
     let found = Value::deserialize(&mut reader).ok();
@@ -52,7 +52,7 @@ pub fn error_message(body: &[u8]) -> String {
     }
 }
 
-/// The error that a server reports in a response with a success status.
+/// Returns the error that a server reports in a response with a success status.
 pub(super) fn reported(body: &str) -> Error {
     let message = format!(
         "the model server answered with an error: {}",
@@ -67,7 +67,7 @@ pub(super) fn reported(body: &str) -> Error {
     }
 }
 
-/// The status in the error.
+/// Returns the status in the error.
 fn status(value: &Value) -> Option<u64> {
     let error = error_in(value).unwrap_or(value);
     ["code", "status", "raw_status_code"]
@@ -78,7 +78,7 @@ fn status(value: &Value) -> Option<u64> {
         })
 }
 
-/// The error of the response, or of its first choice that has one.
+/// Returns the error of the response, or of its first choice that has one.
 fn error_in(value: &Value) -> Option<&Value> {
     let is_error = |value: &'_ Value| !matches!(value, Value::Null | Value::Bool(_));
     let of_choices = || {
@@ -113,7 +113,7 @@ fn message_in(value: &Value, depth: usize) -> Option<String> {
     }
 }
 
-/// A code, where there is nothing better.
+/// Returns a code, if there is no message.
 fn code_in(fields: &Map<String, Value>) -> Option<String> {
     ["code", "type", "status"]
         .iter()
@@ -141,7 +141,7 @@ fn with_place(message: String, fields: &Map<String, Value>) -> String {
     }
 }
 
-/// Adds the message of the server behind a gateway, whose own message often only says that the server failed.
+/// Adds the message of the server behind a gateway. The gateway's own message often only says that the server failed.
 fn with_upstream(message: String, fields: &Map<String, Value>) -> String {
     let raw = fields
         .get("metadata")
@@ -154,13 +154,13 @@ fn with_upstream(message: String, fields: &Map<String, Value>) -> String {
     }
 }
 
-/// The title of an HTML page; other text as it is.
+/// Returns the title of an HTML page, or other text unchanged.
 fn page_title(text: &str) -> String {
     let text = text.trim();
     if !text.starts_with('<') {
         return text.to_owned();
     }
-    // ASCII letters only, so that offsets are the same in both.
+    // Only ASCII letters change, so that offsets are the same in both.
     let small = text.to_ascii_lowercase();
     let title = || {
         let after = small.find("<title")?;
@@ -172,7 +172,7 @@ fn page_title(text: &str) -> String {
     title().unwrap_or_else(|| text.to_owned())
 }
 
-/// At most `limit` characters of a text, on one line, with invisible characters escaped.
+/// Returns at most `limit` characters of a text, on one line, with invisible characters escaped.
 pub(in super::super) fn excerpt(text: &str, limit: usize) -> String {
     let text = text.trim();
     let mut out = String::new();
@@ -190,12 +190,12 @@ pub(in super::super) fn excerpt(text: &str, limit: usize) -> String {
     out
 }
 
-/// A response exceeds a limit. Another attempt would exceed it too.
+/// Returns the error for a response that exceeds a limit. A retry would exceed it too.
 pub(super) fn too_large(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::Internal)
 }
 
-/// A response is not of this protocol. Another attempt would not help.
+/// Returns the error for a response of another protocol. A retry would not help.
 pub(super) fn wrong_protocol(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::NotFound)
 }

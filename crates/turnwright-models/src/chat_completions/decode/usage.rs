@@ -5,7 +5,7 @@ use turnwright_core::Usage;
 
 use super::chunk::Chunk;
 
-/// The usage that a chunk reports, and whether it reports how much of the input was cached.
+/// Returns the usage that a chunk reports, and whether it includes the number of cached input tokens.
 pub(super) fn read(chunk: &Chunk<'_>) -> Option<(Usage, bool)> {
     let of_groq = || parse(chunk.x_groq.as_ref()?.get("usage")?);
     chunk.usage.as_ref().and_then(parse).or_else(of_groq)
@@ -33,7 +33,8 @@ fn parse(usage: &Value) -> Option<(Usage, bool)> {
     Some((tokens, cached.is_some()))
 }
 
-/// The first of these fields that holds a number. Usage is optional: a count that cannot be read is absent.
+/// Returns the first of these fields that is a number. Usage is optional: a count that cannot be parsed counts as
+/// absent.
 fn count(usage: &Value, names: &[&str]) -> Option<u64> {
     names.iter().find_map(|name| match usage.get(*name)? {
         Value::Number(number) => number.as_u64().or_else(|| truncated(number.as_f64()?)),

@@ -9,7 +9,7 @@ fn of(address: &str) -> Reach {
 }
 
 #[test]
-fn what_everybody_can_reach_is_public() {
+fn public_addresses_are_public() {
     for address in [
         "1.1.1.1",
         "8.8.8.8",
@@ -43,7 +43,7 @@ fn what_everybody_can_reach_is_public() {
 }
 
 #[test]
-fn what_one_owner_can_reach_is_private() {
+fn private_addresses_are_private() {
     for address in [
         "10.0.0.0",
         "10.255.255.255",
@@ -66,7 +66,7 @@ fn what_one_owner_can_reach_is_private() {
 }
 
 #[test]
-fn what_serves_no_files_is_special() {
+fn special_addresses_are_special() {
     for address in [
         "0.0.0.0",
         "0.1.2.3",
@@ -129,7 +129,7 @@ fn what_serves_no_files_is_special() {
     }
 }
 
-/// First and last of every range that is not public, written apart from the tables.
+/// The first and last address of every range that is not public, written independently of the tables.
 const NOT_PUBLIC: [(&str, &str); 17] = [
     ("0.0.0.0", "0.255.255.255"),
     ("10.0.0.0", "10.255.255.255"),
@@ -179,7 +179,7 @@ fn plainly_public(address: Ipv6Addr) -> bool {
         && (!tunnel || (a == 0x20 && b == 0x02) || inner(12))
 }
 
-/// Addresses of IPv6, many of them near what is special.
+/// Generates IPv6 addresses, many of them near special ranges.
 fn some_v6() -> impl Strategy<Value = Ipv6Addr> {
     let begun = proptest::sample::select(vec![
         "::",
@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn ipv4_is_judged_alike_at_the_ends_of_every_range(at in 0_usize..17, by in -2_i32..=2) {
+    fn ipv4_range_boundaries_are_classified_correctly(at in 0_usize..17, by in -2_i32..=2) {
         let (first, last) = NOT_PUBLIC[at];
         for end in [first, last] {
             let end: Ipv4Addr = end.parse().unwrap();
@@ -228,12 +228,12 @@ proptest! {
     }
 
     #[test]
-    fn ipv6_is_public_where_the_rules_say_so(address in some_v6()) {
+    fn ipv6_classification_matches_the_rules(address in some_v6()) {
         prop_assert_eq!(reach(address.into()) == Reach::Public, plainly_public(address), "{}", address);
     }
 
     #[test]
-    fn ipv4_in_the_form_of_ipv6_is_judged_as_ipv4(bits: u32) {
+    fn ipv4_mapped_ipv6_is_classified_as_ipv4(bits: u32) {
         let address = Ipv4Addr::from_bits(bits);
         prop_assert_eq!(reach(IpAddr::V6(address.to_ipv6_mapped())), reach(address.into()));
     }

@@ -18,7 +18,7 @@ fn judged(guard: &AddressGuard, url: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_network_that_was_opened_is_open_and_its_neighbours_are_not() {
+fn allowed_network_does_not_allow_its_neighbours() {
     let guard = AddressGuard::public().allow_network("10.1.0.0/16");
     assert!(guard.permits(ip("10.1.255.255")));
     assert!(guard.permits(ip("::ffff:10.1.0.1")));
@@ -28,7 +28,7 @@ fn a_network_that_was_opened_is_open_and_its_neighbours_are_not() {
 }
 
 #[test]
-fn all_private_networks_are_not_the_metadata_of_clouds() {
+fn allow_private_does_not_allow_cloud_metadata() {
     let guard = AddressGuard::public().allow_private();
     for address in ["10.0.0.7", "127.0.0.1", "::1", "fd12::1", "192.168.1.1"] {
         assert!(guard.permits(ip(address)), "{address}");
@@ -52,7 +52,7 @@ fn all_private_networks_are_not_the_metadata_of_clouds() {
 }
 
 #[test]
-fn a_host_that_was_opened_is_open_by_that_name_alone() {
+fn allowed_host_is_allowed_only_by_that_name() {
     let guard = AddressGuard::public().allow_host("Files.Internal");
     let inside = [ip("10.0.0.7")];
     assert!(guard.check_resolved("files.internal", &inside).is_ok());
@@ -70,7 +70,7 @@ fn a_host_that_was_opened_is_open_by_that_name_alone() {
 }
 
 #[test]
-fn a_host_may_be_an_address() {
+fn allowed_host_may_be_an_ip_address() {
     let guard = AddressGuard::public()
         .allow_host("10.0.0.7")
         .allow_host("[fd12::7]");
@@ -80,7 +80,7 @@ fn a_host_may_be_an_address() {
 }
 
 #[test]
-fn what_was_closed_stays_closed() {
+fn denied_network_takes_precedence() {
     let guard = AddressGuard::public()
         .allow_private()
         .allow_host("files.internal")
@@ -107,7 +107,7 @@ fn what_was_closed_stays_closed() {
 }
 
 #[test]
-fn ports_are_opened_one_by_one() {
+fn ports_are_allowed_individually() {
     let guard = AddressGuard::public();
     assert_eq!(judged(&guard, "http://media.example/"), Ok(()));
     assert_eq!(judged(&guard, "https://media.example/"), Ok(()));
@@ -124,14 +124,14 @@ fn ports_are_opened_one_by_one() {
 }
 
 #[test]
-fn plain_http_can_be_closed() {
+fn https_only_denies_plain_http() {
     let guard = AddressGuard::public().https_only();
     assert_eq!(judged(&guard, "https://media.example/"), Ok(()));
     assert!(judged(&guard, "http://media.example/").is_err());
 }
 
 #[tokio::test]
-async fn mistakes_are_named_when_the_fetcher_is_built() {
+async fn invalid_rules_fail_the_build() {
     let rig = Rig::answering([]).await;
     let guard = AddressGuard::public()
         .allow_host("files.internal:9000")
@@ -146,7 +146,7 @@ async fn mistakes_are_named_when_the_fetcher_is_built() {
 }
 
 #[test]
-fn other_schemes_and_credentials_are_refused_in_form() {
+fn other_schemes_and_credentials_are_rejected() {
     for url in [
         "file:///etc/passwd",
         "ftp://media.example/",
@@ -167,12 +167,12 @@ fn other_schemes_and_credentials_are_refused_in_form() {
 }
 
 #[test]
-fn a_name_longer_than_any_name_is_refused() {
+fn overlong_host_name_is_rejected() {
     let url = format!("http://{}example/", "a.".repeat(200));
     assert!(check_form(&Url::parse(&url).unwrap()).is_err());
 }
 
-/// Every way in which a URL may write an IPv4 address.
+/// Returns every way in which a URL can write an IPv4 address.
 fn spellings(address: Ipv4Addr) -> Vec<String> {
     let [a, b, c, d] = address.octets();
     let bits = address.to_bits();
@@ -205,7 +205,7 @@ fn full_width(letter: char) -> char {
 
 proptest! {
     #[test]
-    fn however_an_address_is_written_it_is_judged_as_itself(bits: u32) {
+    fn every_spelling_of_an_address_gets_the_same_verdict(bits: u32) {
         let address = Ipv4Addr::from_bits(bits);
         let guard = AddressGuard::public();
         for spelling in spellings(address) {
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn no_spelling_of_a_private_address_is_let_through(last: [u8; 3]) {
+    fn every_spelling_of_a_private_address_is_denied(last: [u8; 3]) {
         let [b, c, d] = last;
         let guard = AddressGuard::public();
         for address in [
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn one_refused_address_refuses_all(good in 1_usize..4, at in 0_usize..4) {
+    fn one_denied_address_denies_the_name(good in 1_usize..4, at in 0_usize..4) {
         let mut answer = vec![ip("93.184.215.14"); good];
         let guard = AddressGuard::public();
         prop_assert!(guard.check_resolved("media.example", &answer).is_ok());

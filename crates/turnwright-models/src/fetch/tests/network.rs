@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::fetch::network::parse;
 
 #[test]
-fn a_network_is_its_first_address_and_a_prefix() {
+fn network_requires_its_first_address() {
     for right in [
         "10.1.0.0/16",
         "10.1.2.3",
@@ -39,7 +39,7 @@ fn a_network_is_its_first_address_and_a_prefix() {
 
 proptest! {
     #[test]
-    fn a_network_holds_what_shares_its_first_bits(first: u128, other: u128, bits in 0_u32..=128) {
+    fn network_contains_addresses_with_its_prefix(first: u128, other: u128, bits in 0_u32..=128) {
         let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
         let network = format!("{}/{bits}", IpAddr::V6((first & mask).into()));
         let network = parse(&network).or_else(|_| parse("::/128")).unwrap();
@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_network_or_a_mistake(text in "[0-9a-f:./]{0,24}") {
+    fn any_text_parses_or_is_an_error(text in "[0-9a-f:./]{0,24}") {
         if let Ok(network) = parse(&text) {
             let first = text.split('/').next().unwrap_or_default();
             prop_assert!(network.contains(&first.parse::<IpAddr>().unwrap()));

@@ -6,7 +6,7 @@ use super::{read, refusal};
 use crate::fetch::redirects::target;
 
 #[tokio::test]
-async fn redirects_are_followed_and_each_is_looked_up_and_judged() {
+async fn every_redirect_is_resolved_and_checked() {
     let to_other = redirect("http://other.example/b?x=1");
     let rig = Rig::answering([redirect("/a"), to_other, redirect("c"), ok("hello")]).await;
     rig.name("other.example", &["1.1.1.1"]);
@@ -40,7 +40,7 @@ async fn redirects_are_followed_and_each_is_looked_up_and_judged() {
 }
 
 #[tokio::test]
-async fn a_redirect_inside_is_refused_and_not_dialled() {
+async fn redirect_to_an_internal_address_is_denied() {
     for to in [
         "http://10.0.0.7/",
         "http://169.254.169.254/latest/meta-data/",
@@ -69,7 +69,7 @@ async fn a_redirect_inside_is_refused_and_not_dialled() {
 }
 
 #[tokio::test]
-async fn a_host_that_turns_inside_between_redirects_is_refused() {
+async fn host_that_rebinds_between_redirects_is_denied() {
     let rig = Rig::answering([redirect("/again"), ok("secret")]).await;
     rig.name_in_turn("turning.example", &[&["1.1.1.1"], &["127.0.0.1"]]);
     let reader = rig.fetcher().reader("http://turning.example/").unwrap();
@@ -79,7 +79,7 @@ async fn a_host_that_turns_inside_between_redirects_is_refused() {
 }
 
 #[tokio::test]
-async fn redirects_end_somewhere() {
+async fn number_of_redirects_is_limited() {
     let rig = Rig::answering([redirect("/")]).await;
     let reader = rig.fetcher().reader("http://media.example/").unwrap();
     let error = read(&reader).await.unwrap_err();
@@ -94,7 +94,7 @@ async fn redirects_end_somewhere() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_nowhere_is_refused() {
+async fn redirect_to_an_invalid_url_is_denied() {
     for head in [
         "",
         "location: http://[::1\r\n",
@@ -105,7 +105,9 @@ async fn a_redirect_to_nowhere_is_refused() {
         let reader = rig.fetcher().reader("http://media.example/").unwrap();
         let error = read(&reader).await.unwrap_err();
         assert!(
-            refusal(&error).message().contains("what is not a URL"),
+            refusal(&error)
+                .message()
+                .contains("redirects to an invalid URL"),
             "{error}"
         );
         assert_eq!(rig.requests().len(), 1);
@@ -113,7 +115,7 @@ async fn a_redirect_to_nowhere_is_refused() {
 }
 
 #[test]
-fn a_redirect_never_leaves_tls() {
+fn redirect_from_https_to_http_is_denied() {
     let url = Url::parse("https://media.example/a").unwrap();
     let to = |location| target(&url, Some(&HeaderValue::from_static(location)));
     assert_eq!(to("/b").unwrap().as_str(), "https://media.example/b");
@@ -136,8 +138,8 @@ fn a_redirect_never_leaves_tls() {
     assert!(target(&url, Some(&bytes)).is_err());
 }
 
-/// How many requests embedded the header.
-fn embedded(rig: &Rig) -> Vec<bool> {
+/// For each request, returns whether it had the header.
+fn header_sent(rig: &Rig) -> Vec<bool> {
     let requests = rig.requests();
     requests
         .iter()
@@ -146,7 +148,7 @@ fn embedded(rig: &Rig) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn headers_stay_with_their_origin_also_if_a_redirect_leads_back() {
+async fn headers_are_dropped_on_cross_origin_redirect_even_if_it_leads_back() {
     let (away, back) = (
         redirect("http://other.example/"),
         redirect("http://media.example/"),
@@ -156,7 +158,7 @@ async fn headers_stay_with_their_origin_also_if_a_redirect_leads_back() {
     let reader = rig.fetcher().reader("http://media.example/").unwrap();
     let reader = reader.header("Authorization", "Bearer word").unwrap();
     assert_eq!(read(&reader).await.unwrap(), b"hello");
-    assert_eq!(embedded(&rig), [true, true, false, false]);
+    assert_eq!(header_sent(&rig), [true, true, false, false]);
     for request in rig.requests() {
         assert!(
             !request.to_ascii_lowercase().contains("referer"),

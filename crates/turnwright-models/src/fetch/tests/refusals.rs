@@ -6,7 +6,7 @@ use super::{read, refusal};
 use crate::fetch::AddressGuard;
 
 #[tokio::test]
-async fn addresses_in_urls_are_judged_before_anything_is_dialled() {
+async fn ip_addresses_in_urls_are_checked_before_dialling() {
     let rig = Rig::answering([ok("secret")]).await;
     let fetcher = rig.fetcher();
     for host in [
@@ -59,7 +59,7 @@ async fn addresses_in_urls_are_judged_before_anything_is_dialled() {
 }
 
 #[tokio::test]
-async fn what_is_no_url_to_fetch_makes_no_reader() {
+async fn invalid_urls_are_rejected() {
     let rig = Rig::answering([ok("secret")]).await;
     for url in [
         "",
@@ -91,7 +91,7 @@ async fn what_is_no_url_to_fetch_makes_no_reader() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_inside_is_refused_with_what_to_do() {
+async fn internal_name_is_denied_with_advice() {
     let rig = Rig::answering([ok("secret")]).await;
     rig.name("inside.example", &["10.0.0.7"]);
     let error = read(&rig.fetcher().reader("http://inside.example/").unwrap())
@@ -99,15 +99,15 @@ async fn a_name_that_leads_inside_is_refused_with_what_to_do() {
         .unwrap_err();
     assert_eq!(
         refusal(&error).message(),
-        "inside.example resolves to 10.0.0.7, which is not a public address; \
-         allow it with `AddressGuard::allow_host` if it is meant"
+        "inside.example resolves to 10.0.0.7, which is not a public address: \
+         allow it with `AddressGuard::allow_host` if this is intended"
     );
     rig.saw_nothing();
     assert_eq!(rig.asked(), ["inside.example"]);
 }
 
 #[tokio::test]
-async fn names_of_every_address_that_is_not_public_are_refused() {
+async fn names_that_resolve_to_non_public_addresses_are_denied() {
     let rig = Rig::answering([ok("secret")]).await;
     for address in [
         "127.0.0.1",
@@ -144,7 +144,7 @@ async fn names_of_every_address_that_is_not_public_are_refused() {
 }
 
 #[tokio::test]
-async fn a_name_of_which_one_address_leads_inside_is_refused() {
+async fn name_with_one_internal_address_is_denied() {
     let rig = Rig::answering([ok("secret")]).await;
     for mixed in [
         ["93.184.215.14", "10.0.0.7"],
@@ -161,7 +161,7 @@ async fn a_name_of_which_one_address_leads_inside_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_turns_inside_later_is_refused_then() {
+async fn name_that_rebinds_later_is_denied() {
     let rig = Rig::answering([ok("hello")]).await;
     rig.name_in_turn("turning.example", &[&["93.184.215.14"], &["127.0.0.1"]]);
     let reader = rig.fetcher().reader("http://turning.example/").unwrap();
@@ -173,7 +173,7 @@ async fn a_name_that_turns_inside_later_is_refused_then() {
 }
 
 #[tokio::test]
-async fn what_was_judged_is_dialled_without_a_second_look_up() {
+async fn checked_address_is_dialled_without_a_second_lookup() {
     let rig = Rig::answering([ok("hello")]).await;
     rig.name_in_turn("turning.example", &[&["93.184.215.14"], &["10.0.0.7"]]);
     let reader = rig.fetcher().reader("http://turning.example/").unwrap();
@@ -183,7 +183,7 @@ async fn what_was_judged_is_dialled_without_a_second_look_up() {
 }
 
 #[tokio::test]
-async fn what_was_opened_on_purpose_is_fetched() {
+async fn allowed_internal_addresses_are_fetched() {
     let rig = Rig::answering([ok("hello")]).await;
     rig.name("files.internal", &["10.0.0.7", "fd12::7"]);
     let by_name = rig.guarded(AddressGuard::public().allow_host("files.internal"));
@@ -198,7 +198,7 @@ async fn what_was_opened_on_purpose_is_fetched() {
 }
 
 #[tokio::test]
-async fn this_machine_is_fetched_from_where_it_and_its_port_are_opened() {
+async fn loopback_is_fetched_if_address_and_port_are_allowed() {
     let rig = Rig::answering([ok("hello")]).await;
     let port = rig.server.port();
     let url = format!("http://127.0.0.1:{port}/");
@@ -211,7 +211,7 @@ async fn this_machine_is_fetched_from_where_it_and_its_port_are_opened() {
 }
 
 #[tokio::test]
-async fn a_port_that_was_not_opened_is_not_even_looked_up() {
+async fn denied_port_is_rejected_before_the_lookup() {
     let rig = Rig::answering([ok("secret")]).await;
     let reader = rig.fetcher().reader("http://media.example:6379/").unwrap();
     refusal(&read(&reader).await.unwrap_err());
@@ -220,7 +220,7 @@ async fn a_port_that_was_not_opened_is_not_even_looked_up() {
 }
 
 #[tokio::test]
-async fn a_refusal_reaches_who_reads_the_media() {
+async fn denial_is_reported_to_the_media_reader() {
     let rig = Rig::answering([ok("secret")]).await;
     let reader = rig.fetcher().reader("http://10.0.0.7/").unwrap();
     let media = Media::retrieved_public(MediaKind::Image, "image/png", "a.png", reader);
@@ -233,7 +233,7 @@ async fn a_refusal_reaches_who_reads_the_media() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_unknown_or_empty_cannot_be_reached() {
+async fn unknown_or_empty_name_cannot_be_reached() {
     let rig = Rig::answering([ok("secret")]).await;
     rig.name("empty.example", &[]);
     for (url, why) in [

@@ -1,4 +1,5 @@
-//! A server on loopback, names that a test makes up, and a map that dials the server whatever was judged.
+//! A server on loopback, a resolver with names for a test, and a map that dials the server for every permitted
+//! address.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -19,9 +20,9 @@ use crate::fetch::{AddressGuard, Fetcher, FetcherBuilder, Resolver};
 pub(super) enum Answer {
     /// Sends this and closes.
     Text(String),
-    /// Sends this and then nothing more, until the other side closes.
+    /// Sends this and then nothing, until the client closes.
     Hold(String),
-    /// Sends this and then the other again and again, until the other side closes.
+    /// Sends this, then repeats the second text until the client closes.
     Flood(String, Vec<u8>),
 }
 
@@ -38,7 +39,7 @@ pub(super) fn redirect(to: &str) -> Answer {
     ))
 }
 
-/// Answers one after another; the last again and again.
+/// Returns one answer after another, and repeats the last.
 #[derive(Debug)]
 struct Answers<T>(VecDeque<T>);
 
@@ -56,7 +57,7 @@ struct Seen {
     asked: Mutex<Vec<String>>,
     dialled: Mutex<Vec<IpAddr>>,
     requests: Mutex<Vec<String>>,
-    /// The other side closed a connection that was held or flooded.
+    /// The client closed a connection that was held or flooded.
     closed: Notify,
 }
 
@@ -85,12 +86,12 @@ impl Rig {
         rig
     }
 
-    /// What a name is looked up to, each time.
+    /// Sets the addresses of a name.
     pub(super) fn name(&self, name: &str, addresses: &[&str]) {
         self.name_in_turn(name, &[addresses]);
     }
 
-    /// What a name is looked up to: the first time, the second time, …
+    /// Sets the addresses of a name for the first lookup, the second lookup, and so on.
     pub(super) fn name_in_turn(&self, name: &str, answers: &[&[&str]]) {
         let parse = |answer: &&[&str]| answer.iter().map(|item| item.parse().unwrap()).collect();
         let answers = Answers(answers.iter().map(parse).collect());
@@ -118,23 +119,23 @@ impl Rig {
         self.builder().guard(guard).build().unwrap()
     }
 
-    /// The names that were looked up.
+    /// Returns the names that were looked up.
     pub(super) fn asked(&self) -> Vec<String> {
         self.seen.asked.lock().clone()
     }
 
-    /// The addresses that were let through.
+    /// Returns the addresses that were permitted.
     pub(super) fn dialled(&self) -> Vec<String> {
         let dialled = self.seen.dialled.lock();
         dialled.iter().map(IpAddr::to_string).collect()
     }
 
-    /// The heads that the server read.
+    /// Returns the request heads that the server read.
     pub(super) fn requests(&self) -> Vec<String> {
         self.seen.requests.lock().clone()
     }
 
-    /// Until the other side has closed what was held or flooded. The limit is for a test that would hang.
+    /// Waits until the client has closed a held or flooded connection. The timeout prevents a hanging test.
     pub(super) async fn closed(&self) {
         let closed = self.seen.closed.notified();
         let closed = tokio::time::timeout(Duration::from_secs(30), closed).await;
@@ -169,7 +170,7 @@ async fn serve(listener: TcpListener, mut answers: Answers<Answer>, seen: Arc<Se
         let answer = answers.next().unwrap();
         let seen = Arc::clone(&seen);
         tokio::spawn(async move {
-            // What the other side closes is closed: no test relies on more.
+            // An error after the client closed is expected.
             let _ = converse(connection, answer, &seen).await;
         });
     }

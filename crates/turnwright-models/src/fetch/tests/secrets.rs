@@ -6,7 +6,7 @@ use super::rig::{Answer, Rig, redirect};
 const URL: &str = "http://media.example/path-word/a.png?signature=query-word#fragment-word";
 
 #[tokio::test]
-async fn a_reader_shows_its_host_and_nothing_else_of_its_url() {
+async fn debug_of_a_reader_shows_only_the_host() {
     let rig = Rig::answering([]).await;
     let reader = rig.fetcher().reader(URL).unwrap();
     let reader = reader
@@ -18,7 +18,7 @@ async fn a_reader_shows_its_host_and_nothing_else_of_its_url() {
 }
 
 #[tokio::test]
-async fn no_failure_shows_more_of_a_url_than_its_host() {
+async fn errors_show_only_the_host_of_a_url() {
     for answer in [
         Answer::Text("HTTP/1.1 403 Forbidden\r\ncontent-length: 9\r\n\r\nbody-word".into()),
         Answer::Text("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nshort".into()),
@@ -51,7 +51,7 @@ async fn no_failure_shows_more_of_a_url_than_its_host() {
 }
 
 #[tokio::test]
-async fn a_header_that_cannot_be_sent_is_refused_without_its_value() {
+async fn invalid_header_error_hides_its_value() {
     let rig = Rig::answering([]).await;
     let reader = rig.fetcher().reader(URL).unwrap();
     for (name, value) in [

@@ -30,7 +30,7 @@ async fn failure(rig: &Rig) -> io::Error {
 }
 
 #[tokio::test]
-async fn nothing_is_looked_up_or_dialled_before_it_is_opened_and_each_opening_is_a_request() {
+async fn each_opening_sends_a_request_and_creation_does_not() {
     let rig = Rig::answering([ok("first"), ok("second")]).await;
     let media = Media::retrieved_public(MediaKind::Image, "image/png", "a.png", reader(&rig));
     let media = media.build().unwrap();
@@ -57,7 +57,7 @@ async fn nothing_is_looked_up_or_dialled_before_it_is_opened_and_each_opening_is
 }
 
 #[tokio::test]
-async fn a_large_body_comes_piece_by_piece_and_whole() {
+async fn large_body_is_streamed_completely() {
     let body: String = (0..200_000)
         .map(|n| char::from(b'a' + (n % 26) as u8))
         .collect();
@@ -70,7 +70,7 @@ async fn a_large_body_comes_piece_by_piece_and_whole() {
 }
 
 #[tokio::test]
-async fn bodies_end_as_http_says() {
+async fn body_end_follows_http_framing() {
     for (answer, body) in [
         (
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
@@ -94,7 +94,7 @@ async fn bodies_end_as_http_says() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_cut_off_never_just_ends() {
+async fn truncated_body_is_an_error() {
     for answer in [
         "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nshort",
         "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n",
@@ -108,14 +108,14 @@ async fn a_body_that_is_cut_off_never_just_ends() {
         assert!(
             error
                 .to_string()
-                .starts_with("the answer of media.example broke off"),
+                .starts_with("the response of media.example ended early"),
             "{error}"
         );
     }
 }
 
 #[tokio::test]
-async fn no_answer_at_all_is_a_failure_that_says_so() {
+async fn missing_response_is_an_error() {
     for answer in ["", "HTTP/1.1 200", "hello\r\n\r\n", "SSH-2.0-OpenSSH\r\n"] {
         let rig = Rig::answering([text(answer)]).await;
         let error = failure(&rig).await;
@@ -129,7 +129,7 @@ async fn no_answer_at_all_is_a_failure_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_no_tls_is_not_spoken_to_without() {
+async fn https_never_falls_back_to_plain_http() {
     let rig = Rig::answering([ok("secret")]).await;
     let reader = rig.fetcher().reader("https://media.example/").unwrap();
     let reader = reader.timeout(Duration::from_millis(200));
@@ -138,7 +138,7 @@ async fn a_server_that_speaks_no_tls_is_not_spoken_to_without() {
 }
 
 #[tokio::test]
-async fn only_a_whole_success_is_taken() {
+async fn other_statuses_than_success_are_errors() {
     for (status, kind) in [
         ("404 Not Found", io::ErrorKind::NotFound),
         ("410 Gone", io::ErrorKind::NotFound),
@@ -162,7 +162,7 @@ async fn only_a_whole_success_is_taken() {
 }
 
 #[tokio::test]
-async fn what_is_promised_too_large_is_not_read() {
+async fn oversized_content_length_is_rejected_without_reading() {
     let rig = Rig::answering([flood("HTTP/1.1 200 OK\r\ncontent-length: 20971521\r\n\r\n")]).await;
     let error = reader(&rig).open().await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
@@ -171,7 +171,7 @@ async fn what_is_promised_too_large_is_not_read() {
 }
 
 #[tokio::test]
-async fn what_grows_too_large_is_cut_and_said_so() {
+async fn oversized_body_is_an_error() {
     for head in [
         "HTTP/1.0 200 OK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n",
@@ -193,7 +193,7 @@ async fn what_grows_too_large_is_cut_and_said_so() {
 }
 
 #[tokio::test]
-async fn the_bound_itself_is_not_too_large() {
+async fn body_of_exactly_the_limit_is_accepted() {
     for answer in [
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde",
         "HTTP/1.0 200 OK\r\n\r\nabcde",
@@ -206,7 +206,7 @@ async fn the_bound_itself_is_not_too_large() {
 }
 
 #[tokio::test]
-async fn an_encoded_body_is_not_taken() {
+async fn encoded_body_is_rejected() {
     for encoding in ["gzip", "br", "identity, gzip", "GZIP"] {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}\r\ncontent-length: 1\r\n\r\na"
@@ -218,7 +218,7 @@ async fn an_encoded_body_is_not_taken() {
 }
 
 #[tokio::test]
-async fn only_the_types_that_are_expected_are_taken() {
+async fn only_expected_types_are_accepted() {
     for (sent, expected, taken) in [
         ("content-type: image/png\r\n", "image/png", true),
         ("content-type: Image/PNG; charset=x\r\n", "image/*", true),
@@ -246,7 +246,7 @@ async fn only_the_types_that_are_expected_are_taken() {
 }
 
 #[tokio::test]
-async fn a_server_that_falls_silent_is_given_up_and_disconnected() {
+async fn silent_server_times_out_and_is_disconnected() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nshort";
     let rig = Rig::answering([Answer::Hold(head.into())]).await;
     let fetcher = rig
@@ -264,7 +264,7 @@ async fn a_server_that_falls_silent_is_given_up_and_disconnected() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
+async fn server_without_response_times_out() {
     let rig = Rig::answering([Answer::Hold(String::new())]).await;
     let error = read(&reader(&rig).timeout(Duration::from_millis(100)))
         .await
@@ -274,7 +274,7 @@ async fn a_server_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_ends_is_given_up_also_if_it_is_never_silent() {
+async fn endless_body_times_out() {
     let rig = Rig::answering([flood("HTTP/1.0 200 OK\r\n\r\n")]).await;
     let endless = reader(&rig)
         .max_bytes(u64::MAX)
@@ -284,7 +284,7 @@ async fn a_server_that_never_ends_is_given_up_also_if_it_is_never_silent() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_holds_no_connection_for_ever() {
+async fn slow_reader_does_not_hold_the_connection() {
     let rig = Rig::answering([flood("HTTP/1.0 200 OK\r\n\r\n")]).await;
     let unread = reader(&rig)
         .max_bytes(u64::MAX)
@@ -308,7 +308,7 @@ impl Resolver for Silent {
 }
 
 #[tokio::test]
-async fn a_look_up_that_never_ends_is_given_up() {
+async fn endless_lookup_times_out() {
     let rig = Rig::answering([ok("secret")]).await;
     let builder = rig.builder().resolver(Silent);
     let fetcher = builder
@@ -322,7 +322,7 @@ async fn a_look_up_that_never_ends_is_given_up() {
 }
 
 #[tokio::test]
-async fn limits_beyond_all_time_are_none() {
+async fn overflowing_timeouts_mean_no_timeout() {
     let rig = Rig::answering([ok("hello")]).await;
     let builder = rig
         .builder()
@@ -352,7 +352,7 @@ async fn no_connection_outlives_its_request() {
 }
 
 #[tokio::test]
-async fn dropping_the_opening_ends_the_request() {
+async fn dropping_open_ends_the_request() {
     let rig = Rig::answering([Answer::Hold(String::new())]).await;
     let reader = reader(&rig);
     let opening = tokio::spawn(async move { reader.open().await.map(drop) });
@@ -363,10 +363,11 @@ async fn dropping_the_opening_ends_the_request() {
     rig.closed().await;
 }
 
-/// The environment is read when a client is built, and no test may change its own: this one runs in a process of its own.
+/// The environment is read when a client is built, and a test must not change its own environment, so this one runs
+/// in a separate process.
 #[tokio::test]
 #[ignore = "run by the test below, with a proxy in its environment"]
-async fn fetches_beside_the_proxy_of_its_environment() {
+async fn fetches_without_the_proxy_of_its_environment() {
     assert!(std::env::var_os("HTTP_PROXY").is_some());
     let rig = Rig::answering([ok("hello")]).await;
     assert_eq!(read(&reader(&rig)).await.unwrap(), b"hello");
@@ -374,11 +375,11 @@ async fn fetches_beside_the_proxy_of_its_environment() {
 }
 
 #[tokio::test]
-async fn no_proxy_is_used_whatever_the_environment_says() {
+async fn proxy_from_the_environment_is_not_used() {
     let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", proxy.local_addr().unwrap());
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    let name = "fetch::tests::transfer::fetches_beside_the_proxy_of_its_environment";
+    let name = "fetch::tests::transfer::fetches_without_the_proxy_of_its_environment";
     child.args(["--ignored", "--exact", name]);
     for variable in [
         "HTTP_PROXY",

@@ -1,4 +1,4 @@
-//! What goes wrong between requests, and with servers that are elsewhere or nowhere.
+//! Faults between requests, and unreachable or redirecting servers.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::rig::{builder, soon, weather};
 use super::{BOUND, WELL};
 
 #[tokio::test]
-async fn the_requests_of_a_turn_go_over_one_connection() {
+async fn requests_of_a_turn_reuse_one_connection() {
     let script = Script::new([
         chat::calls([("call_1", TOOL, ARGUMENTS)]),
         chat::calls([("call_2", TOOL, ARGUMENTS)]),
@@ -32,7 +32,7 @@ async fn the_requests_of_a_turn_go_over_one_connection() {
 }
 
 #[tokio::test]
-async fn a_wait_that_the_server_asks_for_is_kept_where_it_may_be_and_else_not_begun() {
+async fn retry_after_is_respected_up_to_the_limit() {
     let late = Fault::TooManyRequests {
         retry_after: Some(1),
     };
@@ -60,7 +60,7 @@ async fn a_wait_that_the_server_asks_for_is_kept_where_it_may_be_and_else_not_be
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed_and_the_key_stays_where_it_was_sent() {
+async fn redirect_is_not_followed_and_the_key_is_not_sent_elsewhere() {
     const KEY: &str = "sk-not-for-others";
     for status in [301, 302, 303, 307, 308] {
         let elsewhere = Server::script([]).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_redirect_is_not_followed_and_the_key_stays_where_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named_so_with_what_to_look_at() {
+async fn unreachable_server_error_has_advice() {
     let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);

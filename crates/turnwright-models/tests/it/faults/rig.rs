@@ -1,4 +1,4 @@
-//! A turn against a server that breaks, and what is to be seen of it.
+//! Runs a turn against a faulty server and records what happened.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,32 +21,32 @@ use turnwright_testkit::store::storage_of;
 
 use super::{BOUND, Ends};
 
-/// A silence that is too long, where that is what is tested: no busy machine is silent for so long.
+/// The idle timeout for tests of silence: longer than any pause of a busy machine.
 pub(super) const SILENT: Duration = Duration::from_secs(1);
 
-/// The largest event where comments are what comes: they come in small chunks, and 8 MiB of them take long.
+/// The maximum event size for tests of endless comments, which arrive in small chunks: 8 MiB of them would take long.
 pub(super) const COMMENTS: usize = 256 << 10;
 
-/// Whether a client learns of the fault by waiting only.
+/// Returns `true` if a client notices the fault only by waiting.
 pub(super) fn is_silent(fault: Fault) -> bool {
     matches!(fault, Fault::Silence | Fault::HalfFrame)
 }
 
-/// What was seen of a turn.
+/// What was observed of a turn.
 pub(super) struct Seen {
     pub(super) requests: usize,
     pub(super) ends: Ends,
-    /// The error and what caused it.
+    /// The error and its causes.
     pub(super) error: String,
-    /// The records of the conversation, a line each.
+    /// The records of the conversation, one per line.
     pub(super) held: Vec<String>,
     /// The arguments of each run of the handler.
     pub(super) runs: Vec<String>,
-    /// The most bytes that were taken of the body of one response.
+    /// The maximum number of bytes read of one response body.
     pub(super) most: u64,
 }
 
-/// How long is waited for what, and for how much.
+/// Timeouts and limits of a run.
 pub(super) struct Rig {
     request_timeout: Duration,
     idle_timeout: Duration,
@@ -54,7 +54,7 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    /// Short where time is what ends it, else so long that it never does.
+    /// Returns short timeouts where a timeout ends the turn, otherwise practically infinite ones.
     pub(super) fn of(fault: Fault, place: Where) -> Self {
         let before = fault == Fault::Silence && place == Where::BeforeFirstByte;
         let silent = is_silent(fault);
@@ -65,7 +65,7 @@ impl Rig {
         }
     }
 
-    /// A turn against a server of these answers.
+    /// Runs a turn against a server with these answers.
     pub(super) async fn run(
         self,
         answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
@@ -95,7 +95,11 @@ impl Rig {
                 let held = held(&store, &outcome).await;
                 (ends(&outcome.ended), message_of(&outcome.ended), held)
             }
-            Err(_) => (Ends::Otherwise, "it did not end in time".to_owned(), vec![]),
+            Err(_) => (
+                Ends::Otherwise,
+                "the turn did not end in time".to_owned(),
+                vec![],
+            ),
         };
         Seen {
             requests: server.requests().len(),
@@ -108,7 +112,7 @@ impl Rig {
     }
 }
 
-/// A battery for the server at this address: three attempts, which follow each other at once.
+/// Returns a builder for the server at this address: three attempts without delay.
 pub(super) fn builder(url: &str) -> ChatCompletionsBuilder {
     ChatCompletions::builder(format!("{url}/v1"))
         .model("test-model")
@@ -121,7 +125,7 @@ pub(super) fn soon() -> RetryPolicy {
     RetryPolicy::new().attempts(3).first_wait(wait)
 }
 
-/// The tool that the replies call, and the arguments that it was run with.
+/// Returns the tool that the replies call, and the arguments of its runs.
 pub(super) fn weather() -> (Tool, Arc<Mutex<Vec<String>>>) {
     let runs = Arc::<Mutex<Vec<String>>>::default();
     let noted = Arc::clone(&runs);
@@ -158,7 +162,7 @@ fn message_of(ended: &TurnStatus) -> String {
         .map_or_else(String::new, |item| item.with_causes())
 }
 
-/// What the store holds of the turn's conversation, a line for each record.
+/// Returns the stored records of the turn's conversation, one per line.
 pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<String> {
     let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
     let mut lines = Vec::new();
@@ -176,7 +180,7 @@ pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<Stri
                     }
                 }
             }
-            // How far the turn is, and who runs it, is the same for all.
+            // The state and the lease of the turn are the same for all.
             Record::Turn(_) | Record::Lease(_) => continue,
             other => format!("{} {}", other.kind(), other.id()),
         });
@@ -186,7 +190,7 @@ pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<Stri
 
 type Taken = Arc<Mutex<Vec<u64>>>;
 
-/// Goes out over HTTP, and counts how many bytes are taken of each response.
+/// An HTTP transport that counts the bytes read of each response.
 #[derive(Debug)]
 struct Counted {
     client: Client,

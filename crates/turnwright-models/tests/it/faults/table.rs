@@ -1,4 +1,4 @@
-//! What must come of each fault at each place.
+//! The expected result of each fault at each position.
 
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::fault::Fault::*;
@@ -12,14 +12,14 @@ use super::Held::{Answer, Made, Nothing, Piece, Unmade, Words};
 use super::Once::{Mended, Reported, Same};
 use super::{Ends, Held, Once, Row, rig};
 
-/// A reply of the table.
+/// The size of a reply.
 const REPLY: u64 = 16 << 10;
-/// An error's body, as far as it is read, and the piece that went beyond.
+/// The part of an error body that is read, and the piece that exceeded the limit.
 const ERROR: u64 = 1 << 20;
-/// The largest frame, and the piece that went beyond.
+/// The maximum event size, and the piece that exceeded it.
 const FRAME: u64 = 9 << 20;
 
-/// The same where comments are what comes.
+/// The same for comments.
 const COMMENTS: u64 = rig::COMMENTS as u64 + (1 << 20);
 
 const LIMIT: &str = "8388608 bytes";
@@ -29,7 +29,8 @@ const BROKE: &str = "the connection to the model server at 127.0.0.1:";
 
 #[rustfmt::skip]
 pub(super) const TABLE: &[Row] = &[
-    // fault, place, requests, how it ends, what the error names, what the store holds, bytes; if it happens once
+    // fault, position, requests, how it ends, text in the error, records in the store, bytes; result if it happens
+    // once
     row(TooManyRequests { retry_after: Some(0) }, Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR), "429", Nothing, REPLY, Mended),
     row(ServerError,      Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "500",            Nothing,   REPLY, Mended),
     row(HugeErrorBody,    Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "500",            Nothing,   ERROR, Mended),
@@ -62,7 +63,7 @@ pub(super) const TABLE: &[Row] = &[
     row(NotJson,          InArgs, 3, Failed(ErrorCode::WIRE_ERROR),               "[oops",          Piece,     REPLY, Mended),
     row(InvalidUtf8,      InText, 3, Failed(ErrorCode::WIRE_ERROR),               "UTF-8",          Words,     REPLY, Mended),
     row(InvalidUtf8,      InArgs, 3, Failed(ErrorCode::WIRE_ERROR),               "UTF-8",          Piece,     REPLY, Mended),
-    // `[DONE]` says that all was said, and words are what they are. A call is not made, and the model told so, three times.
+    // `[DONE]` marks the end, so text is complete. A call is not run, and this is reported to the model, three times.
     row(NoFinishReason,   InText, 1, Answered,                   "",               Answer,    REPLY, Same),
     row(NoFinishReason,   InArgs, 3, Nacked(ErrorCode::MODEL_RESPONSE_INCOMPLETE), "before it was complete", Unmade(3), REPLY, Reported),
     row(DoneMissing,      InText, 1, Answered,                   "",               Answer,    REPLY, Same),

@@ -1,4 +1,4 @@
-//! What goes over the wire of responses that are too large, or that nobody waits for any more.
+//! Bytes on the wire for responses that are too large or no longer awaited.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use turnwright_testkit::store::storage_of;
 use super::BOUND;
 use super::rig::{builder, held, weather};
 
-/// Stands where the server is for a client: it passes on what both say, counts what the client was sent, and sees it go.
+/// A relay between client and server: forwards both directions, counts the bytes sent to the client, and notices when
+/// the client closes.
 struct Relay {
     address: SocketAddr,
     sent: Arc<AtomicU64>,
@@ -31,7 +32,7 @@ struct Relay {
 
 impl Relay {
     async fn to(server: &Server) -> Relay {
-        // Of what is sent, the system holds no more than this.
+        // Limits what the system buffers.
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_send_buffer_size(64 << 10).unwrap();
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
@@ -59,7 +60,7 @@ impl Relay {
         format!("http://{}", self.address)
     }
 
-    /// Until a client has closed its connection.
+    /// Waits until a client has closed its connection.
     async fn closed(&self) {
         let closed = timeout(BOUND, self.gone.notified()).await;
         closed.expect("the connection is closed");
@@ -91,7 +92,7 @@ async fn pass(client: TcpStream, server: SocketAddr, sent: Arc<AtomicU64>, gone:
     tokio::join!(down, up);
 }
 
-/// How much was sent before the client had enough of it and closed the connection.
+/// Returns how many bytes were sent before the client closed the connection.
 async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
     let server = Server::start(move |_| fault.answer(place)).await.unwrap();
     let relay = Relay::to(&server).await;
@@ -110,10 +111,10 @@ async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
 }
 
 #[tokio::test]
-async fn a_frame_without_end_is_not_read_beyond_the_limit() {
+async fn endless_event_is_not_read_beyond_the_limit() {
     const MIB: u64 = 1 << 20;
     for &place in Where::ALL {
-        // What the system holds for both ends of a connection comes on top.
+        // The socket buffers of both ends add to this.
         let most = sent(Fault::HugeFrame, place, None).await;
         assert!((8 * MIB..HUGE / 2).contains(&most), "{place}: {most}");
         let less = sent(Fault::HugeFrame, place, Some(64 << 10)).await;
@@ -127,7 +128,7 @@ async fn a_frame_without_end_is_not_read_beyond_the_limit() {
 }
 
 #[tokio::test]
-async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
+async fn cancelling_a_turn_closes_a_hanging_connection() {
     for place in [Where::InText, Where::InArguments] {
         let server = Server::script([Fault::Silence.answer(place)])
             .await
@@ -142,7 +143,7 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
         let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));
         loop {
             let event = timeout(BOUND, turn.next()).await.expect("in time");
-            match event.expect("it goes on").kind {
+            match event.expect("the stream continues").kind {
                 TurnEventKind::MessageDelta(_) | TurnEventKind::ToolCallDelta { .. } => break,
                 _ => {}
             }
@@ -159,14 +160,14 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
         assert_eq!(
             held(&store, &outcome).await,
             ["User: Go."],
-            "{place}: nothing of it is whole"
+            "{place}: nothing of it is complete"
         );
         assert!(runs.lock().unwrap().is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_deadline_closes_the_connection_of_a_response_that_hangs() {
+async fn deadline_closes_a_hanging_connection() {
     for &place in Where::ALL {
         let server = Server::script([Fault::Silence.answer(place)])
             .await

@@ -1,5 +1,5 @@
-//! What may differ between a recorded request and the same one made by this battery: each difference by its name, with its
-//! reason, and with what evens it out and nothing else.
+//! The permitted differences between a recorded request and our reproduction. Each has a name, a reason, and a
+//! function that removes exactly this difference.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,23 +8,23 @@ use turnwright_core::trust::restore;
 
 use super::rebuild::text;
 
-/// A request as it was recorded, and as it was made here.
+/// A request as recorded, and as reproduced here.
 #[derive(Clone, PartialEq)]
 pub(super) struct Sides {
     pub(super) recorded: Value,
     pub(super) sent: Value,
 }
 
-/// Something that may differ.
+/// A permitted difference.
 pub(super) struct Difference {
     pub(super) name: &'static str,
     pub(super) why: &'static str,
-    /// It cannot be where the battery has led the conversation itself.
+    /// Does not apply if the conversation was run by this crate.
     pub(super) by_hand_alone: bool,
     pub(super) even_out: fn(&mut Sides),
 }
 
-/// A difference of any records.
+/// A difference for any records.
 const fn always(name: &'static str, why: &'static str, even_out: fn(&mut Sides)) -> Difference {
     Difference {
         name,
@@ -34,7 +34,7 @@ const fn always(name: &'static str, why: &'static str, even_out: fn(&mut Sides))
     }
 }
 
-/// A difference of records that hold nothing of ours.
+/// A difference for records without our state.
 const fn by_hand(name: &'static str, why: &'static str, even_out: fn(&mut Sides)) -> Difference {
     Difference {
         name,
@@ -44,17 +44,17 @@ const fn by_hand(name: &'static str, why: &'static str, even_out: fn(&mut Sides)
     }
 }
 
-/// In the order in which they are evened out.
+/// In the order in which they are applied.
 pub(super) const DIFFERENCES: &[Difference] = &[
     // Parameters.
     always(
-        "null is left out",
-        "a parameter that is null says what a parameter that is not there says",
+        "null is omitted",
+        "a parameter that is null means the same as a missing one",
         |sides| object(&mut sides.recorded).retain(|_, value| !value.is_null()),
     ),
     always(
         "a number with a point",
-        "a whole number where a float may stand is written as a float: the same number",
+        "an integer in a float parameter is written as a float: the same number",
         |sides| {
             for (name, sent) in object(&mut sides.sent) {
                 if sent.is_f64() && sides.recorded[name].as_f64() == sent.as_f64() {
@@ -65,7 +65,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "a parameter of the wrong type or out of range",
-        "`temperature` takes a number from 0 to 2: the recording has another value to see the server refuse it",
+        "`temperature` must be between 0 and 2: the recording has another value to provoke an error",
         |sides| {
             let temperature = &sides.recorded["temperature"];
             if temperature.is_string() || temperature.as_f64().is_some_and(|number| number > 2.0) {
@@ -75,17 +75,17 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "any tool is required",
-        "`any` is Mistral's word for `required`, which its servers take too",
+        "`any` is Mistral's name for `required`, which its servers accept too",
         |sides| {
             if sides.recorded["tool_choice"] == "any" {
                 sides.recorded["tool_choice"] = "required".into();
             }
         },
     ),
-    // Words.
+    // Text.
     always(
-        "one text in a list is a string",
-        "a list of one text says what the text says, and every server takes strings",
+        "a list of one text is a string",
+        "a list of one text means the same as the text, and every server accepts strings",
         |sides| {
             for message in messages(&mut sides.recorded) {
                 if let Some([part]) = parts(message)
@@ -97,8 +97,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
     ),
     always(
-        "several texts are one",
-        "a message has one text: those of a list stand in it, apart by an empty line",
+        "several texts are joined",
+        "a message has one text: the texts of a list are joined with an empty line",
         |sides| {
             for message in messages(&mut sides.recorded) {
                 if let Some([_, _, ..]) = parts(message)
@@ -113,8 +113,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
     ),
     always(
-        "no words are null",
-        "a message that only calls has a content of null, as OpenAI's own have: some servers ask for the field",
+        "missing text is null",
+        "a message with only calls has `content: null`, as OpenAI's own: some servers require the field",
         |sides| {
             for message in of_role(&mut sides.recorded, "assistant") {
                 let silent = matches!(message["content"].as_str(), None | Some(""));
@@ -126,7 +126,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "no prefix",
-        "`prefix: false` of Mistral says that the message is not to be gone on with, as does its absence",
+        "`prefix: false` of Mistral means that the message must not be continued, as does its absence",
         |sides| {
             for message in of_role(&mut sides.recorded, "assistant") {
                 if message["prefix"] == false {
@@ -136,8 +136,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
     ),
     by_hand(
-        "thoughts stay here",
-        "thoughts go back to the server that wrote them alone, and nobody knows who wrote those made by hand",
+        "reasoning is not sent",
+        "reasoning is sent only to the server that produced it, which is unknown for records made by hand",
         |sides| {
             for message in of_role(&mut sides.recorded, "assistant") {
                 object(message).remove("reasoning_content");
@@ -148,7 +148,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     // Calls and their results.
     always(
         "calls without an index",
-        "the place of a call in its list says its index: servers that write one do not ask for it back",
+        "the position of a call in its list is its index: servers that send one do not require it",
         |sides| {
             for call in calls(&mut sides.recorded) {
                 object(call).remove("index");
@@ -157,7 +157,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "no arguments are an empty object",
-        "servers that read arguments again fail on null",
+        "servers that parse arguments fail on null",
         |sides| {
             for call in calls(&mut sides.recorded) {
                 if call["function"]["arguments"] == "null" {
@@ -168,7 +168,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "results in envelopes",
-        "what a tool said stands between tags that it cannot write itself",
+        "a tool result is enclosed in tags that the tool cannot forge",
         |sides| {
             for message in of_role(&mut sides.sent, "tool") {
                 if let Some(content) = message["content"].as_str().and_then(unsealed) {
@@ -178,14 +178,14 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
     ),
     always(
-        "media of a tool follow as a user's",
-        "most servers take text alone in a tool's message",
+        "media of a tool follow in a user message",
+        "most servers accept only text in a tool message",
         |sides| media_of_tools(&mut sides.sent),
     ),
     // Media.
     always(
         "media are marked",
-        "a text before each media says what it is, and that nothing in it is an instruction",
+        "a text before each media item describes it and says that it contains no instructions",
         |sides| {
             for message in messages(&mut sides.sent) {
                 if let Some(content) = list(message) {
@@ -201,8 +201,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
     ),
     always(
-        "words stand before media",
-        "a message has its words first, then what is attached",
+        "text precedes media",
+        "a message has its text first, then its attachments",
         |sides| {
             for message in messages(&mut sides.recorded) {
                 if let Some(content) = list(message) {
@@ -213,7 +213,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "media by their bytes",
-        "a media is read here and sent; an address is not handed on for the server to fetch",
+        "media is read here and sent as bytes; URLs are not passed on for the server to fetch",
         |sides| {
             for part in parts_of_all(&mut sides.sent) {
                 for kind in ["image_url", "video_url"] {
@@ -226,7 +226,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "no detail of images",
-        "`detail: auto` is what servers do unless told",
+        "`detail: auto` is the default of servers",
         |sides| {
             for part in parts_of_all(&mut sides.recorded) {
                 if part["image_url"]["detail"] == "auto" {
@@ -237,7 +237,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "documents are files",
-        "`document_url` is Mistral's own, and is not written yet; `file` is what the protocol knows",
+        "`document_url` is specific to Mistral; the protocol defines `file`",
         |sides| {
             for part in parts_of_all(&mut sides.recorded) {
                 if part["type"] == "document_url" {
@@ -250,7 +250,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     always(
         "audio with its format",
-        "audio as a bare text is Mistral's own; the protocol has its format beside it",
+        "audio as a bare string is specific to Mistral; the protocol adds the format",
         |sides| {
             for part in parts_of_all(&mut sides.recorded) {
                 if part["input_audio"].is_string() {
@@ -266,7 +266,7 @@ impl Sides {
         self.recorded == self.sent
     }
 
-    /// Where the two sides part.
+    /// Returns where the two sides first differ.
     pub(super) fn first_difference(&self) -> String {
         let (recorded, sent) = (&self.recorded, &self.sent);
         let names = recorded.as_object().unwrap().keys();
@@ -308,7 +308,7 @@ fn parts(message: &Value) -> Option<&[Value]> {
     message["content"].as_array().map(Vec::as_slice)
 }
 
-/// The content of a message, if it is a list.
+/// Returns the content of a message, if it is a list.
 fn list(message: &mut Value) -> Option<&mut Vec<Value>> {
     message.get_mut("content")?.as_array_mut()
 }
@@ -322,7 +322,7 @@ fn calls(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     messages(body).filter_map(calls).flatten()
 }
 
-/// What stands in an envelope, if all of the text does.
+/// Returns the content of an envelope, if the text is a complete envelope.
 fn unsealed(sealed: &str) -> Option<String> {
     let (opening, rest) = sealed.split_once(">\n")?;
     let tag = opening.strip_prefix('<')?.split(' ').next()?;
@@ -331,19 +331,19 @@ fn unsealed(sealed: &str) -> Option<String> {
         .then(|| restore(content).into_owned())
 }
 
-/// The address that stands in a data URL in the place of a media's bytes.
+/// Returns the address that a data URL contains instead of a media item's bytes.
 fn address_in(url: &str) -> Option<String> {
     let (_, data) = url.split_once(";base64,")?;
     let text = String::from_utf8(STANDARD.decode(data).ok()?).ok()?;
     text.starts_with("http").then_some(text)
 }
 
-/// Puts what follows as a user's where it came from.
+/// Moves media from user messages back into the tool messages they came from.
 fn media_of_tools(body: &mut Value) {
     let mut messages: Vec<Value> = Vec::new();
     for mut message in std::mem::take(body["messages"].as_array_mut().unwrap()) {
         let first = message["content"][0]["text"].as_str().unwrap_or_default();
-        if first.contains("What came of the call ") {
+        if first.contains("Result of the call ") {
             let content = list(&mut message).unwrap();
             let result = messages.last_mut().unwrap();
             assert_eq!(result["role"], "tool");

@@ -1,4 +1,4 @@
-//! Turns that send a recorded request, and turns that lead the conversation up to it.
+//! Turns that send a recorded request, and turns that run the conversation up to it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -16,14 +16,14 @@ use turnwright_models::http::{Body, Request as Sent, Response, Transport};
 
 use super::rebuild::{Outcome, Reply, Request};
 
-/// Nobody listens there: what is sent is caught before.
-const NOWHERE: &str = "http://127.0.0.1:9/v1";
+/// An unused address: requests are intercepted before they are sent.
+const UNUSED_URL: &str = "http://127.0.0.1:9/v1";
 
-/// The request that a turn makes of it.
+/// Returns the request that a turn sends for it.
 pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
     let content = json!({ "role": "assistant", "content": "Said." });
     let caught = Caught::answering(&content);
-    let model = battery(&caught)
+    let model = builder_for(&caught)
         .options(request.options.clone())
         .settings(request.settings.clone())
         .max_completion_tokens(request.max_completion_tokens)
@@ -40,7 +40,7 @@ pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
     caught.only()
 }
 
-/// The conversation as records that turns left: each message of the model's comes as a response, and each call is made.
+/// Returns the conversation as records of turns: each model message is a response, and each call is run.
 pub(super) async fn play(request: &Request) -> Vec<Record> {
     let mut history = Vec::new();
     for content in &request.conversation {
@@ -55,11 +55,11 @@ pub(super) async fn play(request: &Request) -> Vec<Record> {
     history
 }
 
-/// What a turn leaves in which the model responds with this message, and with nothing after it.
+/// Returns the records of a turn in which the model responds with this message only.
 async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> Vec<Record> {
     let caught = Caught::answering(message);
     let options = Options::new().model("any").stream(false);
-    let model = battery(&caught).options(options).build().unwrap();
+    let model = builder_for(&caught).options(options).build().unwrap();
     let runner = turnwright_core::runner(model)
         .tools(tools_for(message, results))
         .turn_input(hydrating(history))
@@ -71,8 +71,8 @@ async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> 
     outcome.records
 }
 
-fn battery(caught: &Caught) -> ChatCompletionsBuilder {
-    ChatCompletions::builder(NOWHERE)
+fn builder_for(caught: &Caught) -> ChatCompletionsBuilder {
+    ChatCompletions::builder(UNUSED_URL)
         .transport(caught.clone())
         .explain_fences(false)
         .shows(|_| true)
@@ -85,7 +85,7 @@ fn hydrating(history: Vec<Record>) -> impl turnwright_core::Middleware<TurnConte
     }
 }
 
-/// Tools that take whatever comes and give what was recorded, each result once.
+/// Returns tools that accept any arguments and return the recorded results, each once.
 fn tools_for(message: &Value, results: &[Outcome]) -> Vec<Tool> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     let mut by_name: HashMap<&str, VecDeque<(Value, Outcome)>> = HashMap::new();
@@ -96,19 +96,19 @@ fn tools_for(message: &Value, results: &[Outcome]) -> Vec<Tool> {
             Value::Null => json!({}),
             args => args,
         };
-        let given = by_name.entry(function["name"].as_str().unwrap());
-        given.or_default().push_back((args, outcome.clone()));
+        let recorded = by_name.entry(function["name"].as_str().unwrap());
+        recorded.or_default().push_back((args, outcome.clone()));
     }
-    let tool = |(name, given): (&str, VecDeque<(Value, Outcome)>)| {
-        let given = Mutex::new(given);
+    let tool = |(name, recorded): (&str, VecDeque<(Value, Outcome)>)| {
+        let recorded = Mutex::new(recorded);
         Tool::dynamic(name, json!({ "type": "object" }))
-            .description("Gives what was recorded.")
+            .description("Returns what was recorded.")
             .effects(Effects::ReadOnly)
             .inline(Inline::Always)
             .handler(move |args: Value, _: ToolContext| {
-                let mut given = given.lock().unwrap();
-                let at = given.iter().position(|(asked, _)| *asked == args);
-                let (_, outcome) = given.remove(at.unwrap()).unwrap();
+                let mut recorded = recorded.lock().unwrap();
+                let at = recorded.iter().position(|(asked, _)| *asked == args);
+                let (_, outcome) = recorded.remove(at.unwrap()).unwrap();
                 async move {
                     match outcome {
                         Outcome::Text(text) => ToolOutput::text(text),
@@ -122,7 +122,7 @@ fn tools_for(message: &Value, results: &[Outcome]) -> Vec<Tool> {
     by_name.into_iter().map(tool).collect()
 }
 
-/// Catches requests. The first is answered with a message, those after it are refused.
+/// Intercepts requests. The first is answered with a message, later ones fail.
 #[derive(Clone)]
 struct Caught {
     answer: Bytes,

@@ -1,4 +1,4 @@
-//! A recorded request, taken apart into what a turn is made of.
+//! Splits a recorded request into the inputs of a turn.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,7 +16,7 @@ use turnwright_core::spool::MemoryReader;
 use turnwright_core::{Media, Message, ModelSettings, Tool, ToolCall, ToolContext};
 use turnwright_models::chat_completions::Options;
 
-/// What a recorded request consists of.
+/// The parts of a recorded request.
 pub(super) struct Request {
     pub(super) options: Options,
     pub(super) settings: ModelSettings,
@@ -29,14 +29,14 @@ pub(super) struct Request {
 /// A part of the conversation.
 pub(super) enum Reply {
     User(Arc<Message>),
-    /// A message of the model's, and what came of its calls.
+    /// A model message, and the results of its calls.
     Model {
         message: Value,
         results: Vec<Outcome>,
     },
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone)]
 pub(super) enum Outcome {
     Text(String),
@@ -71,7 +71,7 @@ impl Request {
         request
     }
 
-    /// What came of a call stands in the order of the calls.
+    /// Results are in the order of the calls.
     fn add_result(&mut self, message: &Value) {
         let Some(Reply::Model {
             message: asked,
@@ -88,7 +88,7 @@ impl Request {
         });
     }
 
-    /// The conversation as records of which nobody knows more than what they say.
+    /// Returns the conversation as records without any state of ours.
     pub(super) fn records_by_hand(&self) -> Vec<Record> {
         let mut records = Vec::new();
         for (place, reported) in (1..).zip(&self.conversation) {
@@ -114,7 +114,7 @@ impl Request {
     }
 }
 
-/// A call of the response at that place: proposed with the others of it, settled before the next response.
+/// Returns a call of the response at this position: proposed with the others, settled before the next response.
 fn call_by_hand(call: &Value, outcome: &Outcome, place: u64) -> Arc<ToolCall> {
     let function = &call["function"];
     let results = match outcome {
@@ -139,7 +139,7 @@ fn call_by_hand(call: &Value, outcome: &Outcome, place: u64) -> Arc<ToolCall> {
     .unwrap()
 }
 
-/// The parameters of this protocol alone. One that cannot be set is left out: it shows as a difference.
+/// Returns the parameters specific to this protocol. Invalid ones are omitted and show up as a difference.
 fn options(body: &Value) -> Options {
     let mut options = Options::new();
     for (name, value) in body.as_object().unwrap() {
@@ -154,7 +154,7 @@ fn options(body: &Value) -> Options {
     }
 }
 
-/// The parameters that all protocols have. One that is not possible is left out: it shows as a difference.
+/// Returns the parameters common to all protocols. Invalid ones are omitted and show up as a difference.
 fn settings(body: &Value) -> ModelSettings {
     let mut settings = ModelSettings::new();
     settings.temperature = body["temperature"].as_f64();
@@ -178,7 +178,7 @@ fn settings(body: &Value) -> ModelSettings {
         Value::String(word) => Some(match word.as_str() {
             "auto" => ToolChoice::Auto,
             "none" => ToolChoice::None,
-            // `any` is Mistral's word.
+            // `any` is Mistral's name for it.
             "required" | "any" => ToolChoice::Required,
             word => panic!("a tool choice of {word}"),
         }),
@@ -197,7 +197,7 @@ fn tools(recorded: &Value) -> Vec<Tool> {
     let recorded = recorded.as_array().into_iter().flatten();
     let tool = |tool: &Value| {
         let function = &tool["function"];
-        // Widths of numbers that JSON Schema does not know: the recorded client's generator wrote them to describe.
+        // Number formats that JSON Schema does not define: annotations of the recorded client's generator.
         let mut formats = Vec::new();
         find_formats(&function["parameters"], &mut formats);
         let schema = formats
@@ -215,7 +215,7 @@ fn tools(recorded: &Value) -> Vec<Tool> {
     recorded.map(tool).collect()
 }
 
-/// The formats that a document names.
+/// Returns the formats in a document.
 fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
     match document {
         Value::Object(fields) => {
@@ -236,7 +236,7 @@ fn user(content: &Value) -> Arc<Message> {
     message.build().unwrap()
 }
 
-/// The words of a message.
+/// Returns the text of a message.
 pub(super) fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -286,7 +286,7 @@ fn media(part: &Value) -> Media {
     }
 }
 
-/// A media by a data URL. What stands elsewhere has its address for its content: nothing is fetched here.
+/// Returns media from a data URL. For any other URL the address itself is the content: nothing is fetched here.
 fn at_address(kind: MediaKind, mime: &str, url: &Value, name: &str) -> Media {
     let url = url.as_str().unwrap();
     match url

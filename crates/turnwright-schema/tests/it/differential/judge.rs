@@ -1,4 +1,4 @@
-//! What must hold for one document and one value.
+//! The properties that must hold for one document and one value.
 
 use serde_json::Value;
 use turnwright_schema::{RepairKind, Schema};
@@ -8,7 +8,7 @@ use super::numbers;
 use super::oracle::Oracle;
 use super::perturb::Rewritten;
 
-/// One value, and where it is known, what it was made from.
+/// One value and, if known, its valid original.
 #[derive(Clone)]
 pub(super) enum Case {
     Plain(Value),
@@ -36,8 +36,8 @@ pub(super) struct Verdict {
     pub(super) repairs: Vec<RepairKind>,
 }
 
-/// Why a case fails: a fixed sentence, by which the shrinker knows that it still follows the same failure, and what
-/// was seen.
+/// Why a case fails: a fixed sentence, which tells the shrinker that it still follows the same failure, and what was
+/// observed.
 pub(super) struct Failure {
     pub(super) rule: &'static str,
     pub(super) seen: String,
@@ -53,20 +53,16 @@ macro_rules! ensure {
 
 pub(super) fn judge(schema: &Schema, oracle: &Oracle, case: &Case) -> Result<Verdict, Failure> {
     let raw = case.value();
-    let valid_as_came = oracle.accepts(raw);
+    let valid_unchanged = oracle.accepts(raw);
     ensure!(
-        schema.accepts(raw) == valid_as_came,
+        schema.accepts(raw) == valid_unchanged,
         "both implementations give the same verdict on the raw value",
-        "the other says {valid_as_came}"
+        "the other implementation says {valid_unchanged}"
     );
     let checked = match schema.check(raw.clone()) {
         Ok(checked) => checked,
         Err(error) => {
-            ensure!(
-                !valid_as_came,
-                "a value that is valid as it came is accepted",
-                "{error}"
-            );
+            ensure!(!valid_unchanged, "a valid value is accepted", "{error}");
             let must_pass = case.must_pass(schema.document(), oracle);
             ensure!(
                 !must_pass,
@@ -75,7 +71,7 @@ pub(super) fn judge(schema: &Schema, oracle: &Oracle, case: &Case) -> Result<Ver
             );
             ensure!(
                 !error.faults().is_empty(),
-                "a refusal names its faults",
+                "invalid arguments have faults",
                 "{error}"
             );
             return Ok(Verdict {
@@ -105,12 +101,12 @@ pub(super) fn judge(schema: &Schema, oracle: &Oracle, case: &Case) -> Result<Ver
         );
         ensure!(
             fitted,
-            "a repair names its place and what stood there",
+            "a repair has the pointer and the previous value",
             "{repair:?} in {repairs:?}"
         );
         ensure!(
             is_narrow(schema.document(), repair),
-            "a repair does what its kind says, where it may",
+            "a repair does what its kind says, where it is permitted",
             "{repair:?} in {repairs:?}"
         );
         if repair.kind != RepairKind::Default {
@@ -129,16 +125,16 @@ pub(super) fn judge(schema: &Schema, oracle: &Oracle, case: &Case) -> Result<Ver
     );
     ensure!(
         replayed_by_hand == *value,
-        "pointer, before and after of the repairs say all",
+        "`pointer`, `before` and `after` of the repairs are complete",
         "{replayed_by_hand} is not {value}, {repairs:?}"
     );
-    if valid_as_came {
+    if valid_unchanged {
         let harmless = repairs
             .iter()
             .all(|repair| matches!(repair.kind, RepairKind::Default | RepairKind::Integer));
         ensure!(
             harmless && numbers::same(&without_defaults, raw),
-            "a value valid as it came differs only by defaults",
+            "a valid value differs only by defaults",
             "{value}, {repairs:?}"
         );
     }
@@ -164,7 +160,7 @@ pub(super) fn judge(schema: &Schema, oracle: &Oracle, case: &Case) -> Result<Ver
     })
 }
 
-/// The same arguments as text: the same verdict, value and repairs.
+/// Checks the same arguments as text: verdict, value and repairs must be the same.
 pub(super) fn judge_text(schema: &Schema, value: &Value) -> Result<(), Failure> {
     let text = value.to_string();
     let Ok(parsed) = serde_json::from_str::<Value>(&text) else {
@@ -192,7 +188,7 @@ pub(super) fn judge_text(schema: &Schema, value: &Value) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Puts `after` where the pointer says, or takes away what is there; false if something else than `before` stood there.
+/// Sets or removes the value at the pointer. Returns `false` if the previous value is not `before`.
 fn put(root: &mut Value, pointer: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
     if root.pointer(pointer) != before {
         return false;

@@ -1,13 +1,13 @@
 //! Random documents and values, checked here and by another implementation of JSON Schema.
 //!
-//! 10,000 cases run with every test run. For the long run:
+//! Each test run checks 10,000 cases. For a long run:
 //!
 //! ```text
-//! TURNWRIGHT_CASES=1000000 cargo test --release -p turnwright-core --test it differential -- --nocapture
+//! TURNWRIGHT_CASES=1000000 cargo test --release -p turnwright-schema --test it differential -- --nocapture
 //! ```
 //!
-//! A failure prints the seed and the smallest document and value that still fail; `TURNWRIGHT_SEED` runs the same
-//! cases again.
+//! A failure prints the seed and the smallest document and value that still fail. `TURNWRIGHT_SEED` repeats the same
+//! cases.
 
 mod documents;
 mod judge;
@@ -40,7 +40,7 @@ const SEED: u64 = 0x7075_726E;
 const THREADS: u64 = 2;
 
 #[test]
-fn random_documents_and_values_get_the_verdict_of_another_implementation() {
+fn random_cases_agree_with_another_implementation() {
     let seed = number_from("TURNWRIGHT_SEED").unwrap_or(SEED);
     let cases = number_from("TURNWRIGHT_CASES").unwrap_or(CASES);
     let documents = cases.div_ceil(VALUES_OF_A_DOCUMENT);
@@ -72,8 +72,8 @@ fn number_from(variable: &str) -> Option<u64> {
     })
 }
 
-/// Every document of one thread. A document that is refused is counted, and another one made, so that the number of
-/// cases is kept.
+/// Runs all documents of one thread. A rejected document is counted and replaced, so that the number of cases stays
+/// the same.
 fn run(seed: u64, thread: u64, documents: u64, failed: &AtomicBool) -> Result<Stats, String> {
     let mut stats = Stats::default();
     for index in (thread..documents).step_by(THREADS as usize) {
@@ -88,10 +88,10 @@ fn run(seed: u64, thread: u64, documents: u64, failed: &AtomicBool) -> Result<St
                     assert_eq!(
                         *schema.document(),
                         document,
-                        "what is shown is what was given"
+                        "the published document is the given one"
                     );
                     let oracle = Oracle::new(schema.document()).map_err(|error| {
-                        format!("document {index} is taken here and refused by the other: {error}\n{document}")
+                        format!("document {index} is accepted here and rejected by the other implementation: {error}\n{document}")
                     })?;
                     break (schema, oracle);
                 }
@@ -117,7 +117,7 @@ fn run(seed: u64, thread: u64, documents: u64, failed: &AtomicBool) -> Result<St
                     let (document, case, failure) =
                         shrink::smallest(schema.document().clone(), case, failure);
                     return Err(format!(
-                        "document {index}: it does not hold that {}\nseen: {}\ndocument: {document}\nvalue: {}",
+                        "document {index}: this does not hold: {}\nseen: {}\ndocument: {document}\nvalue: {}",
                         failure.rule,
                         failure.seen,
                         case.value()
@@ -129,7 +129,7 @@ fn run(seed: u64, thread: u64, documents: u64, failed: &AtomicBool) -> Result<St
     Ok(stats)
 }
 
-/// One value: half of them made from the document, the others random.
+/// Generates one value: half of them from the document, the others random.
 fn case(document: &Value, oracle: &Oracle, rng: &mut Rng) -> (Case, bool) {
     if rng.chance(45) {
         return (Case::Plain(values::random::object(rng, 0)), false);

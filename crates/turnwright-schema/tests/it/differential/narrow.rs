@@ -1,11 +1,11 @@
-//! What each kind of repair may do, read from the repair and the document alone.
+//! What each kind of repair may do, judged from the repair and the document alone.
 
 use serde_json::Value;
 use turnwright_schema::{Repair, RepairKind};
 
 use super::{numbers, plain, walk};
 
-/// Whether the repair does what its kind says and nothing else, in a place where the document lets it.
+/// Returns `true` if the repair does exactly what its kind says, at a location where the document permits it.
 pub(super) fn is_narrow(document: &Value, repair: &Repair) -> bool {
     let text = repair.before.as_ref().and_then(Value::as_str);
     let does = match (repair.kind, text, &repair.after) {
@@ -25,22 +25,23 @@ pub(super) fn is_narrow(document: &Value, repair: &Repair) -> bool {
         }
         (RepairKind::NullAsAbsent, None, None) => repair.before == Some(Value::Null),
         (RepairKind::Default, None, Some(after)) => {
-            repair.before.is_none() && stands_as_default(document, after)
+            repair.before.is_none() && is_a_default(document, after)
         }
         _ => false,
     };
     does && is_allowed(document, repair)
 }
 
-fn stands_as_default(document: &Value, value: &Value) -> bool {
-    let mut stands = false;
+fn is_a_default(document: &Value, value: &Value) -> bool {
+    let mut found = false;
     walk::subschemas(document, &mut |_, schema| {
-        stands |= schema.get("default") == Some(value);
+        found |= schema.get("default") == Some(value);
     });
-    stands
+    found
 }
 
-/// Where the document plainly names one type, the repair leads to that type; what it plainly requires is not dropped.
+/// Where the document declares one type, the repair must produce that type, and required properties must not be
+/// dropped.
 fn is_allowed(document: &Value, repair: &Repair) -> bool {
     let Some(kind) = plain::kind_at(document, &repair.pointer) else {
         return true;

@@ -1,4 +1,4 @@
-//! Equality of values in which `7` and `7.0` are one number.
+//! Equality of values in which `7` and `7.0` are the same number.
 
 use serde_json::Value;
 

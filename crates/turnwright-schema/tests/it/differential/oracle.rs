@@ -1,4 +1,4 @@
-//! The other implementation: boon, on the same document, with formats asserted, and content where the draft is 7.
+//! The other implementation: boon, with formats asserted, and content asserted for draft 7.
 
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ impl Oracle {
         self.accepts_at(0, value)
     }
 
-    /// The verdict of the subschema at the pointer with this index.
+    /// Returns the verdict of the subschema at the pointer with this index.
     pub(super) fn accepts_at(&self, place: usize, value: &Value) -> bool {
         self.schemas.validate(value, self.places[place]).is_ok()
     }

@@ -1,5 +1,5 @@
-//! A valid value, written as models write it (numbers as text, JSON in a string, `null` for absent), or broken in one
-//! place.
+//! Rewrites a valid value as models write it (numbers as strings, JSON in a string, `null` for absent), or breaks it
+//! in one location.
 
 use serde_json::{Map, Value, json};
 
@@ -10,28 +10,28 @@ use super::rng::Rng;
 use super::values::random;
 use super::walk::escape;
 
-/// A value that was written differently in some places, with the valid one that it came from.
+/// A value that was rewritten in some locations, with the valid original.
 #[derive(Clone)]
 pub(super) struct Rewritten {
     pub(super) valid: Value,
     pub(super) value: Value,
-    /// What the document must plainly say for each change to be one that the check undoes; `None` where it never does.
+    /// The conditions under which the check undoes every change; `None` if it never does.
     pub(super) provided: Option<Vec<Plainly>>,
 }
 
 #[derive(Clone)]
 pub(super) enum Plainly {
-    /// The place is of one of these types.
+    /// The location has one of these types.
     IsOf {
         pointer: String,
         types: &'static [&'static str],
     },
-    /// The object does not need the property, and it may not be `null`.
+    /// The property is optional and not nullable.
     IsOptional { object: String, name: String },
 }
 
 impl Rewritten {
-    /// Whether the check has to accept the value: the other is valid, and every change is one that is undone.
+    /// Returns `true` if the check has to accept the value: the original is valid, and every change is undone.
     pub(super) fn must_pass(&self, document: &Value, oracle: &Oracle) -> bool {
         let holds = |plainly: &Plainly| match plainly {
             Plainly::IsOf { pointer, types } => {
@@ -46,7 +46,7 @@ impl Rewritten {
     }
 }
 
-/// Changes a value in one to four places.
+/// Rewrites a value in one to four locations.
 pub(super) fn as_models_write(document: &Value, valid: Value, rng: &mut Rng) -> Rewritten {
     let mut value = valid.clone();
     let mut provided = Some(Vec::new());
@@ -83,14 +83,14 @@ pub(super) fn as_models_write(document: &Value, valid: Value, rng: &mut Rng) -> 
 }
 
 enum Change {
-    /// Nothing there to change.
+    /// Nothing to change.
     None,
-    /// One that the check takes back, provided that the document plainly says so.
+    /// The check undoes it, if the document satisfies the condition.
     Undone(Plainly),
     Lasting,
 }
 
-/// Changes a value in one place so that it is probably wrong there.
+/// Changes a value in one location so that it is probably invalid there.
 pub(super) fn broken(value: &Value, rng: &mut Rng) -> Value {
     let mut value = value.clone();
     let pointers = pointers(&value, |_| true);
@@ -121,7 +121,7 @@ pub(super) fn broken(value: &Value, rng: &mut Rng) -> Value {
     value
 }
 
-/// The pointers of all places whose value passes `wanted`, the root included.
+/// Returns the pointers of all locations whose value passes `wanted`, including the root.
 fn pointers(value: &Value, wanted: fn(&Value) -> bool) -> Vec<String> {
     fn descend(value: &Value, at: String, wanted: fn(&Value) -> bool, found: &mut Vec<String>) {
         match value {
@@ -148,7 +148,7 @@ fn pointers(value: &Value, wanted: fn(&Value) -> bool) -> Vec<String> {
 
 type Rewriting = fn(&Value, &mut Rng) -> Value;
 
-/// Writes one place differently.
+/// Rewrites one location.
 fn rewrite(value: &mut Value, rng: &mut Rng, wanted: fn(&Value) -> bool, how: Rewriting) -> Change {
     let places: Vec<_> = pointers(value, wanted)
         .into_iter()
@@ -213,7 +213,7 @@ fn with_zero_fraction(value: &Value, _rng: &mut Rng) -> Value {
     json!(value.as_f64())
 }
 
-/// A `null` for a property that is not there, or instead of one that is.
+/// Adds a `null` for an absent property, or replaces a present one with `null`.
 fn add_null(document: &Value, value: &mut Value, rng: &mut Rng) -> Change {
     let objects = pointers(value, Value::is_object);
     if objects.is_empty() {

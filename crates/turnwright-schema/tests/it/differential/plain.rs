@@ -1,10 +1,10 @@
-//! What a document plainly says about a place of the value: read without unions, conditions or anything else that
-//! could look at it in a second way.
+//! What a document says about a location of the value without unions, conditions or anything else that applies to it
+//! in a second way.
 
 use serde_json::{Map, Value};
 
-/// Keywords beside which a place is still plain. Those that compare whole values (`enum`, `contains`, `uniqueItems`)
-/// are not among them, nor is `default`, which can put something else there.
+/// Keywords that keep a location plain. Those that compare complete values (`enum`, `contains`, `uniqueItems`) are
+/// not among them. Nor is `default`, which can put another value there.
 const PLAIN: &[&str] = &[
     "$comment",
     "$defs",
@@ -38,7 +38,7 @@ const PLAIN: &[&str] = &[
     "$anchor",
 ];
 
-/// The one type that the document names for this place of the value.
+/// Returns the one type that the document declares for this location of the value.
 pub(super) fn kind_at<'d>(document: &'d Value, pointer: &str) -> Option<&'d str> {
     schema_at(document, pointer)?.get("type")?.as_str()
 }
@@ -50,14 +50,14 @@ pub(super) fn properties_at<'d>(
     schema_at(document, pointer)?.get("properties")?.as_object()
 }
 
-/// A property of one type other than `null`, declared and not required.
+/// Returns `true` for a declared, optional property of one type other than `null`.
 pub(super) fn is_optional(document: &Value, object: &str, name: &str) -> bool {
     let pointer = format!("{object}/{}", super::walk::escape(name));
     let kind = kind_at(document, &pointer);
     !is_required(document, &pointer) && kind.is_some_and(|kind| kind != "null")
 }
 
-/// Whether the object that this place is a property of plainly requires it.
+/// Returns `true` if the object that contains this property requires it.
 pub(super) fn is_required(document: &Value, pointer: &str) -> bool {
     let Some((object, name)) = pointer.rsplit_once('/') else {
         return false;

@@ -1,11 +1,11 @@
 //! A small seeded generator: the same seed gives the same documents on every machine and with every version of every
-//! crate.
+//! dependency.
 
 /// SplitMix64.
 pub(super) struct Rng(u64);
 
 impl Rng {
-    /// The generator of one document: any document of a run can be made again without those before it.
+    /// Creates the generator of one document, so that any document of a run can be recreated without those before it.
     pub(super) fn of_document(seed: u64, index: u64) -> Self {
         let mut mixer = Self(seed ^ index.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(mixer.next())
@@ -19,12 +19,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `n - 1`.
+    /// Returns a number from 0 to `n - 1`.
     pub(super) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(super) fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = high.saturating_sub(low).max(0) as u64 + 1;
         low + (self.next() % width) as i64
@@ -38,7 +38,7 @@ impl Rng {
         &items[self.below(items.len())]
     }
 
-    /// The index of one weight, each as likely as it is heavy.
+    /// Returns the index of one weight, with a probability proportional to the weight.
     pub(super) fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.next() % weights.iter().sum::<u64>().max(1);
         for (index, weight) in weights.iter().enumerate() {

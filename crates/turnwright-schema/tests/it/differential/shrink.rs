@@ -1,4 +1,4 @@
-//! Makes a failing case small: takes away one part after the other, as long as it fails by the same rule.
+//! Shrinks a failing case: removes one part after another, as long as it fails by the same rule.
 
 use serde_json::Value;
 use turnwright_schema::Schema;
@@ -6,7 +6,7 @@ use turnwright_schema::Schema;
 use super::judge::{Case, Failure, judge, judge_text};
 use super::oracle::Oracle;
 
-/// Both implementations are built anew for every candidate.
+/// Both implementations are rebuilt for every candidate.
 pub(super) fn run(document: &Value, case: &Case) -> Result<(), Failure> {
     let Ok(schema) = Schema::from_document(document.clone()) else {
         return Ok(());
@@ -46,7 +46,8 @@ fn step(best: &(Value, Case, Failure), budget: &mut usize) -> Option<(Value, Cas
     None
 }
 
-/// Of a rewritten value, only what was not rewritten may go, and from the valid one too; or it may stand for itself.
+/// For a rewritten value, only parts that were not rewritten may be removed, from the original too; or the value is
+/// tried on its own.
 fn smaller_cases(case: &Case) -> Vec<Case> {
     let plain = reductions(case.value()).into_iter().map(Case::Plain);
     let mut smaller: Vec<Case> = plain.collect();
@@ -66,7 +67,7 @@ fn smaller_cases(case: &Case) -> Vec<Case> {
     smaller
 }
 
-/// The value with one part less, larger parts first.
+/// Returns the value with one part removed, larger parts first.
 fn reductions(value: &Value) -> Vec<Value> {
     let mut smaller = Vec::new();
     match value {

@@ -1,5 +1,5 @@
-//! What a run was made of. A property that holds for values nobody generated says nothing, so these numbers are
-//! asserted too.
+//! Statistics of a run. A property that holds only for values that were never generated proves nothing, so these
+//! numbers are asserted too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,7 +11,7 @@ use super::documents::Draft;
 use super::judge::Verdict;
 use super::walk;
 
-/// Every keyword that a document may hold; draft 7's tuple is counted apart from its list.
+/// Every keyword that a document may contain. Draft 7's tuple is counted separately from its list.
 const KEYWORDS: &[&str] = &[
     "$anchor",
     "$comment",
@@ -160,7 +160,7 @@ impl Stats {
         let tried = self.documents + self.refused_documents;
         assert!(
             self.refused_documents * 20 <= tried,
-            "{} of {tried} documents were refused",
+            "{} of {tried} documents were rejected",
             self.refused_documents
         );
         assert!(
@@ -178,17 +178,17 @@ impl Stats {
             let count = self.keywords.get(keyword).copied().unwrap_or(0);
             assert!(
                 count * 100 >= self.documents,
-                "{keyword} stands in {count} of {} documents",
+                "{keyword} occurs in {count} of {} documents",
                 self.documents
             );
         }
-        // No document has a part in the last: see `ProposedCall::empty_args_as_object`.
+        // No document triggers the last kind: see `ProposedCall::empty_args_as_object`.
         let by_documents = |kind: &&RepairKind| **kind != RepairKind::NoArguments;
         for kind in RepairKind::ALL.iter().filter(by_documents) {
             let count = self.repairs.get(kind.as_str()).copied().unwrap_or(0);
             assert!(
                 count >= 100,
-                "the repair {} stands in {count} cases",
+                "the repair {} occurs in {count} cases",
                 kind.as_str()
             );
         }
@@ -200,11 +200,11 @@ impl fmt::Display for Stats {
         let percent = |part: u64, complete: u64| part as f64 * 100.0 / complete.max(1) as f64;
         writeln!(
             f,
-            "{} documents, {} of draft 7, {} recursive, {} more refused",
+            "{} documents, {} of draft 7, {} recursive, {} more rejected",
             self.documents, self.draft_7, self.recursive, self.refused_documents
         )?;
         for (reason, count) in &self.refusals {
-            writeln!(f, "  refused {count}: {reason}")?;
+            writeln!(f, "  rejected {count}: {reason}")?;
         }
         writeln!(
             f,

@@ -1,9 +1,8 @@
-//! Patterns and formats that documents use, each with texts that fit and texts that do not.
+//! Patterns and formats used in documents, each with matching and non-matching strings.
 //!
-//! Both implementations translate ECMA-262 patterns, but not letter by letter alike outside ASCII (`\s`, `\p{…}`,
-//! case folding), and their formats differ at the edges of the RFCs (leap seconds, quoted mail addresses, IDNA
-//! tables, percent signs in templates). Those edges belong to the official suite; here every text is clearly good or
-//! clearly bad.
+//! Both implementations translate ECMA-262 patterns, but they differ outside ASCII (`\s`, `\p{…}`, case folding), and
+//! their formats differ at the edges of the RFCs (leap seconds, quoted mail addresses, IDNA tables, percent signs in
+//! templates). Those edges belong to the official suite; here every string is clearly valid or clearly invalid.
 
 pub(super) struct Text {
     pub(super) name: &'static str,
@@ -34,7 +33,7 @@ pub(super) const PATTERNS: &[Text] = &[
     text("^\\w+$", &["a_1", "Z"], &["", "-", "a b"]),
 ];
 
-/// Patterns of property names, with a reading of our own for the generator of values, and names that fit.
+/// Patterns of property names, with our own matcher for the value generator, and matching names.
 pub(super) struct NamePattern {
     pub(super) pattern: &'static str,
     pub(super) fits: fn(&str) -> bool,
@@ -64,9 +63,10 @@ pub(super) const NAME_PATTERNS: &[NamePattern] = &[
     },
 ];
 
-/// Without `uri-template` and `iri-reference`: the other implementation reads them with a URL parser, which mends what
-/// the RFCs refuse (a blank, for one). Without `regex`: it takes Rust's patterns for ECMA-262's, and `[]` for wrong.
-/// Without `hostname`: it takes a final dot, so that the number `5.` is one. The official suite has them all.
+/// Without `uri-template` and `iri-reference`: the other implementation parses them with a URL parser, which accepts
+/// input that the RFCs reject (a blank, for example). Without `regex`: it treats ECMA-262 patterns as Rust patterns
+/// and rejects `[]`. Without `hostname`: it accepts a trailing dot, so that the number `5.` is one. The official
+/// suite covers all of them.
 pub(super) const FORMATS: &[Text] = &[
     text(
         "date",
@@ -115,7 +115,7 @@ pub(super) const FORMATS: &[Text] = &[
     text("iri", &["https://example.com/a"], &["/a/b"]),
 ];
 
-/// Formats that draft 7 does not know; a document of that draft that names one asks for nothing that could be enforced.
+/// Formats that draft 7 does not know. A draft 7 document that uses one cannot be enforced.
 pub(super) const NOT_IN_DRAFT_7: &[&str] = &["duration", "uuid"];
 
 pub(super) fn pattern(name: &str) -> Option<&'static Text> {

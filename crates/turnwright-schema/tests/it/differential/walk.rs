@@ -1,4 +1,5 @@
-//! Every subschema of a document, told from what only looks like one (`const`, `default`, a property named `not`).
+//! Every subschema of a document, distinguished from what only looks like one (`const`, `default`, a property named
+//! `not`).
 
 use serde_json::{Map, Value};
 
@@ -75,7 +76,7 @@ fn step<'d>(
     pointer.truncate(length);
 }
 
-/// A name as it stands in a JSON pointer.
+/// Escapes a name for use in a JSON pointer.
 pub(super) fn escape(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }

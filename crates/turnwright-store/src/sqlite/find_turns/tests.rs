@@ -26,7 +26,7 @@ fn turns_are_found_by_an_index() {
     assert!(by_id.contains("records_by_id (kind=? AND id=?)"), "{by_id}");
     assert!(!by_id.contains("SCAN"), "{by_id}");
 
-    // The open gates are all read, from an index that has no others.
+    // All open gates are read, from an index that contains no others.
     let waiting = plan(&TurnFilter::all().waiting());
     let gates = "SCAN records USING COVERING INDEX records_by_open_gate";
     assert!(waiting.contains(gates), "{waiting}");

@@ -1,6 +1,6 @@
--- What is kept: conversations, their records, and which bytes the records name.
+-- Conversations, their records, and the bytes that the records reference.
 
--- One row for each scope that was ever written. It stays when the last record goes: revisions and positions never go back.
+-- One row per scope that was ever written. It is kept when the last record is deleted: revisions and positions never decrease.
 CREATE TABLE scopes (
     scope INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -26,7 +26,7 @@ CREATE TABLE records (
 CREATE UNIQUE INDEX records_by_position ON records (scope, position);
 CREATE UNIQUE INDEX records_by_id ON records (scope, kind, id);
 
--- The artifacts of a record. One without a spool id stands in the record itself.
+-- The artifacts of a record. One without a spool id is stored in the record itself.
 CREATE TABLE artifacts (
     record INTEGER NOT NULL REFERENCES records ON DELETE CASCADE,
     place INTEGER NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE artifacts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX artifacts_by_spool_id ON artifacts (spool_id) WHERE spool_id IS NOT NULL;
 
--- The media of a record. A spool may keep their bytes under their ids.
+-- The media of a record. A spool may store their bytes under their ids.
 CREATE TABLE media (
     record INTEGER NOT NULL REFERENCES records ON DELETE CASCADE,
     place INTEGER NOT NULL,

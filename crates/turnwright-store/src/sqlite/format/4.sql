@@ -1,3 +1,3 @@
--- Records of some kinds are read in their order without passing over those of other kinds.
+-- Records of some kinds are read in order without skipping those of other kinds.
 
 CREATE UNIQUE INDEX records_by_kind ON records (scope, kind, position);

@@ -1,4 +1,4 @@
--- The words of the API: conversations, their ids, fencing tokens.
+-- The terms of the API: conversations, their ids, fencing tokens.
 
 ALTER TABLE scopes RENAME TO conversations;
 ALTER TABLE conversations RENAME COLUMN scope TO conversation;
@@ -8,8 +8,8 @@ ALTER TABLE records RENAME COLUMN scope TO conversation;
 ALTER TABLE forgotten RENAME TO deleted_conversations;
 ALTER TABLE deleted_conversations RENAME COLUMN fence TO fencing_token;
 
--- What changed since a revision. Nothing is known of the time before this format: `changes_from` is the oldest revision since
--- which all changes are known.
+-- Changes since a revision. Changes before this format are unknown: `changes_from` is the oldest revision since which all
+-- changes are known.
 ALTER TABLE conversations ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
 UPDATE conversations SET changes_from = revision;
 ALTER TABLE records ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
@@ -22,7 +22,7 @@ CREATE TABLE deletions (
     PRIMARY KEY (conversation, revision, kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- Turns over all conversations: by state, by open gates, with the turn that holds the lease. Times are nanoseconds since 1970.
+-- Finding turns across all conversations: by state, by open gates, with the turn that holds the lease. Times are nanoseconds since 1970.
 ALTER TABLE conversations ADD COLUMN lease_turn_id TEXT;
 ALTER TABLE conversations ADD COLUMN lease_until INTEGER;
 ALTER TABLE records ADD COLUMN turn_state TEXT;
@@ -31,7 +31,7 @@ ALTER TABLE records ADD COLUMN open_gate_turn TEXT;
 CREATE INDEX records_by_turn_state ON records (turn_state, began_at) WHERE turn_state IS NOT NULL;
 CREATE INDEX records_by_open_gate ON records (conversation, open_gate_turn) WHERE open_gate_turn IS NOT NULL;
 
--- The batches of the last hour: one that is applied again changes nothing.
+-- The batches of the last hour: applying one again changes nothing.
 CREATE TABLE batches (
     batch_id BLOB PRIMARY KEY,
     revision INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-//! The format of a file: a number, and the steps from each format to the next.
+//! The file format: a version number, and the migrations from each format to the next.
 
 mod steps;
 
@@ -8,13 +8,13 @@ use rusqlite::Connection;
 
 use super::error::{Failure, SqliteErrorKind};
 
-/// The program whose file it is, as SQLite keeps it in the header: `TWST`.
+/// The application id in SQLite's header: `TWST`.
 const APPLICATION: i32 = 0x5457_5354;
 
-/// How a format is made of the one before it.
+/// The migration from one format to the next.
 pub(super) struct Step {
     sql: &'static str,
-    /// What SQL alone cannot do.
+    /// The part of the migration that SQL cannot express.
     and: fn(&Connection) -> Result<(), Failure>,
 }
 
@@ -27,7 +27,7 @@ impl Step {
     }
 }
 
-/// Step n makes format n of format n − 1; a new file goes through all of them. Steps are only ever added.
+/// Step n upgrades format n − 1 to format n. A new file goes through all of them. Steps are only ever appended.
 const STEPS: &[Step] = &[
     Step::sql(include_str!("1.sql")),
     Step::sql(include_str!("2.sql")),
@@ -43,25 +43,25 @@ const STEPS: &[Step] = &[
     Step::sql(include_str!("6.sql")),
 ];
 
-/// The format that this release reads and writes.
+/// Returns the format that this release reads and writes.
 pub(super) fn current() -> u32 {
     u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
 }
 
-/// What a file is, as far as its header and its tables tell.
+/// What a file is, according to its header and tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing is in it yet.
+    /// The file is empty.
     Nothing,
-    /// It is of an earlier format.
+    /// The file has an earlier format.
     Older(u32),
-    /// It is as this release writes it.
+    /// The file has the current format.
     Current,
 }
 
-/// What the file is, and that its tables are those of its format. Changes nothing.
+/// Determines what the file is, and checks that its tables match its format. Changes nothing.
 ///
-/// All of it is read from one snapshot: between two reads, another process could make the tables of a new file.
+/// Everything is read from one snapshot: between two reads, another process could create the tables of a new file.
 pub(super) fn identify(conn: &Connection) -> Result<Found, Failure> {
     let snapshot = conn.unchecked_transaction()?;
     let found = look(&snapshot)?;
@@ -69,7 +69,7 @@ pub(super) fn identify(conn: &Connection) -> Result<Found, Failure> {
     Ok(found)
 }
 
-/// What the file is, as its header tells. Within a transaction of the caller's.
+/// Determines what the file is from its header. Runs within a transaction of the caller.
 fn look(conn: &Connection) -> Result<Found, Failure> {
     let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application, format) = (number("application_id")?, number("user_version")?);
@@ -85,7 +85,7 @@ fn look(conn: &Connection) -> Result<Found, Failure> {
     }
 }
 
-/// A table or an index: its type, its name and how it was made.
+/// A table or an index: type, name and SQL.
 type Part = (String, String, Option<String>);
 
 fn parts(conn: &Connection) -> Result<BTreeSet<Part>, Failure> {
@@ -94,8 +94,8 @@ fn parts(conn: &Connection) -> Result<BTreeSet<Part>, Failure> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Whether the tables are those of the format, and there is nothing else: a trigger, a view or another constraint would do
-/// something that nobody here asked for.
+/// Checks that the tables are those of the format and that there is nothing else: a trigger, a view or another
+/// constraint could have unwanted effects.
 fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
     let format = match found {
         Found::Nothing => return Ok(()),
@@ -114,13 +114,14 @@ fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
         None => Ok(()),
         Some((kind, name, _)) => {
             let name = name.escape_debug();
-            let detail = format!("its {kind} `{name}` is not as this program makes it");
+            let detail = format!("its {kind} `{name}` does not match the format");
             Err(Failure::new(SqliteErrorKind::OtherProgram, detail))
         }
     }
 }
 
-/// Whether the file still is of the format that it had when it was opened: a later release may have upgraded it since.
+/// Checks that the file still has the format that it had when it was opened: a later release may have upgraded it
+/// since.
 pub(super) fn check(conn: &Connection) -> Result<(), Failure> {
     let found: i64 = conn
         .prepare_cached("PRAGMA user_version")?
@@ -131,13 +132,13 @@ pub(super) fn check(conn: &Connection) -> Result<(), Failure> {
     }
 }
 
-/// Takes the steps that are missing, within a transaction of the caller's.
+/// Applies the missing steps, within a transaction of the caller.
 pub(super) fn upgrade(conn: &Connection) -> Result<(), Failure> {
     upgrade_by(conn, STEPS)
 }
 
 pub(super) fn upgrade_by(conn: &Connection, steps: &[Step]) -> Result<(), Failure> {
-    // Looked at again: another process may have been faster.
+    // Checked again: another process may have been faster.
     let done = match look(conn)? {
         Found::Nothing => 0,
         Found::Older(format) => format,

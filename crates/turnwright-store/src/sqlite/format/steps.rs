@@ -1,4 +1,4 @@
-//! What SQL alone cannot do when a file is upgraded.
+//! The parts of migrations that SQL cannot express.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::sqlite::encode::nanoseconds;
 use crate::sqlite::error::Failure;
 use crate::sqlite::find_turns::UNKNOWN_STATE;
 
-/// Format 3: replaces the ids of conversations without records by digests.
+/// Format 3: replaces the ids of conversations without records with digests.
 pub(super) fn delete_empty_conversations(conn: &Connection) -> Result<(), Failure> {
     let mut statement = conn.prepare(
         "SELECT scope, name FROM scopes WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope)",
@@ -27,7 +27,7 @@ pub(super) fn delete_empty_conversations(conn: &Connection) -> Result<(), Failur
     Ok(())
 }
 
-/// Format 5: fills the columns by which turns are found.
+/// Format 5: fills the columns that are used to find turns.
 pub(super) fn index_turns(conn: &Connection) -> Result<(), Failure> {
     // None of these records has bytes in a spool.
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
@@ -53,7 +53,7 @@ fn index_record(
             let body = row.get_ref(1)?.as_str().unwrap_or_default().to_owned();
             Ok((row.get::<_, i64>(0)?, body))
         })?;
-    // A damaged turn is found in every state.
+    // A damaged turn matches every state.
     let (mut state, mut began_at) = match kind {
         RecordKind::Turn => (Some(UNKNOWN_STATE), Some(0)),
         _ => (None, None),

@@ -11,7 +11,7 @@ fn tables(conn: &Connection) -> Vec<String> {
 }
 
 #[test]
-fn an_empty_database_goes_through_all_steps() {
+fn empty_database_goes_through_all_steps() {
     let conn = Connection::open_in_memory().unwrap();
     assert_eq!(look(&conn).unwrap(), Found::Nothing);
     upgrade(&conn).unwrap();
@@ -30,13 +30,13 @@ fn an_empty_database_goes_through_all_steps() {
             "salt"
         ]
     );
-    // Once more changes nothing.
+    // Upgrading again changes nothing.
     upgrade(&conn).unwrap();
     check(&conn).unwrap();
 }
 
 #[test]
-fn a_later_format_and_another_program_are_told_apart() {
+fn later_format_and_other_program_are_distinguished() {
     let conn = Connection::open_in_memory().unwrap();
     upgrade(&conn).unwrap();
     conn.pragma_update(None, "user_version", 99).unwrap();
@@ -65,9 +65,9 @@ fn a_later_format_and_another_program_are_told_apart() {
     assert_eq!(tables(&other), ["mine"]);
 }
 
-/// A file as the first format left it, with a call that was begun and one that ended.
+/// A file of the first format, with a call that was begun and one that ended.
 #[test]
-fn a_database_of_the_first_format_is_upgraded_with_what_is_in_it() {
+fn first_format_is_upgraded_with_its_records() {
     let conn = Connection::open_in_memory().unwrap();
     upgrade_by(&conn, &STEPS[..1]).unwrap();
     assert_eq!(look(&conn).unwrap(), Found::Older(1));
@@ -90,7 +90,7 @@ fn a_database_of_the_first_format_is_upgraded_with_what_is_in_it() {
 }
 
 #[test]
-fn a_turn_that_format_5_calls_refused_is_nacked() {
+fn refused_turn_of_format_5_becomes_nacked() {
     let conn = Connection::open_in_memory().unwrap();
     for step in &STEPS[..5] {
         conn.execute_batch(step.sql).unwrap();

@@ -13,9 +13,9 @@ fn plan(conn: &Connection, sql: &str) -> String {
     rows.collect::<Vec<_>>().join("; ")
 }
 
-/// A page of a long conversation is read by an index, and nothing is sorted or passed over.
+/// A page of a long conversation is read through an index, without sorting or skipping.
 #[test]
-fn a_page_is_read_by_kind_in_the_order_of_places_and_nothing_is_sorted() {
+fn page_is_read_through_an_index_without_sorting() {
     let conn = Connection::open_in_memory().unwrap();
     format::upgrade(&conn).unwrap();
     for kinds in 0..=RecordKind::ALL.len() {
@@ -38,9 +38,9 @@ fn a_page_is_read_by_kind_in_the_order_of_places_and_nothing_is_sorted() {
     }
 }
 
-/// The other statements of a turn's reads and writes.
+/// The other statements that a turn reads and writes with.
 #[test]
-fn a_record_is_found_by_its_kind_and_id_without_looking_at_others() {
+fn record_is_found_by_kind_and_id_through_an_index() {
     let conn = Connection::open_in_memory().unwrap();
     format::upgrade(&conn).unwrap();
     let plan = plan(&conn, BY_ID);
@@ -49,7 +49,7 @@ fn a_record_is_found_by_its_kind_and_id_without_looking_at_others() {
 }
 
 #[test]
-fn what_nobody_waits_for_any_more_is_not_read_to_its_end() {
+fn load_stops_when_the_caller_no_longer_waits() {
     let mut conn = Connection::open_in_memory().unwrap();
     format::upgrade(&conn).unwrap();
     conn.execute_batch("INSERT INTO conversations (conversation, conversation_id, revision, fencing_token, last_position, written_at) VALUES (1, 'chat', 1, 0, 1000, 0)")

@@ -1,4 +1,4 @@
-//! A store and the processes that work on it, one after the other or at once.
+//! A store and the processes that use it, one after the other or concurrently.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::world::{Orders, Task};
 use crate::child::reported;
 use crate::folder::Folder;
 
-/// Short, so that whoever takes over waits shortly.
+/// Short, so that the next process waits only briefly.
 pub(crate) const LEASE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Case {
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    /// With the turns of one conversation alone.
+    /// Only with the turns of one conversation.
     pub(crate) fn of(conversation: &str) -> Self {
         let mut case = Case::new();
         case.only = Some(conversation.to_owned());
@@ -78,11 +78,11 @@ impl Case {
         }
     }
 
-    /// Kills it, wherever it is. Whether it was still at work.
+    /// Kills the process. Returns whether it was still running.
     pub(crate) fn kill(&mut self, mut life: Life) -> bool {
         life.process.kill().unwrap();
         life.process.wait().unwrap();
-        life.hear_out();
+        life.read_remaining();
         if life.output.iter().any(|item| item == "done") {
             return false;
         }
@@ -91,12 +91,12 @@ impl Case {
         true
     }
 
-    /// From here on whatever it left is somebody else's.
+    /// Records that the process was cut off: from here on, others may take over its turns.
     pub(crate) fn note_cut_off(&self, life: &Life) {
         self.journal.add(&format!("{}\tcut off", life.number));
     }
 
-    /// Lets a process come to its end. What it said.
+    /// Lets a process run to its end. Returns its reports.
     pub(crate) fn finish(&mut self, task: Task) -> Vec<String> {
         self.start(task, None).end()
     }
@@ -111,7 +111,7 @@ impl Life {
         self.process.id()
     }
 
-    /// Reads what it says until it says something of this sort. `None` if it came to its end before.
+    /// Reads reports until one starts with `beginning`. Returns `None` if the process ended before.
     pub(crate) fn wait_for(&mut self, beginning: &str) -> Option<String> {
         loop {
             let line = self.lines.next()?.unwrap();
@@ -125,13 +125,13 @@ impl Life {
         }
     }
 
-    fn hear_out(&mut self) {
+    fn read_remaining(&mut self) {
         while self.wait_for("done").is_some() {}
     }
 
-    /// Waits for its end, which must be a good one. What it said.
+    /// Waits for a successful end. Returns the reports.
     pub(crate) fn end(mut self) -> Vec<String> {
-        self.hear_out();
+        self.read_remaining();
         let status: ExitStatus = self.process.wait().unwrap();
         assert!(status.success(), "{status}: {:?}", self.output);
         assert!(
@@ -145,7 +145,7 @@ impl Life {
 
 impl Drop for Life {
     fn drop(&mut self) {
-        // One that a test gave up; most have ended.
+        // A process that a test abandoned; most have ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -31,7 +31,7 @@ use super::world::{Orders, Task, World};
 use crate::child::say;
 
 const ORDERS: &str = "TURNWRIGHT_TURNS_ORDERS";
-/// A process that came to no end by then hangs.
+/// A process that runs for longer hangs.
 const LONGEST: Duration = Duration::from_secs(100);
 
 pub(crate) fn command(orders: &Orders) -> Command {
@@ -44,14 +44,14 @@ pub(crate) fn command(orders: &Orders) -> Command {
     command
 }
 
-/// The store and the spool beside it.
+/// Opens the store and its spool.
 pub(crate) async fn open(folder: &Path) -> (SqliteStore, Arc<DiskSpool>) {
     let spool = Arc::new(DiskSpool::open(folder.join("results")).await.unwrap());
     let builder = SqliteStore::builder(folder.join("chat.db")).spool(spool.clone());
     (builder.open().await.unwrap(), spool)
 }
 
-/// Not a test by itself: what the others start.
+/// Not a test by itself: the entry point of child processes.
 #[test]
 fn does_its_turns() {
     let Ok(orders) = env::var(ORDERS) else {
@@ -109,7 +109,7 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         .storage(storage.unwrap())
         .lease(world.orders().lease)
         .tools(tools::all(world))
-        .unknown_calls(tools::ask_of_unknown)
+        .unknown_calls(tools::reconcile_unknown)
         .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
             let world = Arc::clone(&asking);
             async move {
@@ -118,7 +118,7 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
                 if ctx.conversation_id().as_str() == "input" {
                     let gate = TurnGate::new("may_it").question("May it begin?").build()?;
                     if ctx.wait_for(gate).await? != Value::Bool(true) {
-                        return Err(BoxError::from("no answer of ours"));
+                        return Err(BoxError::from("an unexpected answer"));
                     }
                 }
                 next.run().await
@@ -142,7 +142,7 @@ fn observe(world: &World, event: &Event) {
     }
 }
 
-/// The turns of a conversation, one after the other.
+/// Runs the turns of a conversation, one after the other.
 async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conversation: &str) {
     let conversation_id = ConversationId::new(conversation);
     for planned in TURNS
@@ -178,7 +178,7 @@ async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conv
     }
 }
 
-/// Waits for a turn, and answers at its gates meanwhile.
+/// Waits for a turn, and answers its gates meanwhile.
 async fn answered(
     world: &Arc<World>,
     turn: Turn,
@@ -215,7 +215,7 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
             }
             _ => gates.answer(&gate.id, json!(true)),
         };
-        // Somebody who was called off waits there no more.
+        // A cancelled waiter is no longer there.
         if taken.unwrap() {
             world.note("answered", &[conversation, &gate.id]);
             world.arrive(Stage::Answered, conversation);

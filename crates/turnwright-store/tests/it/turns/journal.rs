@@ -1,10 +1,10 @@
-//! Files that are only ever added to: what a process that was killed has noted is there, each line whole.
+//! Append-only files: complete lines survive the kill of a process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What is written into one.
+/// An append-only file.
 pub(crate) struct Journal(File);
 
 impl Journal {
@@ -13,7 +13,7 @@ impl Journal {
         Journal(options.create(true).append(true).open(path).unwrap())
     }
 
-    /// One call of the system, so that lines of several threads and processes do not mix.
+    /// One system call, so that lines of several threads and processes do not mix.
     pub(crate) fn add(&self, lines: &str) {
         let text = format!("{lines}\n");
         let written = (&self.0).write(text.as_bytes()).unwrap();
@@ -21,17 +21,17 @@ impl Journal {
     }
 }
 
-/// The effects that calls had in the world, by their keys.
+/// The effects of calls on the outside world, by idempotency key.
 pub(crate) fn effects(folder: &Path) -> PathBuf {
     folder.join("effects")
 }
 
-/// What the processes did, in the order in which they did it.
+/// What the processes did, in order.
 pub(crate) fn journal(folder: &Path) -> PathBuf {
     folder.join("journal")
 }
 
-/// Once this file is there, a process that stopped and is to go on does so.
+/// Once this file exists, a stopped process that may continue does so.
 pub(crate) fn go(folder: &Path) -> PathBuf {
     folder.join("go")
 }
@@ -41,10 +41,10 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Something that a process noted.
+/// An entry of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
-    /// The number of its process.
+    /// The number of the process.
     pub(crate) life: u32,
     pub(crate) what: String,
     pub(crate) fields: Vec<String>,

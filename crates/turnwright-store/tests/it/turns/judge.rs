@@ -1,4 +1,4 @@
-//! What must be true of a store once all of its turns have come to their ends, whatever happened on the way.
+//! The properties that must hold once all turns have ended, whatever happened before.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::AddAssign;
@@ -17,24 +17,24 @@ use super::case::Case;
 use super::child::open;
 use super::journal::{Noted, effects, lines, noted};
 use super::script::{Planned, TURNS};
-use super::tools::{FOUND_OUT, READERS, is_large, result, signature};
+use super::tools::{READERS, RECONCILABLE, is_large, result, signature};
 use super::watched::digest;
 
-/// What was seen.
+/// Counters of what was observed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) cases: u32,
     pub(crate) kills: u32,
     pub(crate) turns: u32,
-    /// How often turns were taken up again.
+    /// How often turns were resumed.
     pub(crate) resumes: u32,
     pub(crate) effects: u32,
     pub(crate) unknown: u32,
-    /// Unknown ones that had taken effect.
+    /// Unknown calls that had taken effect.
     pub(crate) unknown_effects: u32,
-    /// Calls that only read and had to run again.
+    /// Read-only calls that had to run again.
     pub(crate) read_again: u32,
-    /// Gates at which was waited again.
+    /// Gates that were opened again.
     pub(crate) waited_again: u32,
     /// Records whose write was acknowledged.
     pub(crate) acknowledged: u32,
@@ -59,7 +59,7 @@ struct Judge {
     store: SqliteStore,
     noted: Vec<Noted>,
     effects: Vec<String>,
-    /// The lines of all conversations.
+    /// The ledger entries of all conversations.
     ledger: BTreeMap<String, CallState>,
     /// The processes that were cut off.
     cut_off: BTreeSet<u32>,
@@ -97,16 +97,16 @@ pub(crate) async fn judge(case: &Case) -> Tally {
     judge.tally
 }
 
-/// What is known of one record: what was last acknowledged, and what was tried since.
+/// What is known about one record: the last acknowledged state, and later attempts.
 #[derive(Default)]
 struct Known<'n> {
-    /// With the revision that it made: a process that was stopped may hear of its own write after another has written.
+    /// With its revision: a stopped process may receive an acknowledgement after another process has written.
     acknowledged: Option<(u64, &'n str)>,
     tried: Vec<&'n str>,
 }
 
 impl Judge {
-    /// What was acknowledged is there as it was, unless something else was under way when the process was killed.
+    /// Acknowledged records are unchanged, unless another write was in flight when the process was killed.
     async fn acknowledged(&mut self) {
         let mut known: BTreeMap<(&str, &str, &str), Known<'_>> = BTreeMap::new();
         let mut revisions: BTreeMap<&str, BTreeMap<u64, u32>> = BTreeMap::new();
@@ -149,7 +149,7 @@ impl Judge {
             count += u32::from(known.acknowledged.is_some());
             assert!(
                 found == acknowledged || known.tried.contains(&&*found),
-                "{conversation_id} {kind:?} {id}: {acknowledged} was acknowledged, {found} is there"
+                "{conversation_id} {kind:?} {id}: {acknowledged} was acknowledged, {found} is stored"
             );
         }
         for (conversation_id, acknowledged) in revisions {
@@ -158,7 +158,7 @@ impl Judge {
             let last = self.store.load(&conversation_id, &nothing).await.unwrap();
             let last = last.revision.0;
             let unheard = last - acknowledged.len() as u64;
-            // One batch of a conversation may be under way when its process is killed.
+            // One batch per conversation may be in flight when its process is killed.
             assert!(
                 unheard <= u64::from(self.kills),
                 "{conversation_id}: {unheard}"
@@ -167,7 +167,7 @@ impl Judge {
         self.tally.acknowledged = count;
     }
 
-    /// What no record names can go, and then nothing is missing.
+    /// Unreferenced bytes can be deleted without losing anything.
     async fn swept(&self) {
         self.store.delete_orphans(Duration::ZERO).await.unwrap();
         self.store.delete_orphans(Duration::ZERO).await.unwrap();
@@ -251,14 +251,17 @@ impl Judge {
         assert_eq!(lease.turn_id, None, "{lease:?}");
     }
 
-    /// Once a turn is noted as answered, nobody writes for it any more.
+    /// After a turn is recorded as answered, nothing more is written for it.
     fn ends_once(&self, turn: &str) {
         let of_turn =
             |item: &&Noted| item.what == "ack" && item.field(1) == "turn" && item.field(2) == turn;
         let mut states = self.noted.iter().filter(of_turn).map(|item| item.field(3));
         states.find(|state| *state == "answered");
         let after: Vec<&str> = states.collect();
-        assert!(after.is_empty(), "{turn} went on after its end: {after:?}");
+        assert!(
+            after.is_empty(),
+            "{turn} continued after its end: {after:?}"
+        );
     }
 
     async fn call(&mut self, call: &ToolCall, line: Option<&LedgerEntry>, n: &Value) {
@@ -279,38 +282,38 @@ impl Judge {
             assert!(line.is_none() && reported.is_none(), "{tool}: {reported:?}");
             let ends = of_call("end").count();
             self.tally.read_again += u32::from(starts > 1);
-            // Those that are forged note nothing.
+            // Calls of artifact tools have no journal entries.
             assert!(tool.starts_with("artifact_") || ends > 0, "{tool}");
-            return self.went_well(call, n).await;
+            return self.has_its_result(call, n).await;
         }
-        let line = line.unwrap_or_else(|| panic!("no line of {tool}"));
+        let line = line.unwrap_or_else(|| panic!("no ledger entry for {tool}"));
         let key = line.id();
         let took_effect = self.effects.iter().any(|item| item == key);
         match line.state {
             CallState::Done => {
                 assert!(took_effect && reported.is_none(), "{key}: {reported:?}");
-                self.went_well(call, n).await;
+                self.has_its_result(call, n).await;
             }
             CallState::Unknown => {
-                assert!(!FOUND_OUT.contains(&tool), "{key} could be found out");
+                assert!(!RECONCILABLE.contains(&tool), "{key} could be reconciled");
                 let reported = reported.map(String::as_str).unwrap_or_default();
                 assert!(
                     reported.contains("may or may not have taken effect"),
                     "{reported}"
                 );
-                assert!(self.was_cut_off(key), "{key} was not under way at a kill");
+                assert!(self.was_cut_off(key), "{key} was not running at a kill");
                 self.tally.unknown += 1;
                 self.tally.unknown_effects += u32::from(took_effect);
             }
             state => panic!("{key} is {state:?}: {reported:?}"),
         }
-        if !FOUND_OUT.contains(&tool) {
+        if !RECONCILABLE.contains(&tool) {
             assert!(starts <= 1, "{key} was started {starts} times");
         }
     }
 
-    /// What came of a call is what its tool gave, and can be read.
-    async fn went_well(&self, call: &ToolCall, n: &Value) {
+    /// The result of a call is what its tool returned, and can be read.
+    async fn has_its_result(&self, call: &ToolCall, n: &Value) {
         let tool = call.tool();
         assert_eq!(call.handles().is_empty(), !is_large(tool), "{tool}");
         let text = match call.handles() {
@@ -322,13 +325,13 @@ impl Judge {
             expected.push_str(&signature(self.closed_by(call)));
         }
         match tool.starts_with("artifact_") {
-            // More may stand behind it: how to read on.
+            // A hint on how to read on may follow.
             true => assert!(text.starts_with(&expected), "{tool}: {text}"),
             false => assert_eq!(text, expected),
         }
     }
 
-    /// The process that stored what came of a call.
+    /// Returns the process that stored the result of a call.
     fn closed_by(&self, call: &ToolCall) -> u32 {
         let closed = |what: &'static str| {
             let lines = self.noted.iter().filter(move |item| {
@@ -339,8 +342,8 @@ impl Judge {
         closed("ack").or_else(|| closed("try")).unwrap().life
     }
 
-    /// Whether a process was cut off after it was to note that this call begins, and before it heard that its end was
-    /// noted.
+    /// Returns `true` if a process was cut off after it tried to record the begin of this call, and before the end
+    /// was acknowledged.
     fn was_cut_off(&self, key: &str) -> bool {
         let of = |what: &'static str, state: fn(&str) -> bool| {
             let lines = self.noted.iter().filter(move |item| {
@@ -364,12 +367,12 @@ impl Judge {
         let writes = conversation == "confirms";
         for gate in &gates {
             let answered = matches!(gate.state, GateState::Answered(_));
-            // A handler that may have written is not run again, and nobody waits at its gates any more.
+            // A handler that may have written is not run again, so its gates are not opened again.
             let given_up = writes && gate.state == GateState::Unanswered;
             let state = Record::from(gate.clone()).to_value().unwrap();
             assert!(answered || given_up, "{state}");
             if !writes {
-                self.waits_again(gate);
+                self.is_opened_again(gate);
             }
         }
         let unknown = gates
@@ -380,14 +383,14 @@ impl Judge {
         let expected: usize = planned.iter().map(|item| item.gates).sum();
         let known = gates.len() - found_out;
         match writes {
-            // It may have been cut off before it came there.
+            // It may have been cut off before it reached the gate.
             true => assert!(known <= expected),
             false => assert_eq!(known, expected, "{conversation}: {gates:?}"),
         }
     }
 
-    /// A gate that was open when a process was killed is opened again, under its id.
-    fn waits_again(&mut self, gate: &GateRecord) {
+    /// A gate that was open when a process was killed is opened again under the same id.
+    fn is_opened_again(&mut self, gate: &GateRecord) {
         for life in self.cut_off.clone() {
             let of_gate = |item: &&Noted| item.field(1) == "gate" && item.field(2) == gate.id();
             let in_life = |what: &'static str| {
@@ -403,7 +406,7 @@ impl Judge {
                 let later = item.what == "opened" && item.life > life;
                 later && *item.field(0) == *gate.turn_id && *item.field(1) == *gate.id()
             });
-            assert!(again, "nobody waited again at {gate:?}");
+            assert!(again, "{gate:?} was not opened again");
             self.tally.waited_again += 1;
         }
     }

@@ -1,4 +1,4 @@
-//! A process that was away for too long: somebody else has its turn.
+//! A process that was stopped for so long that another one took over its turn.
 
 use std::fs;
 use std::process::Command;
@@ -17,29 +17,29 @@ fn signal(life: &Life, name: &str) {
     assert!(kill.status().unwrap().success());
 }
 
-/// What came of a process that lost its turn.
+/// The result of a process that lost its turn.
 struct Lost {
     output: Vec<String>,
-    /// What it wrote, or started, that was the other's to write or start.
+    /// What it wrote or started although the turn belonged to the other process.
     wrong: Vec<Noted>,
     was_refused: bool,
     tally: Tally,
 }
 
-/// Stops the first process at a stage until its lease is over and a second one has answered; then lets it go on.
+/// Stops the first process at a stage until its lease has expired and a second one has answered, then continues it.
 async fn lose(conversation: &str, stop: Stop) -> Lost {
     for _ in 0..10 {
         if let Some(lost) = try_to_lose(conversation, stop.clone()).await {
             return lost;
         }
     }
-    panic!("{conversation}: it was stopped in the midst of a write ten times");
+    panic!("{conversation}: it was stopped during a write ten times");
 }
 
-/// `None` if the first process was stopped in the midst of a write, such as a renewal: then nobody else can write, lost or not.
+/// Returns `None` if the first process was stopped during a write, such as a renewal: then the second cannot write.
 async fn try_to_lose(conversation: &str, stop: Stop) -> Option<Lost> {
     let mut case = Case::of(conversation);
-    let mut first = case.start(Task::Begin, Some(stop.goes_on()));
+    let mut first = case.start(Task::Begin, Some(stop.continues()));
     first.wait_for("at ").unwrap();
     signal(&first, "STOP");
     case.note_cut_off(&first);
@@ -57,7 +57,7 @@ async fn try_to_lose(conversation: &str, stop: Stop) -> Option<Lost> {
     }
     assert!(second.contains(&answered), "{second:?}");
     let noted = noted(case.folder());
-    // The second turn of a conversation, where it has one.
+    // The second turn of the conversation, if it has one.
     case.finish(Task::GoOn);
     Some(Lost {
         output,
@@ -69,8 +69,8 @@ async fn try_to_lose(conversation: &str, stop: Stop) -> Option<Lost> {
     })
 }
 
-/// What a process did that had lost its turn: batches after the first of the other, and handlers. Of the calls that were on
-/// record before, those that only read may still start.
+/// Returns what a process did after it had lost its turn: batches after the first one of the other process, and
+/// handler starts. Calls that were recorded before and only read may still start.
 fn wrong(noted: &[Noted], loser: u32) -> Vec<Noted> {
     let revision = |item: &Noted| item.field(5).parse::<u64>().unwrap();
     let taken = noted
@@ -96,7 +96,7 @@ fn wrong(noted: &[Noted], loser: u32) -> Vec<Noted> {
 }
 
 #[tokio::test]
-async fn whoever_lost_a_turn_is_told_writes_nothing_and_starts_nothing() {
+async fn process_that_lost_its_lease_writes_and_starts_nothing() {
     let stops = [
         ("writes", Stop::at(Stage::BeforeBegun)),
         ("writes", Stop::at(Stage::BeforeBegun).nth(2)),
@@ -133,9 +133,9 @@ async fn whoever_lost_a_turn_is_told_writes_nothing_and_starts_nothing() {
     }
 }
 
-/// It had said all that it had to say: what it could not note any more the other has noted.
+/// It had finished its answer: what it could not record, the other process has recorded.
 #[tokio::test]
-async fn whoever_lost_a_turn_after_its_answer_has_answered() {
+async fn lease_lost_after_the_answer_does_not_change_the_outcome() {
     let lost = lose("writes", Stop::at(Stage::BeforeEnd)).await;
     let reported = "outcome writes-1 answered - writes-1 is done.".to_owned();
     assert!(lost.output.contains(&reported), "{:?}", lost.output);

@@ -1,7 +1,7 @@
-//! Turns whose process is killed, at each stage and at random moments, and that are taken up again.
+//! Turns whose process is killed, at each stage and at random moments, and that are resumed.
 //!
-//! With 200 random moments: `TURNWRIGHT_KILLS=200 cargo test -p turnwright-store --test it turns -- --nocapture`. Each run says
-//! its seed; `TURNWRIGHT_SEED=…` plays the moments again, as far as the machine is the same.
+//! With 200 random moments: `TURNWRIGHT_KILLS=200 cargo test -p turnwright-store --test it turns -- --nocapture`.
+//! Each run prints its seed; `TURNWRIGHT_SEED=…` repeats the moments, as far as timing permits.
 
 mod case;
 mod child;
@@ -33,8 +33,8 @@ fn kills_or(few: u32) -> u32 {
     kills.map_or(few, |kills| kills.parse().unwrap())
 }
 
-/// How often the stages are come to in a run that nobody kills, and how long it takes.
-async fn whole_run() -> (BTreeMap<String, u32>, Duration) {
+/// Returns how often each stage is reached in a run without kills, and how long it takes.
+async fn uninterrupted_run() -> (BTreeMap<String, u32>, Duration) {
     let mut case = Case::new();
     let mut life = case.start(Task::Begin, None);
     life.wait_for("ready").unwrap();
@@ -53,16 +53,16 @@ async fn whole_run() -> (BTreeMap<String, u32>, Duration) {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_kills_has_no_unknown_call() {
-    let (counts, took) = whole_run().await;
-    say(format!("a whole run: {took:?}, {counts:?}"));
-    for stage in STAGES.iter().filter(|item| !item.is_of_resuming()) {
+async fn run_without_kills_has_no_unknown_call() {
+    let (counts, took) = uninterrupted_run().await;
+    say(format!("an uninterrupted run: {took:?}, {counts:?}"));
+    for stage in STAGES.iter().filter(|item| !item.is_on_resume_only()) {
         assert!(counts.contains_key(&stage.name()), "{stage:?}");
     }
 }
 
-/// Kills at the stages in their order, each time in a process that takes up what the one before left. Which of them were
-/// reached.
+/// Kills at the stages in order, each time in a process that resumes what the previous one left. Returns the stages
+/// that were reached.
 async fn killed_at(stops: Vec<Stop>) -> (Vec<Stage>, Tally) {
     let mut case = Case::new();
     let mut reached = Vec::new();
@@ -83,14 +83,14 @@ async fn killed_at(stops: Vec<Stop>) -> (Vec<Stage>, Tally) {
 }
 
 #[tokio::test]
-async fn whatever_stage_it_was_killed_at_a_turn_is_taken_up_and_nothing_is_done_twice() {
+async fn turn_killed_at_any_stage_is_resumed_without_repeated_effects() {
     let mut random = Random::new();
-    let (counts, _) = whole_run().await;
+    let (counts, _) = uninterrupted_run().await;
     let mut tally = Tally::default();
     let mut reached = BTreeSet::new();
     for stage in STAGES {
         let stops = match counts.get(&stage.name()) {
-            // The second is reached or not: what is left to do decides.
+            // Whether the second is reached depends on the remaining work.
             Some(count) => {
                 let nth = 1 + random.below(*count);
                 vec![Stop::at(*stage).nth(nth), Stop::at(*stage)]
@@ -103,7 +103,7 @@ async fn whatever_stage_it_was_killed_at_a_turn_is_taken_up_and_nothing_is_done_
         };
         let (met, counted) = killed_at(stops).await;
         if met.is_empty() {
-            // How often a lease is renewed is not always the same.
+            // The number of lease renewals varies.
             let (met, counted) = killed_at(vec![Stop::at(*stage)]).await;
             reached.extend(met);
             tally += counted;
@@ -119,9 +119,9 @@ async fn whatever_stage_it_was_killed_at_a_turn_is_taken_up_and_nothing_is_done_
     assert!(missed.is_empty(), "never reached: {missed:?}");
 }
 
-/// What was found out once is true of that time only.
+/// A reconciliation is valid only for the run that it was made for.
 #[tokio::test]
-async fn a_call_that_was_run_again_and_killed_again_is_asked_for_anew() {
+async fn call_killed_twice_is_reconciled_twice() {
     for conversation in ["wire", "transfer"] {
         let (reached, tally) = killed_at(vec![
             Stop::at(Stage::BeforeEffect).of(conversation),
@@ -134,10 +134,10 @@ async fn a_call_that_was_run_again_and_killed_again_is_asked_for_anew() {
 }
 
 #[tokio::test]
-async fn whenever_it_was_killed_a_turn_is_taken_up_and_nothing_is_done_twice() {
+async fn turn_killed_at_random_moments_is_resumed_without_repeated_effects() {
     let kills = kills_or(15);
     let mut random = Random::new();
-    let (_, took) = whole_run().await;
+    let (_, took) = uninterrupted_run().await;
     let mut tally = Tally::default();
     while tally.kills < kills {
         let mut case = Case::new();

@@ -1,4 +1,4 @@
-//! Moments that can be had again.
+//! Reproducible random moments.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,10 +7,10 @@ use crate::say;
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// From `TURNWRIGHT_SEED`, or a seed of its own, which it says.
+    /// Uses `TURNWRIGHT_SEED`, or a new seed, which it prints.
     pub(crate) fn new() -> Self {
-        let given = std::env::var("TURNWRIGHT_SEED").ok();
-        let seed = given.map_or_else(
+        let configured = std::env::var("TURNWRIGHT_SEED").ok();
+        let seed = configured.map_or_else(
             || {
                 let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
                 now.unwrap().as_micros() as u64

@@ -1,4 +1,4 @@
-//! Processes that take up the same turns at once.
+//! Processes that resume the same turns concurrently.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,19 +11,19 @@ use super::random::Random;
 use super::script::Planned;
 use super::stages::{STAGES, Stage, Stop};
 use super::world::Task;
-use super::{kills_or, whole_run};
+use super::{kills_or, uninterrupted_run};
 use crate::say;
 
-/// Long enough for a slow machine: nobody loses a turn while it runs.
+/// Long enough for a slow machine: no lease expires while its turn runs.
 const LEASE: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
+async fn concurrent_resumes_run_a_turn_once() {
     let mut random = Random::new();
-    let (counts, _) = whole_run().await;
+    let (counts, _) = uninterrupted_run().await;
     let stages: Vec<_> = STAGES
         .iter()
-        .filter(|item| !item.is_of_resuming())
+        .filter(|item| !item.is_on_resume_only())
         .collect();
     let (mut contested, mut held) = (0, 0);
     let mut tally = Tally::default();
@@ -33,7 +33,7 @@ async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
         let nth = 1 + random.below(counts[&stage.name()]);
         let mut life = case.start(Task::Begin, Some(Stop::at(stage).nth(nth)));
         if life.wait_for("at ").is_none() {
-            // It came there less often than the other one.
+            // It reached the stage less often than the other one.
             continue;
         }
         case.kill(life);
@@ -80,15 +80,15 @@ async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
         tally += judge(&case).await;
     }
     say(format!(
-        "two at once: {contested} turns were wanted by both, {held} times one was told that it is held; {tally:?}"
+        "two processes: {contested} turns were contested, {held} attempts found the lease held; {tally:?}"
     ));
     assert!(contested > 0);
 }
 
 #[tokio::test]
-async fn whoever_wants_a_turn_that_somebody_runs_waits_and_gives_the_same_answer() {
+async fn resume_of_a_running_turn_waits_and_returns_its_answer() {
     let mut case = Case::of("writes");
-    let stop = Stop::at(Stage::BeforeBegun).nth(2).goes_on();
+    let stop = Stop::at(Stage::BeforeBegun).nth(2).continues();
     let mut owner = case.start_with(Task::Begin, Some(stop), LEASE);
     owner.wait_for("at ").unwrap();
     let mut other = case.start(Task::TakeUp, None);

@@ -1,4 +1,4 @@
-//! What the turns are to do: a function of what they have done, so that it goes on wherever it was cut off.
+//! The script of the turns: a function of what they have done, so that it continues wherever it was cut off.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use turnwright_core::{BoxError, DispatchContext, ToolCall};
 use super::stages::Stage;
 use super::world::World;
 
-/// A turn of the script: the calls that it makes together, one round after the other, and then its answer.
+/// A turn of the script: its tool calls, one iteration after the other, and then its answer.
 pub(crate) struct Planned {
     pub(crate) turn: &'static str,
     pub(crate) rounds: &'static [&'static [(&'static str, &'static str)]],
-    /// The gates at which it waits, whatever happens.
+    /// The number of gates at which it always waits.
     pub(crate) gates: usize,
 }
 
-/// `$n` is the id of the n-th call of the conversation. Turns of one conversation stand behind each other.
+/// `$n` is the id of the n-th call of the conversation. Turns of one conversation follow each other.
 pub(crate) const TURNS: &[Planned] = &[
     Planned {
         turn: "words-1",
@@ -133,7 +133,7 @@ impl Planned {
     }
 }
 
-/// The executor: makes the next round of calls, or answers.
+/// The executor: proposes the next calls, or answers.
 pub(crate) async fn decide(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
     let planned = Planned::named(ctx.turn_id());
     let own = ctx.records().own_tool_calls();

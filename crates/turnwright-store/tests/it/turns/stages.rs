@@ -1,8 +1,8 @@
-//! The stages of a turn at which a process can be told to stop.
+//! The stages of a turn at which a process can be stopped.
 
 use serde_json::{Value, json};
 
-/// Where a process can stop. `Before` and `After` are a batch of the store, or what is put into the spool.
+/// Where a process can stop. `Before` and `After` refer to a batch of the store, or to a write to the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Stage {
     BeforeBegin,
@@ -40,51 +40,50 @@ pub(crate) enum Stage {
     AfterEnd,
 }
 
-/// All of them: each is killed at.
+/// All stages. The process is killed at each of them.
 pub(crate) const STAGES: &[Stage] = &[
-    // The batch with which a turn begins, and that with which one is taken up again.
+    // The batch that begins a turn, and the one that resumes it.
     Stage::BeforeBegin,
     Stage::AfterBegin,
     Stage::BeforeTaken,
     Stage::AfterTaken,
-    // The batch that renews the lease and nothing else.
+    // The batch that only renews the lease.
     Stage::BeforeRenewed,
     Stage::AfterRenewed,
-    // In the middleware of the turn's input.
+    // In the turn middleware.
     Stage::InInput,
-    // The executor has its calls, and did not hand them in yet.
+    // The executor has its calls, but has not proposed them yet.
     Stage::Proposed,
-    // The batch that opens the records of calls, where none of them may write yet.
+    // The batch that records calls of which none may write yet.
     Stage::BeforeOpen,
     Stage::AfterOpen,
     // In the external check, and in the policy.
     Stage::Checked,
     Stage::Reviewed,
-    // The batch that notes that the turn waits at a gate; whoever answers has seen it, and has answered; the batch that
-    // notes the answer.
+    // The batch that records an open gate; the gate was seen, and was answered; the batch that records the answer.
     Stage::BeforeWaiting,
     Stage::AfterWaiting,
     Stage::Waiting,
     Stage::Answered,
     Stage::BeforeAnswered,
     Stage::AfterAnswered,
-    // The batch that says `begun`.
+    // The batch that records `begun`.
     Stage::BeforeBegun,
     Stage::AfterBegun,
-    // The handler: its start was told, before and after its effect, its end was told.
+    // The handler: its start event, before and after its effect, its end event.
     Stage::Started,
     Stage::BeforeEffect,
     Stage::AfterEffect,
     Stage::Ended,
-    // What came of it goes into the spool.
+    // Its result is written to the spool.
     Stage::BeforeSpooled,
     Stage::AfterSpooled,
-    // The batch that says what came of a call.
+    // The batch that records the result of a call.
     Stage::BeforeSettled,
     Stage::AfterSettled,
-    // The tool is asked what became of a call.
+    // The tool reconciles a call.
     Stage::FindingOut,
-    // The batch with the answer in words, and that with the end of the turn.
+    // The batch with the answer, and the one with the end of the turn.
     Stage::BeforeWords,
     Stage::AfterWords,
     Stage::BeforeEnd,
@@ -101,8 +100,8 @@ impl Stage {
         *STAGES.iter().find(named).unwrap()
     }
 
-    /// Whether only a process that takes turns up comes here.
-    pub(crate) fn is_of_resuming(self) -> bool {
+    /// Returns `true` if only a resuming process reaches this stage.
+    pub(crate) fn is_on_resume_only(self) -> bool {
         matches!(
             self,
             Stage::BeforeTaken | Stage::AfterTaken | Stage::FindingOut
@@ -110,14 +109,14 @@ impl Stage {
     }
 }
 
-/// Where a process is to stop: the n-th time that it comes to a stage, in one conversation or in any.
+/// Where a process must stop: the n-th time that it reaches a stage, in one conversation or in any.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     pub(crate) stage: Stage,
     pub(crate) conversation: Option<String>,
     pub(crate) nth: u32,
-    /// It goes on once somebody says so. Else it stays there for ever.
-    pub(crate) goes_on: bool,
+    /// Continues when signalled. Otherwise it stays there.
+    pub(crate) continues: bool,
 }
 
 impl Stop {
@@ -126,7 +125,7 @@ impl Stop {
             stage,
             conversation: None,
             nth: 1,
-            goes_on: false,
+            continues: false,
         }
     }
 
@@ -140,8 +139,8 @@ impl Stop {
         self
     }
 
-    pub(crate) fn goes_on(mut self) -> Self {
-        self.goes_on = true;
+    pub(crate) fn continues(mut self) -> Self {
+        self.continues = true;
         self
     }
 
@@ -153,7 +152,7 @@ impl Stop {
     pub(crate) fn to_value(&self) -> Value {
         json!({
             "stage": self.stage.name(), "conversation": self.conversation, "nth": self.nth,
-            "goesOn": self.goes_on,
+            "goesOn": self.continues,
         })
     }
 
@@ -162,7 +161,7 @@ impl Stop {
             stage: Stage::named(value["stage"].as_str()?),
             conversation: value["conversation"].as_str().map(str::to_owned),
             nth: value["nth"].as_u64()? as u32,
-            goes_on: value["goesOn"].as_bool()?,
+            continues: value["goesOn"].as_bool()?,
         })
     }
 }

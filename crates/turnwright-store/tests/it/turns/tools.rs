@@ -1,5 +1,5 @@
-//! The tools of the script. Each notes when its handler starts and ends; those that write leave their key in the world, once
-//! each time that they run.
+//! The tools of the script. Each records when its handler starts and ends. Those that write leave their idempotency
+//! key in the world, once per run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +18,15 @@ use turnwright_core::{BoxError, Effects, Tool, ToolBuilder, ToolContext, ToolErr
 use super::stages::Stage;
 use super::world::World;
 
-/// Long enough for somebody to be killed meanwhile.
+/// Long enough for a kill to happen meanwhile.
 const MOMENT: Duration = Duration::from_millis(2);
 
-/// Tools of which it can be found out what became of their calls.
-pub(crate) const FOUND_OUT: &[&str] = &["transfer", "wire"];
-/// Tools that only read, those that are forged included.
+/// Tools whose calls can be reconciled.
+pub(crate) const RECONCILABLE: &[&str] = &["transfer", "wire"];
+/// Tools that only read, including artifact tools.
 pub(crate) const READERS: &[&str] = &["look_up", "ask", "report", "artifact_grep", "artifact_head"];
 
-/// What comes of a call that went well.
+/// Returns the result of a successful call.
 pub(crate) fn result(tool: &str, n: &Value) -> String {
     match tool {
         "report" | "export" => (0..1_000)
@@ -38,13 +38,13 @@ pub(crate) fn result(tool: &str, n: &Value) -> String {
     }
 }
 
-/// One that is large goes into the spool.
+/// Returns `true` if the result is large and goes into the spool.
 pub(crate) fn is_large(tool: &str) -> bool {
     matches!(tool, "report" | "export")
 }
 
-/// What a handler gives: what is large says who gave it.
-fn given(world: &World, tool: &str, n: &Value) -> String {
+/// Returns the output of a handler. A large output names its process.
+fn output_of(world: &World, tool: &str, n: &Value) -> String {
     let mut text = result(tool, n);
     if is_large(tool) {
         text.push_str(&signature(world.orders().life));
@@ -73,7 +73,7 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
         effect(&blocking, &ctx);
         std::thread::sleep(MOMENT);
         end(&blocking, &ctx, &started);
-        given(&blocking, "export", &args["n"])
+        output_of(&blocking, "export", &args["n"])
     });
     let found_out = Arc::clone(world);
     let transfer = tool("transfer").handler(handler(world, write));
@@ -109,8 +109,8 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
     all.map(|tool| tool.build().unwrap()).into()
 }
 
-/// Who is asked what became of a call: of a `wire` somebody, of the others nobody.
-pub(crate) async fn ask_of_unknown(call: UnknownCall) -> Result<Finding, BoxError> {
+/// Reconciles a call: a `wire` is known, others are not.
+pub(crate) async fn reconcile_unknown(call: UnknownCall) -> Result<Finding, BoxError> {
     match call.tool_name() {
         "wire" => ask_operator().reconcile(call).await,
         _ => Ok(Finding::Unknown),
@@ -145,7 +145,7 @@ where
         let world = Arc::clone(&world);
         Box::pin(async move {
             let started = start(&world, &ctx);
-            let output = given(&world, ctx.tool().name(), &args["n"]);
+            let output = output_of(&world, ctx.tool().name(), &args["n"]);
             work(Arc::clone(&world), args, ctx.clone()).await?;
             end(&world, &ctx, &started);
             Ok(output)
@@ -185,7 +185,9 @@ async fn ask(_: Arc<World>, _: Value, ctx: ToolContext) -> Result<(), ToolError>
     let gate = TurnGate::new("which").question("Which one?").build()?;
     match ctx.wait_for(gate).await? {
         Value::Bool(true) => Ok(()),
-        other => Err(ToolError::internal(format!("no answer of ours: {other}"))),
+        other => Err(ToolError::internal(format!(
+            "an unexpected answer: {other}"
+        ))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The store and the spool of a process, with somebody who notes what they were given and what they acknowledged.
+//! The store and the spool of a process, with a journal of what they were asked and what they acknowledged.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -19,14 +19,14 @@ use super::world::World;
 
 pub(crate) struct Watched(pub(crate) Arc<World>);
 
-/// What says whether two records are the same.
+/// Returns a digest that is equal for equal records.
 pub(crate) fn digest(record: &Record) -> String {
     let mut hasher = DefaultHasher::new();
     record.to_value().unwrap().to_string().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// How far a record says that its matter is.
+/// Returns the state in a record.
 fn state(record: &Record) -> &'static str {
     match record {
         Record::Ledger(line) => line.state.as_str(),
@@ -38,7 +38,7 @@ fn state(record: &Record) -> &'static str {
     }
 }
 
-/// The stages that a batch is.
+/// Returns the stages of a batch.
 fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
     let puts = || {
         batch.changes.iter().filter_map(|change| match change {
@@ -107,7 +107,7 @@ fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
 }
 
 impl Watched {
-    /// A line for each change: conversation, kind, id, state, digest, and the revision where there is one.
+    /// Returns one line per change: conversation, kind, id, state, digest, and the revision if there is one.
     fn lines(
         &self,
         what: &str,
@@ -129,7 +129,7 @@ impl Watched {
         let lines = batch.changes.iter().map(|change| match change {
             Change::Put(item) => line(item.kind(), item.id(), state(item), &digest(item)),
             Change::Delete(kind, id) => line(*kind, id, "gone", ""),
-            _ => panic!("no change that is known here"),
+            _ => panic!("an unknown change"),
         });
         lines.collect()
     }
@@ -170,7 +170,7 @@ impl StoreLayer for Watched {
         }
     }
 
-    /// The runner is given the watched one.
+    /// The runner gets the watched spool.
     fn spool(&self, _: &dyn Store) -> Option<Arc<dyn Spool>> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a process has to do with: its orders, the world outside, and what it notes of itself.
+//! The environment of a process: its orders, the outside world, and its journal.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::journal::{self, Journal};
 use super::stages::{Stage, Stop};
 use crate::child::say;
 
-/// What a process is told to do.
+/// The orders of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     pub(crate) folder: PathBuf,
-    /// Its number, which no other has.
+    /// Its unique number.
     pub(crate) life: u32,
     pub(crate) task: Task,
     /// Only the turns of this conversation.
@@ -29,11 +29,11 @@ pub(crate) struct Orders {
 pub(crate) enum Task {
     /// Runs the turns of the script.
     Begin,
-    /// Takes up the turns of the store that have not ended, and runs those that never began.
+    /// Resumes unfinished turns of the store, and runs those that never began.
     GoOn,
-    /// Takes up the turns of the store that have not ended.
+    /// Resumes unfinished turns of the store.
     TakeUp,
-    /// The same, once somebody says so.
+    /// The same, when signalled.
     TakeUpAtOnce,
 }
 
@@ -69,7 +69,7 @@ impl Orders {
     }
 }
 
-/// What the turns of a process share.
+/// Shared by the turns of a process.
 pub(crate) struct World {
     orders: Orders,
     journal: Journal,
@@ -99,7 +99,7 @@ impl World {
         &self.orders.folder
     }
 
-    /// A line of the journal.
+    /// Returns a line of the journal.
     pub(crate) fn line(&self, what: &str, fields: &[&str]) -> String {
         format!("{}\t{what}\t{}", self.orders.life, fields.join("\t"))
     }
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// What a call does to the world: once for each time that it is called.
+    /// Records the effect of a call, once per run.
     pub(crate) fn take_effect(&self, idempotency_key: &str) {
         self.effects.add(idempotency_key);
     }
@@ -133,7 +133,7 @@ impl World {
         self.renewed.lock().unwrap().contains(conversation)
     }
 
-    /// Comes to a stage, and stays there if that is what was ordered.
+    /// Reaches a stage, and stops there if the orders say so.
     pub(crate) fn arrive(&self, stage: Stage, conversation: &str) {
         self.note("stage", &[&stage.name(), conversation]);
         let Some(stop) = &self.orders.stop else {
@@ -145,7 +145,7 @@ impl World {
             return;
         }
         say(&format!("at {}", stage.name()));
-        while !stop.goes_on || !self.may_go_on() {
+        while !stop.continues || !self.may_go_on() {
             std::thread::sleep(Duration::from_millis(2));
         }
     }

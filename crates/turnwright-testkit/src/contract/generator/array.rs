@@ -1,4 +1,4 @@
-//! Arrays: within their length, each item by all schemas that apply to it.
+//! Arrays: within their length limits, each item following all schemas that apply to it.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::{Generator, bounds};
 use crate::contract::document::{Object, item_schema, size};
 use crate::pointer;
 
-/// More items show nothing that fewer do not.
-const MOST: usize = 300;
+/// More items would not reveal more.
+const MAX_ITEMS: usize = 300;
 
 impl<'d> Generator<'_, 'd> {
     pub(super) fn array(
@@ -22,7 +22,7 @@ impl<'d> Generator<'_, 'd> {
             list.as_array().map(Vec::len)
         });
         let prefix = prefixes.max().unwrap_or(0);
-        // Behind the prefix all items have one schema.
+        // After the prefix all items have the same schema.
         let closed = (0..=prefix).find(|&index| {
             let rules = self.item_schemas(schemas, index);
             rules.contains(&&Value::Bool(false))
@@ -33,15 +33,15 @@ impl<'d> Generator<'_, 'd> {
             .filter_map(|schema| Some((schema.get("contains")?, schema.get("minContains"))))
             .flat_map(|(rule, count)| {
                 let count = count.map_or(Some(1), |count| size(Some(count)));
-                std::iter::repeat_n(rule, count.unwrap_or(0).min(MOST))
+                std::iter::repeat_n(rule, count.unwrap_or(0).min(MAX_ITEMS))
             })
             .collect();
         let needed = least.max(contained.len());
-        if needed > MOST || most < least {
+        if needed > MAX_ITEMS || most < least {
             return None;
         }
         let length = self.item_count(needed, most, prefix, depth);
-        // The contained items come behind the prefix where there is room.
+        // The contained items come after the prefix if there is room.
         let first = prefix.min(length.saturating_sub(contained.len()));
         let rules = schemas
             .iter()

@@ -1,7 +1,7 @@
-//! Makes values that the document should accept.
+//! Generates values that the document should accept.
 //!
-//! All schemas that apply to one place are collected first, then one value is made that follows them together. The
-//! validator looks at every part, so that what the generator does not consider (`not`, `oneOf`, `else`) leads to another
+//! All schemas for one location are collected first, then one value is generated that follows all of them. The
+//! validator checks every part, so keywords that the generator ignores (`not`, `oneOf`, `else`) lead to another
 //! attempt.
 
 mod array;
@@ -17,31 +17,31 @@ use super::document::{Address, Document, Object, constrained_type};
 use super::validator::Validator;
 use crate::random::Rng;
 
-/// Levels below which values are kept as small as the document allows.
+/// The depth below which values are kept as small as the document allows.
 const DEEP: usize = 6;
-/// Levels below which an attempt ends.
+/// The depth below which an attempt ends.
 const DEEPEST: usize = 18;
-/// Places that one attempt may fill.
+/// The maximum number of locations that one attempt fills.
 pub(crate) const FUEL: usize = 400;
 const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
 
-/// Makes one value.
+/// Generates one value.
 pub(crate) struct Generator<'a, 'd> {
     pub(crate) doc: &'a Document<'d>,
     pub(crate) validator: &'a Validator<'a, 'd>,
     pub(crate) rng: &'a mut Rng,
-    /// Schemas that no value has reached so far, and those that lead to them: chance prefers these.
+    /// Schemas that no value has reached so far, and those that lead to them. They are preferred.
     pub(crate) unreached: &'a HashSet<Address>,
     pub(crate) fuel: usize,
-    /// The schemas that were applied, with the places in the value.
+    /// The applied schemas, with their locations in the value.
     pub(crate) applied: Vec<(&'d Object, String)>,
-    /// Whether the value follows a rule on which readers may differ.
+    /// Whether the value follows a rule on which validators may disagree.
     pub(crate) uncertain: bool,
 }
 
-/// What the schemas of one place demand, after references were followed and branches chosen.
+/// The demands of the schemas for one location, after references were followed and branches chosen.
 #[derive(Debug, Default)]
 struct Demands<'d> {
     schemas: Vec<&'d Object>,
@@ -53,18 +53,18 @@ struct Demands<'d> {
 }
 
 impl<'d> Generator<'_, 'd> {
-    /// A value for the document, or `None` if this attempt failed.
+    /// Returns a value for the document, or `None` if this attempt failed.
     pub(crate) fn root(&mut self) -> Option<Value> {
         self.value(&[self.doc.root], "", 0)
     }
 
-    /// A small value that all these schemas accept.
+    /// Returns a small value that all these schemas accept.
     pub(crate) fn part(&mut self, schemas: &[&'d Value]) -> Option<Value> {
         self.fuel = FUEL;
         self.value(schemas, "", DEEP - 2)
     }
 
-    /// Whether the rest is to be kept small.
+    /// Returns `true` if the rest must be kept small.
     fn is_deep(&self, depth: usize) -> bool {
         depth > DEEP || self.fuel < FUEL / 4
     }
@@ -102,7 +102,7 @@ impl<'d> Generator<'_, 'd> {
         None
     }
 
-    /// Collects what a schema demands. `None` if it can accept nothing.
+    /// Collects the demands of a schema. Returns `None` if it accepts nothing.
     fn demand(
         &mut self,
         schema: &'d Value,
@@ -134,7 +134,7 @@ impl<'d> Generator<'_, 'd> {
         depth: usize,
     ) -> Option<()> {
         demands.schemas.push(object);
-        // A rule that is not read may decide whether these apply, or how often.
+        // A rule that cannot be evaluated may decide whether these apply, or how often.
         let by_verdict = ["if", "not", "oneOf", "contains", "propertyNames"];
         self.uncertain |= object.keys().any(|keyword| {
             self.doc.unreadable(object, keyword).is_some()
@@ -168,7 +168,7 @@ impl<'d> Generator<'_, 'd> {
         Some(())
     }
 
-    /// One branch of a union: deep down one without references, otherwise one that was not reached so far.
+    /// Chooses a branch of a union: at great depth one without references, otherwise one that was not reached so far.
     fn branch(&mut self, branches: &'d [Value], depth: usize) -> Option<&'d Value> {
         let deep = self.is_deep(depth + 1);
         let preferred = branches.iter().filter(|branch| match deep {
@@ -191,8 +191,8 @@ impl<'d> Generator<'_, 'd> {
             let examples = schemas
                 .iter()
                 .filter_map(|schema| schema.get("examples")?.as_array());
-            let given: Vec<&Value> = defaults.chain(examples.flatten()).collect();
-            if let Some(value) = self.rng.pick(&given) {
+            let suggested: Vec<&Value> = defaults.chain(examples.flatten()).collect();
+            if let Some(value) = self.rng.pick(&suggested) {
                 return Some((*value).clone());
             }
         }
@@ -206,7 +206,7 @@ impl<'d> Generator<'_, 'd> {
         }
     }
 
-    /// One of the values that `enum` or `const` list, if there is such a list.
+    /// Returns one of the values listed by `enum` or `const`, if there is such a list.
     fn listed(&mut self, schemas: &[&'d Object]) -> Option<Option<Value>> {
         let list = schemas.iter().find_map(|schema| {
             let single = schema.get("const").map(std::slice::from_ref);
@@ -222,7 +222,7 @@ impl<'d> Generator<'_, 'd> {
         schemas.all(|schema| self.validator.part_accepts(schema, value))
     }
 
-    /// The type of the value to make.
+    /// Returns the type of the value to generate.
     fn kind(&mut self, schemas: &[&'d Object], depth: usize) -> Option<&'static str> {
         let is_allowed = |kind: &str| {
             let is_named = |name: &Value| name == kind || kind == "integer" && name == "number";
@@ -234,7 +234,7 @@ impl<'d> Generator<'_, 'd> {
         };
         let mut allowed: Vec<&'static str> =
             TYPES.into_iter().filter(|kind| is_allowed(kind)).collect();
-        // Without a type the other keywords show what the author meant.
+        // Without a type, the other keywords show what the author meant.
         let is_meant = |kind: &str| {
             let mut keywords = schemas.iter().flat_map(|schema| schema.keys());
             keywords.any(|keyword| {
@@ -254,7 +254,7 @@ impl<'d> Generator<'_, 'd> {
     }
 }
 
-/// Whether a reference is anywhere in it.
+/// Returns `true` if the value contains a reference.
 fn refers(value: &Value) -> bool {
     match value {
         Value::Object(object) => object.contains_key("$ref") || object.values().any(refers),
@@ -263,7 +263,7 @@ fn refers(value: &Value) -> bool {
     }
 }
 
-/// The sizes that these schemas set by two keywords: the largest lower bound and the smallest upper bound.
+/// Returns the bounds that these schemas set with two keywords: the largest lower bound and the smallest upper bound.
 fn bounds(schemas: &[&Object], lower: &str, upper: &str) -> (usize, Option<usize>) {
     let sizes = |keyword| {
         let rules = schemas.iter().map(move |schema| schema.get(keyword));

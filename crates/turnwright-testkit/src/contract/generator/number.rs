@@ -1,15 +1,15 @@
-//! Numbers: at the bounds, next to them, and between.
+//! Numbers: at the bounds, next to them, and in between.
 
 use serde_json::{Number, Value, json};
 
 use super::Generator;
 use crate::contract::document::Object;
 
-/// The largest integer that every reader of JSON takes exactly.
+/// The largest integer that every JSON parser reads exactly.
 const SAFE: i128 = 9_007_199_254_740_991;
 
 impl<'d> Generator<'_, 'd> {
-    /// A number, also of the type `integer`.
+    /// Generates a number, also for the type `integer`.
     pub(super) fn number(&mut self, schemas: &[&'d Object], only_integers: bool) -> Option<Value> {
         let integer = only_integers || self.rng.one_in(3);
         let value = match integer.then(|| self.integer(schemas)).flatten() {
@@ -17,7 +17,7 @@ impl<'d> Generator<'_, 'd> {
             None => self.fraction(schemas)?,
             Some(value) => value,
         };
-        // Decimal and binary arithmetic differ on fractions, and with them readers.
+        // Decimal and binary arithmetic differ on fractions, and so do validators.
         self.uncertain |= rules(schemas, "multipleOf").any(|step| {
             let quotient = value.as_f64().unwrap_or(f64::NAN) / float(step);
             !step.is_u64() && (quotient.fract() != 0.0 || quotient.abs() >= SAFE as f64)
@@ -30,7 +30,7 @@ impl<'d> Generator<'_, 'd> {
         let least = rules(schemas, "minimum").map(ceil).chain(above).max();
         let below = rules(schemas, "exclusiveMaximum").map(|n| ceil(n).saturating_sub(1));
         let most = rules(schemas, "maximum").map(floor).chain(below).min();
-        // Integers beyond 64 bits are not made.
+        // Integers beyond 64 bits are not generated.
         let low = least
             .unwrap_or(most.map_or(-SAFE, |most| most.saturating_sub(1_000).min(-SAFE)))
             .max(i128::from(i64::MIN));
@@ -128,7 +128,7 @@ fn ceil(number: &Number) -> i128 {
     floor(number) + i128::from(number.is_f64() && float(number).fract() != 0.0)
 }
 
-/// An integer as a JSON number, if 64 bits can hold it.
+/// Returns an integer as a JSON number, if it fits into 64 bits.
 pub(crate) fn integer_value(integer: i128) -> Option<Value> {
     let signed = i64::try_from(integer).map(Value::from).ok();
     signed.or_else(|| u64::try_from(integer).map(Value::from).ok())

@@ -1,4 +1,4 @@
-//! Objects: what is required, some of what is allowed, and other names where the document is open.
+//! Objects: required properties, some optional ones, and other names if the schema is open.
 
 use serde_json::{Map, Value};
 
@@ -55,7 +55,8 @@ impl<'d> Generator<'_, 'd> {
         Some(Value::Object(object))
     }
 
-    /// The optional properties to take: all, none, or some. Those that were not reached so far are preferred.
+    /// Returns the optional properties to include: all, none, or some. Those that were not reached so far are
+    /// preferred.
     fn optional(&mut self, schemas: &[&'d Object], depth: usize) -> Vec<&'d str> {
         let keywords = ["properties", "dependentRequired", "dependencies"];
         let rules = schemas
@@ -109,7 +110,7 @@ impl<'d> Generator<'_, 'd> {
         missing + usize::from(new) + more
     }
 
-    /// A name that no property has yet and that these schemas allow.
+    /// Returns an unused name that these schemas allow.
     pub(crate) fn free_name(&mut self, schemas: &[&'d Object], taken: &[String]) -> Option<String> {
         let rules = schemas
             .iter()
@@ -142,7 +143,7 @@ impl<'d> Generator<'_, 'd> {
             let reach = self.rng.below(4);
             return pattern.sample(self.rng, reach);
         }
-        // A name is a string, also where the schema of the names has no type.
+        // A name is a string, even if the schema of the names has no type.
         let mut demands = Demands::default();
         for rule in schemas
             .iter()

@@ -1,11 +1,11 @@
-//! Strings: of a length in characters, from a pattern, of a format.
+//! Strings: by length in characters, by pattern, by format.
 
 use serde_json::Value;
 
 use super::{Generator, bounds};
 use crate::contract::document::Object;
 
-/// Longer strings show nothing that shorter ones do not.
+/// Longer strings would not reveal more.
 const LONGEST: usize = 20_000;
 
 const LETTERS: [char; 12] = ['a', 'b', 'c', 'x', 'Z', '0', '7', ' ', '-', 'é', '漢', '😀'];
@@ -46,7 +46,7 @@ impl<'d> Generator<'_, 'd> {
         })
     }
 
-    /// A text that is what `contentEncoding` and `contentMediaType` say, which some readers of draft 7 assert.
+    /// Returns a text that satisfies `contentEncoding` and `contentMediaType`, which some draft 7 validators assert.
     fn content(&mut self, schemas: &[&'d Object]) -> Option<&'static str> {
         let has = |keyword: &str| schemas.iter().any(|schema| schema.contains_key(keyword));
         let texts: &[&'static str] = match (has("contentEncoding"), has("contentMediaType")) {
@@ -58,7 +58,7 @@ impl<'d> Generator<'_, 'd> {
         self.rng.pick(texts).copied()
     }
 
-    /// A length within the bounds, often one of the bounds if that is readable.
+    /// Returns a length within the bounds, often one of the bounds if that is readable.
     fn length(&mut self, least: usize, most: Option<usize>) -> usize {
         let usual = most.map_or(least + 12, |most| most.min(least + 12));
         let edge = most.filter(|&most| most <= 300 || most <= LONGEST && self.rng.one_in(40));
@@ -70,7 +70,7 @@ impl<'d> Generator<'_, 'd> {
         }
     }
 
-    /// Text around a match of a pattern that is not anchored: it must not matter.
+    /// Adds text around a match of a pattern that is not anchored, which must not matter.
     fn padded(&mut self, text: String, length: usize) -> String {
         let missing = length.saturating_sub(text.chars().count());
         if self.rng.one_in(3) && !text.is_empty() {

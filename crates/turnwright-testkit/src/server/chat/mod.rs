@@ -1,4 +1,4 @@
-//! A model by a script, over the Chat Completions protocol, streamed or not as the request says.
+//! A scripted model with the Chat Completions protocol, streamed or not as requested.
 //!
 //! ```
 //! use turnwright_testkit::server::chat::{self, Script};
@@ -15,16 +15,16 @@
 //!
 //! # Scripts in files
 //!
-//! A script is a JSON array of replies. Each field may be left out:
+//! A script is a JSON array of replies. All fields are optional:
 //!
-//! | field | what it is |
+//! | field | meaning |
 //! | --- | --- |
-//! | `text` | what the model says |
-//! | `reasoning` | what it thinks before, as `reasoning_content` |
-//! | `calls` | the tools it calls: `name`, `arguments` and perhaps `id`. Arguments that are a string are sent as they stand, anything else as its JSON text |
-//! | `finish` | the finish reason; `tool_calls` where there are calls, else `stop` |
-//! | `usage` | the object of the protocol, as it is to be sent |
-//! | `pieces` | in how many pieces each text is streamed; 4 unless told |
+//! | `text` | the text |
+//! | `reasoning` | the reasoning before it, as `reasoning_content` |
+//! | `calls` | the tool calls: `name`, `arguments` and optionally `id`. Arguments that are a string are sent unchanged, anything else as its JSON text |
+//! | `finish` | the finish reason. Default: `tool_calls` if there are calls, otherwise `stop` |
+//! | `usage` | the usage object of the protocol, sent unchanged |
+//! | `pieces` | the number of pieces in which each text is streamed. Default: 4 |
 //!
 //! ```
 //! use turnwright_testkit::server::chat::Script;
@@ -52,12 +52,12 @@ pub use player::{Played, Player, What};
 pub use reply::{Call, Reply};
 pub use script::Script;
 
-/// A reply that says this; streamed in so many pieces.
+/// Creates a reply with this text, streamed in this many pieces.
 pub fn text(text: impl Into<String>, pieces: usize) -> Reply {
     Reply::default().with_text(text).pieces(pieces)
 }
 
-/// A reply that calls these tools: the id, the name and the text of the arguments of each.
+/// Creates a reply that calls these tools: the id, the name and the argument text of each.
 pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>) -> Reply {
     let calls = calls.into_iter();
     calls.fold(Reply::default(), |reply, (id, name, arguments)| {
@@ -65,7 +65,7 @@ pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>) -
     })
 }
 
-/// A reply that thinks this.
+/// Creates a reply with this reasoning.
 pub fn reasoning(text: impl Into<String>) -> Reply {
     Reply::default().with_reasoning(text)
 }

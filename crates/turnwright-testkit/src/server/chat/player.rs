@@ -9,8 +9,8 @@ use super::write::streams;
 use crate::server::run::script_ended;
 use crate::server::{Answer, ReceivedRequest};
 
-/// Plays a script: it says what answers a request, and what that is. [`Script::serve`](super::Script::serve) is a server with one of these; for a
-/// server of your own there is [`Script::player`](super::Script::player).
+/// Plays a script: returns the answer to a request, and its kind. [`Script::serve`](super::Script::serve) starts a
+/// server with a player; use [`Script::player`](super::Script::player) for your own server.
 ///
 /// ```
 /// use turnwright_testkit::server::Server;
@@ -32,37 +32,37 @@ use crate::server::{Answer, ReceivedRequest};
 pub struct Player {
     replies: Vec<Reply>,
     repeats: bool,
-    /// How many replies were asked for.
+    /// The number of requested replies.
     asked: AtomicUsize,
 }
 
-/// The answer to a request, and what it is.
+/// The answer to a request, and its kind.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Played {
-    /// What is answered.
+    /// The answer.
     pub answer: Answer,
-    /// What that is.
+    /// The kind of answer.
     pub what: What,
 }
 
-/// What a request was answered with.
+/// The kind of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum What {
     /// A reply of the script.
     #[non_exhaustive]
     Reply {
-        /// Which, from 0.
+        /// The index of the reply, from 0.
         number: usize,
         /// Whether it is streamed.
         streamed: bool,
     },
     /// The list of models: one, `scripted`.
     Models,
-    /// Nothing that the script has: it came to its end before.
+    /// An error: the script has ended.
     Ended,
-    /// An error: it is no request for a reply.
+    /// An error: this is not a request for a reply.
     Invalid,
 }
 
@@ -75,21 +75,21 @@ impl Player {
         }
     }
 
-    /// Begins again with the first reply after the last one.
+    /// Starts again with the first reply after the last one.
     #[must_use]
     pub fn repeat(mut self) -> Self {
         self.repeats = true;
         self
     }
 
-    /// What answers a request: a `POST` of JSON to any path that ends in `/chat/completions` takes the next reply, streamed
-    /// where it says so; `GET …/models` gets a list of one model. Anything else takes no reply.
+    /// Returns the answer to a request. A `POST` of JSON to any path that ends in `/chat/completions` takes the next
+    /// reply, streamed if requested. `GET …/models` returns a list of one model. Anything else takes no reply.
     pub fn answer(&self, request: &ReceivedRequest) -> Played {
         let (what, answer) = self.choose(request);
         Played { answer, what }
     }
 
-    /// How many replies were not given yet, of the first round where it repeats.
+    /// Returns the number of remaining replies; of the first pass if it repeats.
     #[must_use]
     pub fn left(&self) -> usize {
         let asked = self.asked.load(Ordering::Relaxed);

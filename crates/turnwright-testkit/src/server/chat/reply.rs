@@ -1,9 +1,9 @@
-//! What a model replies.
+//! Replies of a model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// One reply of a model: what it thinks, says and calls. See the [module](super) for its form in files.
+/// One reply of a model: reasoning, text and calls. See the [module](super) for its form in files.
 #[must_use = "a reply does nothing until a server gives it"]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +22,7 @@ pub struct Reply {
     pub(super) pieces: Option<usize>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[must_use = "a call does nothing until it is part of a reply"]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,32 +39,32 @@ fn no_arguments() -> Value {
 }
 
 impl Reply {
-    /// Says this too.
+    /// Sets the text.
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// Thinks this first.
+    /// Sets the reasoning, sent before the text.
     pub fn with_reasoning(mut self, text: impl Into<String>) -> Self {
         self.reasoning = Some(text.into());
         self
     }
 
-    /// Calls this too.
+    /// Adds a call.
     pub fn with_call(mut self, call: Call) -> Self {
         self.calls.push(call);
         self
     }
 
-    /// Ends for this reason: `stop`, `length`, `tool_calls`, `content_filter` or whatever a server says.
+    /// Sets the finish reason: `stop`, `length`, `tool_calls`, `content_filter` or any other.
     pub fn finish(mut self, reason: impl Into<String>) -> Self {
         self.finish = Some(reason.into());
         self
     }
 
-    /// Says that so many tokens were read and written. In a stream it is a chunk of its own, sent where the request asks for
-    /// it with `stream_options.include_usage`.
+    /// Sets the number of prompt and completion tokens. In a stream they are a separate chunk, sent if requested with
+    /// `stream_options.include_usage`.
     pub fn usage(mut self, prompt: u64, completion: u64) -> Self {
         let counts = [
             ("prompt_tokens", prompt),
@@ -76,7 +76,7 @@ impl Reply {
         self
     }
 
-    /// Streams each text, and each call's arguments, in so many pieces.
+    /// Sets the number of pieces in which each text and each call's arguments are streamed.
     pub fn pieces(mut self, pieces: usize) -> Self {
         self.pieces = Some(pieces);
         self
@@ -92,7 +92,7 @@ impl Reply {
 }
 
 impl Call {
-    /// A call of this tool. Arguments that are a string are sent as they stand, anything else as its JSON text.
+    /// Creates a call. Arguments that are a string are sent unchanged, anything else as its JSON text.
     pub fn new(name: impl Into<String>, arguments: impl Into<Value>) -> Self {
         Call {
             id: None,
@@ -101,7 +101,7 @@ impl Call {
         }
     }
 
-    /// With this id. Otherwise it has one that no other call of the server has.
+    /// Sets the id. Default: an id that is unique for the server.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
@@ -114,7 +114,7 @@ impl Call {
         }
     }
 
-    /// The id of the call at this place of the reply to that request.
+    /// Returns the id of the call at this position of the reply to that request.
     pub(super) fn id_at(&self, request: usize, place: usize) -> String {
         let made = || format!("call_{request}_{place}");
         self.id.clone().unwrap_or_else(made)

@@ -1,4 +1,4 @@
-//! Replies, one after the other.
+//! A sequence of replies.
 
 use std::io;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::player::Player;
 use super::reply::Reply;
 use crate::server::Server;
 
-/// The replies of a model, one for each request in order. See the [module](super) for its form in files.
+/// The replies of a model, one per request, in order. See the [module](super) for its form in files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Script(Vec<Reply>);
 
 impl Script {
-    /// These replies.
+    /// Creates a script from these replies.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         Script(replies.into_iter().collect())
     }
@@ -24,28 +24,28 @@ impl Script {
     /// Reads a script from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a script: it says where.
+    /// Fails if the file cannot be read or is not a script. The message has the location.
     pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
         std::fs::read_to_string(path)?.parse()
     }
 
-    /// The replies, in order.
+    /// Returns the replies, in order.
     pub fn replies(&self) -> &[Reply] {
         &self.0
     }
 
-    /// Starts a server that plays it: a `POST` of JSON to any path that ends in `/chat/completions` gets the next reply, and
-    /// `GET …/models` a list of one model. Anything else is answered with 404 or 400 and takes no reply; so is a request beyond
-    /// the last one, as by [`Server::script`].
+    /// Starts a server that plays the script. A `POST` of JSON to any path that ends in `/chat/completions` gets the
+    /// next reply, and `GET …/models` a list of one model. Anything else is answered with 404 or 400 and takes no
+    /// reply. So is a request after the last reply, as with [`Server::script`].
     ///
     /// # Errors
-    /// No port is to be had.
+    /// Fails if no port is available.
     pub async fn serve(self) -> io::Result<Server> {
         let player = self.player();
         Server::start(move |request| player.answer(request).answer).await
     }
 
-    /// What plays it, for a server of your own.
+    /// Returns a player, for your own server.
     pub fn player(self) -> Player {
         Player::new(self.0)
     }

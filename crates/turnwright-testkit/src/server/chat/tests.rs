@@ -6,7 +6,7 @@ use super::{Call, Reply, Script, reasoning, text};
 
 proptest! {
     #[test]
-    fn the_pieces_of_a_text_make_up_the_text(text in any::<String>(), pieces in 0_usize..40) {
+    fn pieces_add_up_to_the_text(text in any::<String>(), pieces in 0_usize..40) {
         let cut = cut(&text, pieces);
         prop_assert_eq!(&cut.concat(), &text);
         prop_assert!(cut.len() <= pieces.max(1));
@@ -15,7 +15,7 @@ proptest! {
 }
 
 #[test]
-fn a_script_is_written_as_it_is_read() {
+fn script_round_trips_through_json() {
     let file = json!([
         { "text": "Hello", "pieces": 2 },
         { "reasoning": "Hm.", "calls": [{ "name": "look", "arguments": "{\"a\":" }], "finish": "length" },
@@ -47,7 +47,7 @@ fn arguments_in_a_file_may_be_an_object_or_missing() {
 }
 
 #[test]
-fn a_stream_begins_with_the_role_and_ends_with_the_reason_and_the_usage() {
+fn stream_starts_with_the_role_and_ends_with_reason_and_usage() {
     let events = Reply::default().with_text("Hi").usage(3, 1).events();
     let events: Vec<serde_json::Value> = events
         .iter()

@@ -1,11 +1,11 @@
-//! A reply as the protocol writes it.
+//! Writes a reply in the protocol.
 
 use serde_json::{Value, json};
 
 use super::reply::Reply;
 use crate::server::{Answer, ReceivedRequest};
 
-/// What a reply takes over from the request.
+/// The parts of a request that a reply depends on.
 pub(super) struct Asked {
     number: usize,
     model: Value,
@@ -45,13 +45,13 @@ impl Asked {
     }
 }
 
-/// Whether a request asks for a stream.
+/// Returns `true` if a request asks for a stream.
 pub(super) fn streams(request: &ReceivedRequest) -> bool {
     Asked::of(request).stream
 }
 
 impl Reply {
-    /// The answer to a request: a stream where it says `"stream": true`, else one object.
+    /// Returns the answer to a request: a stream if it has `"stream": true`, otherwise one object.
     pub fn answer(&self, request: &ReceivedRequest) -> Answer {
         let asked = Asked::of(request);
         if !asked.stream {
@@ -62,7 +62,7 @@ impl Reply {
         Answer::sse(chunks.map(|chunk| chunk.to_string()).chain(done))
     }
 
-    /// The events of a stream, as the text of each; without `[DONE]`.
+    /// Returns the text of each event of a stream, without `[DONE]`.
     pub(in crate::server) fn events(&self) -> Vec<String> {
         let asked = Asked {
             number: 0,
@@ -139,7 +139,7 @@ fn insert(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// Cuts a text between characters into pieces of about one length: at most so many, and none of them empty.
+/// Splits a text between characters into pieces of about equal length: at most this many, none of them empty.
 pub(super) fn cut(text: &str, pieces: usize) -> Vec<&str> {
     let pieces = pieces.clamp(1, text.len().max(1));
     let mut cut = Vec::with_capacity(pieces);

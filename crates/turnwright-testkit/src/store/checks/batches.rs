@@ -30,13 +30,13 @@ pub(super) async fn applied_again(chat: Chat) -> Outcome {
     }
     is_at(&chat, revision, 4).await?;
     chat.has_texts("texts", ["3"]).await?;
-    // The batch that emptied a conversation too.
+    // Also the batch that emptied a conversation.
     let last = Batch::new().delete(RecordKind::Memory, "b");
     let revision = chat.apply(last.clone()).await?;
     chat.applies(last, revision.0).await
 }
 
-/// The conversation has one record, this revision and this fencing token.
+/// Asserts that the conversation has one record, this revision and this fencing token.
 async fn is_at(chat: &Chat, revision: Revision, fencing_token: u64) -> Outcome {
     let loaded = chat.all().await?;
     let found = (loaded.revision, loaded.fencing_token, loaded.records.len());
@@ -97,7 +97,7 @@ pub(super) async fn lost_answers(chat: Chat) -> Outcome {
         let batch = Batch::new().put(note(&n.to_string(), "x")?);
         let batch = batch.expect(Revision(n - 1)).fencing_token(n);
         let lost = failing.apply(&chat.id, batch.clone()).await;
-        same("whether the answer is lost", lost.is_err(), true)?;
+        same("whether the reply is lost", lost.is_err(), true)?;
         let applied = failing.apply(&chat.id, batch).await?;
         same("revision", applied, Revision(n))?;
     }

@@ -1,4 +1,4 @@
-//! What changed since a revision.
+//! Changes since a revision.
 
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
@@ -11,7 +11,7 @@ use crate::store::sample::{note, of_kind};
 
 type Deleted = Vec<(RecordKind, String)>;
 
-/// The changes since a revision, if they are known.
+/// Returns the changes since a revision, if they are known.
 async fn changes(chat: &Chat, since: u64) -> Result<Option<(Loaded, Deleted)>, Broken> {
     let changed = chat.store.changed(&chat.id, Revision(since)).await?;
     let Changes::Since { put, deleted } = changed else {
@@ -24,7 +24,7 @@ async fn changes(chat: &Chat, since: u64) -> Result<Option<(Loaded, Deleted)>, B
     Ok(Some((put, deleted)))
 }
 
-/// The changes since a revision must be these ids that were put and deleted; `None` if they are unknown.
+/// Asserts the ids that were put and deleted since a revision; `None` if the changes are unknown.
 async fn changed(chat: &Chat, since: u64, promised: Option<(&[&str], &[&str])>) -> Outcome {
     let found = changes(chat, since).await?;
     let found = found.as_ref().map(|(put, deleted)| {
@@ -68,7 +68,7 @@ pub(super) async fn since(chat: Chat) -> Outcome {
             .collect()
     };
     same("positions", positions(&put), positions(&chat.all().await?))?;
-    // Of all kinds.
+    // For all kinds.
     for kind in RecordKind::ALL {
         chat.put(of_kind(*kind, "one")?).await?;
     }
@@ -108,7 +108,7 @@ pub(super) async fn many_deletions(chat: Chat) -> Outcome {
     for id in &ids {
         chat.delete(id).await?;
     }
-    // Revision 1 has all of them, and each deletion is one more.
+    // Revision 1 has all of them, and each deletion is one more revision.
     for deleted in [0, 1, KEPT_DELETIONS - 1, KEPT_DELETIONS, count - 1, count] {
         let left = count - deleted;
         let since = 1 + left as u64;

@@ -37,7 +37,7 @@ pub(super) async fn listed(chat: Chat) -> Outcome {
     let emptied = chat.other("user/5");
     emptied.note("x", "x").await?;
     emptied.delete("x").await?;
-    // Written, but with nothing.
+    // Written, but without records.
     chat.other("user/6").apply(Batch::new()).await?;
     chat.other("user/7").delete("x").await?;
     let found = chat.store.conversations(&ConversationFilter::all()).await?;
@@ -76,7 +76,7 @@ pub(super) async fn combined(chat: Chat) -> Outcome {
         }
         found.extend(page);
         ensure(found.len() <= all.len(), || {
-            "pages of conversations do not end: `after` and `limit` do not go together".to_owned()
+            "pages of conversations do not end: `after` and `limit` do not work together".to_owned()
         })?;
     }
 }

@@ -1,4 +1,4 @@
-//! Fencing tokens: who has taken over.
+//! Fencing tokens.
 
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{Batch, Revision};
@@ -26,7 +26,7 @@ pub(super) async fn others(chat: Chat) -> Outcome {
         batch.fencing_token = fencing_token;
         chat.applies(batch, n).await?;
     }
-    // None takes nothing back.
+    // A batch without a token does not reset it.
     chat.fences(Batch::new().fencing_token(3), 4).await
 }
 
@@ -36,12 +36,12 @@ pub(super) async fn rejected(chat: Chat) -> Outcome {
     chat.fences(both, 2).await?;
     let conflict = Batch::new().put(note("a", "x")?).fencing_token(8);
     chat.conflicts(conflict.expect(Revision(9)), 1).await?;
-    // It was rejected, so nothing with fencing token 8 was written.
+    // The batch was rejected, so fencing token 8 was not stored.
     chat.applies(Batch::new().fencing_token(2), 2).await
 }
 
 pub(super) async fn by_empty_batch(chat: Chat) -> Outcome {
-    // What a signed number of 64 bits holds: databases have no more.
+    // The maximum of a signed 64-bit number, which is what databases can store.
     let high = u64::try_from(i64::MAX).unwrap_or_default();
     for fencing_token in [1, 1 << 40, high] {
         let batch = Batch::new().fencing_token(fencing_token);

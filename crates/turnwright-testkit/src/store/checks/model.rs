@@ -1,4 +1,4 @@
-//! Random operations, compared with the store in memory.
+//! Random operations, compared with the memory store.
 
 use std::fmt::Debug;
 
@@ -115,7 +115,7 @@ impl Random {
     }
 }
 
-/// The store and the reference.
+/// The store under test and the reference.
 struct Pair<'s> {
     store: &'s dyn Store,
     reference: MemoryStore,
@@ -125,7 +125,7 @@ impl Pair<'_> {
     async fn apply(&self, conversation_id: &ConversationId, batch: &Batch) -> Outcome {
         let promised = verdict(self.reference.apply(conversation_id, batch.clone()).await)?;
         let found = verdict(self.store.apply(conversation_id, batch.clone()).await)?;
-        same(&format!("the answer to {batch:?}"), found, promised)
+        same(&format!("the result of {batch:?}"), found, promised)
     }
 
     async fn compare(&self, random: &mut Random) -> Outcome {
@@ -172,7 +172,7 @@ pub(super) async fn random_operations(chat: Chat) -> Outcome {
             let batch = random.batch(loaded.revision)?;
             pair.apply(&conversation_id, &batch).await?;
             applied.push((conversation_id, batch));
-            // A batch from before, as it was or with its id only.
+            // An earlier batch, unchanged or only with the same id.
             if random.one_in(3)
                 && let Some((conversation_id, batch)) = random.0.pick(&applied)
             {
@@ -190,7 +190,7 @@ pub(super) async fn random_operations(chat: Chat) -> Outcome {
     Ok(())
 }
 
-/// What can be compared of an answer.
+/// Returns the comparable parts of a result.
 fn verdict(answer: Result<Revision, StoreError>) -> Result<String, Broken> {
     Ok(match answer {
         Ok(revision) => format!("{revision:?}"),
@@ -203,7 +203,7 @@ fn verdict(answer: Result<Revision, StoreError>) -> Result<String, Broken> {
 }
 
 fn seen(loaded: &Loaded) -> Result<impl PartialEq + Debug + use<>, Broken> {
-    // Stores may number positions differently: only their order is promised.
+    // Stores may number positions differently: only their order is required.
     let records = loaded.records.iter().map(|stored| stored.record.to_value());
     let records = records.collect::<Result<Vec<Value>, _>>()?;
     let counts = (loaded.fencing_token, loaded.damaged.len());

@@ -1,4 +1,4 @@
-//! Names that bite: patterns, quotes, case, white space, length.
+//! Difficult names: patterns, quotes, case, white space, length.
 
 use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{
@@ -9,7 +9,7 @@ use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, same};
 use crate::store::sample::ledger;
 
-/// Each looks like another to somebody: a pattern, a collation, a trim, a quote, a number.
+/// Each looks like another one under some rule: a pattern, a collation, trimming, quoting, a number.
 const ODD: &[&str] = &[
     "a",
     "A",
@@ -59,7 +59,7 @@ const ODD: &[&str] = &[
     "a  b",
 ];
 
-/// What only a conversation or an idempotency key may be named.
+/// Names that only conversations and idempotency keys may have.
 const ODDER: &[&str] = &[
     " ",
     "a ",
@@ -74,7 +74,7 @@ const ODDER: &[&str] = &[
     "\u{7f}",
 ];
 
-/// As long as an id may be, but for the last character.
+/// Returns a name of the maximum length minus one character.
 fn long() -> String {
     "x".repeat(255)
 }
@@ -109,7 +109,7 @@ pub(super) async fn ids(chat: Chat) -> Outcome {
             Some(format!("of {id}")),
         )?;
     }
-    // One after the other goes, and no other with it.
+    // Deletes one after the other, and no other with it.
     for (n, id) in (1..).zip(&entries) {
         chat.store.delete(&chat.id, RecordKind::Ledger, id).await?;
         let left = chat.ids(&of(RecordKind::Ledger)).await?;
@@ -123,7 +123,7 @@ pub(super) async fn ids(chat: Chat) -> Outcome {
     Ok(())
 }
 
-/// Writes into a conversation of each odd name. Returns the names.
+/// Writes to a conversation for each difficult name. Returns the names.
 async fn filled(chat: &Chat) -> Result<Vec<String>, Broken> {
     let names = names(&[ODD, ODDER, &[""]], &long());
     for name in &names {
@@ -132,7 +132,7 @@ async fn filled(chat: &Chat) -> Result<Vec<String>, Broken> {
     Ok(names)
 }
 
-/// The conversations whose names begin with `prefix` must be listed in byte order.
+/// Asserts that the conversations whose names start with `prefix` are listed in byte order.
 async fn listed(
     chat: &Chat,
     filter: ConversationFilter,
@@ -146,7 +146,7 @@ async fn listed(
     promised.sort();
     let found = chat.store.conversations(&filter).await?;
     same(
-        &format!("conversations that begin with {prefix:?}"),
+        &format!("conversations that start with {prefix:?}"),
         found,
         promised,
     )
@@ -189,5 +189,9 @@ pub(super) async fn nul(chat: Chat) -> Outcome {
         .await?;
     let unfinished = plain.store.unfinished(&plain.id).await?;
     let unfinished: Vec<&str> = unfinished.iter().map(|entry| entry.id()).collect();
-    same("unfinished lines beside the id \"k\\0\"", unfinished, ["k"])
+    same(
+        "unfinished entries next to the id \"k\\0\"",
+        unfinished,
+        ["k"],
+    )
 }

@@ -1,4 +1,4 @@
-//! What comes back, and in which order.
+//! The returned records and their order.
 
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
@@ -19,7 +19,7 @@ pub(super) async fn nothing_at_first(chat: Chat) -> Outcome {
 
 pub(super) async fn written_order(chat: Chat) -> Outcome {
     let mut written = Vec::new();
-    // Ids fall while time passes, and kinds change: neither is the order.
+    // Ids decrease while time passes, and kinds change: neither determines the order.
     for batch in (0..5).rev() {
         let mut changes = Batch::new();
         for (n, kind) in RecordKind::ALL.iter().rev().enumerate() {
@@ -39,7 +39,7 @@ pub(super) async fn every_kind(chat: Chat) -> Outcome {
     same("how many records", found.len(), written.len())?;
     for (found, written) in found.iter().zip(&written) {
         same_record(found, written).await?;
-        // Also when asked for alone.
+        // Also when requested alone.
         let alone = chat.get(written.kind(), written.id()).await?;
         let missing = || Broken(format!("{:?} is not found by its id", written.id()));
         same_record(&alone.ok_or_else(missing)?, written).await?;
@@ -87,11 +87,11 @@ pub(super) async fn positions(chat: Chat) -> Outcome {
             let now = places(&chat).await?;
             let now = now.last().map_or(Position(0), |(place, _)| *place);
             ensure(now > last, || {
-                format!("the record {id:?} was put at {now:?}, where {last:?} had been before it")
+                format!("the record {id:?} was put at {now:?}, but {last:?} was used before")
             })?;
             last = now;
             if n == 1 {
-                // The last of all goes, and its place with it.
+                // The last of all is deleted, with its position.
                 chat.delete(&id).await?;
             }
         }
@@ -151,7 +151,7 @@ pub(super) async fn large_batch(chat: Chat) -> Outcome {
     let found = chat.texts().await?;
     ensure(found == written, || {
         let count = found.len();
-        format!("of {MANY} records and a long one {count} came back, or in another order")
+        format!("of {MANY} records and a long one {count} were returned, or in another order")
     })
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn all_or_nothing(chat: Chat) -> Outcome {
     let applied = chat.apply(batch).await;
     let revision = chat.all().await?.revision;
     if applied.is_ok() {
-        // A store that keeps the bytes elsewhere may well take it.
+        // A store that keeps the bytes elsewhere may accept it.
         chat.has_ids("ids", ["a", "large", "c"]).await?;
         return same("revision", revision, Revision(2));
     }
@@ -175,6 +175,6 @@ pub(super) async fn all_or_nothing(chat: Chat) -> Outcome {
     chat.has_texts("texts after a rejected batch", ["1", "1"])
         .await?;
     same("revision after a rejected batch", revision, Revision(1))?;
-    // Nor is its fencing token.
+    // Nor is its fencing token stored.
     chat.applies(Batch::new().fencing_token(1), 2).await
 }

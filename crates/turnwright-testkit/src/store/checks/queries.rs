@@ -7,7 +7,7 @@ use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, ensure, same};
 use crate::store::sample::of_kind;
 
-/// Records of several kinds that share ids, with gaps between them.
+/// Writes records of several kinds that share ids, with gaps between them.
 async fn filled(chat: &Chat) -> Result<Vec<Stored>, Broken> {
     use RecordKind::{Ledger, Memory, Message, Thought};
     let kinds = [
@@ -22,8 +22,8 @@ async fn filled(chat: &Chat) -> Result<Vec<Stored>, Broken> {
     Ok(chat.all().await?.records)
 }
 
-/// What a query means, said plainly.
-fn meant<'r>(all: &'r [Stored], query: &Query) -> Vec<(&'r str, RecordKind)> {
+/// A reference implementation of queries.
+fn expected<'r>(all: &'r [Stored], query: &Query) -> Vec<(&'r str, RecordKind)> {
     let asked = |stored: &&Stored| {
         let record = &stored.record;
         let ids = query.ids.as_ref();
@@ -73,8 +73,8 @@ pub(super) async fn combined(chat: Chat) -> Outcome {
                         (query.after, query.before) = (after, before);
                         (query.limit, query.newest) = (limit, newest);
                         let found = chat.load(&query).await?.records;
-                        let found = meant(&found, &Query::all());
-                        same(&format!("{query:?}"), found, meant(&all, &query))?;
+                        let found = expected(&found, &Query::all());
+                        same(&format!("{query:?}"), found, expected(&all, &query))?;
                     }
                 }
             }
@@ -97,7 +97,7 @@ pub(super) async fn odd_lists(chat: Chat) -> Outcome {
             &["a", "b"],
         ),
         ("one of 5,001 ids", Query::all().ids(many), &["b"]),
-        ("after a place that is far away", far, &[]),
+        ("after a distant position", far, &[]),
     ];
     for (what, query, promised) in cases {
         same(what, chat.ids(&query).await?, promised)?;
@@ -108,18 +108,18 @@ pub(super) async fn odd_lists(chat: Chat) -> Outcome {
 pub(super) async fn paged(chat: Chat) -> Outcome {
     let all = filled(&chat).await?;
     for query in [Query::all(), Query::all().kind(RecordKind::Memory)] {
-        let promised = meant(&all, &query);
+        let promised = expected(&all, &query);
         for size in [1, 2, 3, 7, promised.len(), 100] {
             let mut pages = chat.store.pages(&chat.id, query.clone()).size(size);
             let mut found = Vec::new();
             while let Some(stored) = pages.next().await {
                 found.push(stored?);
                 ensure(found.len() <= all.len(), || {
-                    format!("pages of {size} do not end: `after` and `limit` do not go together")
+                    format!("pages of {size} do not end: `after` and `limit` do not work together")
                 })?;
             }
             let what = format!("all pages of {size}");
-            same(&what, meant(&found, &Query::all()), promised.clone())?;
+            same(&what, expected(&found, &Query::all()), promised.clone())?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Several writers at once, each on a thread of its own.
+//! Concurrent writers, each on its own thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::store::sample::note;
 const WRITERS: usize = 4;
 const ROUNDS: usize = 25;
 
-/// Runs work on a thread of its own, whatever the runtime.
+/// Runs work on a separate thread, whatever the runtime.
 pub(super) fn on_thread<T: Send + 'static>(
     work: impl Future<Output = Result<T, Broken>> + Send + 'static,
 ) -> JoinHandle<Result<T, Broken>> {
@@ -26,13 +26,13 @@ pub(super) fn on_thread<T: Send + 'static>(
 pub(super) async fn join<T>(all: Vec<JoinHandle<Result<T, Broken>>>) -> Result<Vec<T>, Broken> {
     let mut done = Vec::new();
     for one in all {
-        let panicked = |error| Broken(format!("a writer came to no end: {error}"));
+        let panicked = |error| Broken(format!("a writer did not finish: {error}"));
         done.push(one.await.map_err(panicked)??);
     }
     Ok(done)
 }
 
-/// Applies a batch. Whether it won: false if another writer was first.
+/// Applies a batch. Returns `false` if another writer was first.
 async fn wins(chat: &Chat, batch: Batch) -> Result<bool, Broken> {
     match chat.apply(batch).await {
         Ok(_) => Ok(true),
@@ -105,11 +105,11 @@ pub(super) async fn no_lost_write(chat: Chat) -> Outcome {
     same("records", loaded.records.len(), WRITERS * ROUNDS)?;
     let places = loaded.records.iter().map(|stored| stored.position);
     ensure(places.is_sorted_by(|a, b| a < b), || {
-        "two records have one position, or come in another order".to_owned()
+        "two records have the same position, or the order is wrong".to_owned()
     })
 }
 
-/// Each batch takes three records away and puts them again with its number, while a reader looks.
+/// Each batch deletes three records and puts them again with its number, while a reader reads.
 pub(super) async fn whole_batches(chat: Chat) -> Outcome {
     let over = Arc::new(AtomicBool::new(false));
     let looks = Arc::new(AtomicUsize::new(0));

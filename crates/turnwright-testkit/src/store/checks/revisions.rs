@@ -72,6 +72,6 @@ pub(super) async fn emptied(chat: Chat) -> Outcome {
     let revision = chat.all().await?.revision;
     same("revision of an empty conversation", revision, Revision(2))?;
     chat.conflicts(Batch::new().expect(Revision(0)), 2).await?;
-    // The deletion has taken over from the last writer.
+    // The deletion took over from the last writer.
     chat.fences(Batch::new().fencing_token(4), 6).await
 }

@@ -1,4 +1,4 @@
-//! Turns over all conversations.
+//! Finding turns across all conversations.
 
 use turnwright_core::record::{Lease, RecordKind, TurnState};
 use turnwright_core::store::{Batch, FoundTurn, Store as _, TurnFilter};
@@ -12,7 +12,7 @@ fn named(turns: &[FoundTurn]) -> Vec<String> {
     turns.iter().map(name).collect()
 }
 
-/// Several conversations with turns in different states.
+/// Writes several conversations with turns in different states.
 async fn filled(chat: &Chat) -> Outcome {
     use TurnState::{Abandoned, Answered, Failed, Running};
     let records = [
@@ -34,7 +34,7 @@ async fn filled(chat: &Chat) -> Outcome {
     for (conversation, record) in records {
         chat.other(conversation).put(record?).await?;
     }
-    // Another kind with the id of a turn is none.
+    // A record of another kind with the id of a turn is not a turn.
     chat.other("c").note("1", "x").await?;
     Ok(())
 }
@@ -97,7 +97,7 @@ pub(super) async fn pages(chat: Chat) -> Outcome {
                 filter = filter.after(last.cursor());
                 found.extend(named(&page));
                 ensure(found.len() <= ALL.len(), || {
-                    "pages of turns do not end: `after` and `limit` do not go together".to_owned()
+                    "pages of turns do not end: `after` and `limit` do not work together".to_owned()
                 })?;
             }
             same(&format!("all pages of {size}"), found, promised.clone())?;

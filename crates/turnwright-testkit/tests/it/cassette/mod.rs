@@ -1,4 +1,4 @@
-//! Recording and playing, with a server that is played by the test.
+//! Recording and replay, with a server simulated by the test.
 
 mod wire;
 
@@ -16,10 +16,10 @@ use turnwright_models::http::{Body, Request, Response, Transport};
 use turnwright_testkit::cassette::{Cassette, Exchange};
 use url::Url;
 
-/// What a body gives, piece by piece.
+/// The pieces of a body.
 type Pieces = Vec<Result<Bytes, Error>>;
 
-/// Answers with these, one after the other; fails when there is none.
+/// Returns these answers, one after the other; fails when there are none.
 #[derive(Clone, Debug, Default)]
 struct Inner(Arc<Mutex<VecDeque<(u16, Pieces)>>>);
 
@@ -34,7 +34,7 @@ impl Transport for Inner {
     async fn send(&self, _request: Request) -> Result<Response, Error> {
         let next = self.0.lock().pop_front();
         let Some((status, pieces)) = next else {
-            return Err(Error::new(ErrorCode::MODEL_UNREACHABLE, "nobody is there"));
+            return Err(Error::new(ErrorCode::MODEL_UNREACHABLE, "no server"));
         };
         let headers = [
             ("content-type", "text/event-stream"),
@@ -47,7 +47,7 @@ impl Transport for Inner {
     }
 }
 
-/// A folder that is gone at the end.
+/// A folder that is deleted at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -103,7 +103,7 @@ fn on_disk(path: &Path) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_played_again() {
+async fn recorded_exchanges_are_replayed() {
     let folder = Folder::new("again");
     let inner = Inner::new([
         (200, pieces(["data: one\n\n", "data: two\n\n"])),
@@ -123,7 +123,7 @@ async fn what_was_recorded_is_played_again() {
 
     let cassette = Cassette::replay(folder.file()).unwrap();
     assert_eq!(cassette.unused().len(), 3);
-    // In another order, where that is another request; equal ones as they came.
+    // In another order for different requests; equal ones in recorded order.
     for at in [2, 0, 1] {
         let response = cassette.send(request(&asked[at])).await.unwrap();
         assert_eq!(response.header("content-type"), Some("text/event-stream"));
@@ -136,7 +136,7 @@ async fn what_was_recorded_is_played_again() {
 }
 
 #[tokio::test]
-async fn in_order_the_responses_come_as_they_were_recorded_whatever_is_asked() {
+async fn in_order_ignores_the_request() {
     let entry = |body: Value, more: Value| {
         let mut response = json!({ "status": 200, "headers": { "X": 1 }, "body": body });
         response
@@ -180,7 +180,7 @@ async fn in_order_the_responses_come_as_they_were_recorded_whatever_is_asked() {
 }
 
 #[test]
-fn an_exchange_that_cannot_be_read_says_why() {
+fn unreadable_exchange_is_explained() {
     let bad = json!({
         "request": { "method": "POST", "path": "/" },
         "response": { "status": 200, "body": { "base64": "?" } },
@@ -192,7 +192,7 @@ fn an_exchange_that_cannot_be_read_says_why() {
 }
 
 #[tokio::test]
-async fn the_file_holds_no_secret() {
+async fn file_contains_no_secrets() {
     let folder = Folder::new("secret");
     let inner = Inner::new([(200, pieces(["data: \"key-12", "345678\\n my\\/own\"\n\n"]))]);
     let cassette = Cassette::record(folder.file(), inner)
@@ -200,7 +200,7 @@ async fn the_file_holds_no_secret() {
         .scrub("my/own");
     let body = json!({ "note": "the key is key-12345678", "my/own": ["Bearer key-12345678"] });
     let response = cassette.send(request(&body)).await.unwrap();
-    // Who records sees everything.
+    // The recording client sees everything.
     assert_eq!(response.header("set-cookie"), Some("session=1"));
     read(response.body).await;
     assert_eq!(
@@ -218,7 +218,7 @@ async fn the_file_holds_no_secret() {
             },
         }])
     );
-    // With another key the same request still is the same.
+    // With another key it is still the same request.
     let cassette = Cassette::replay(folder.file()).unwrap().scrub("my/own");
     let text = body.to_string().replace("key-12345678", "key-of-another");
     let url = Url::parse("http://127.0.0.1/v1/chat/completions").unwrap();
@@ -228,20 +228,20 @@ async fn the_file_holds_no_secret() {
 }
 
 #[tokio::test]
-async fn pieces_are_passed_on_as_they_come() {
+async fn pieces_are_passed_on_immediately() {
     let folder = Folder::new("pieces");
     let inner = Inner::new([(200, pieces(["one", "two"]))]);
     let cassette = Cassette::record(folder.file(), inner).unwrap();
     let mut response = cassette.send(request(&json!({}))).await.unwrap();
     assert_eq!(response.body.next().await.unwrap().unwrap(), "one");
-    assert!(!folder.file().exists(), "nothing is written before its end");
+    assert!(!folder.file().exists(), "nothing is written before the end");
     assert_eq!(response.body.next().await.unwrap().unwrap(), "two");
     assert!(response.body.next().await.is_none());
     assert_eq!(on_disk(&folder.file())[0]["response"]["body"], "onetwo");
 }
 
 #[tokio::test]
-async fn what_was_not_read_to_its_end_breaks_there() {
+async fn truncated_response_breaks_in_replay() {
     let folder = Folder::new("truncated");
     let broken = Error::new(ErrorCode::MODEL_UNREACHABLE, "the line is dead");
     let inner = Inner::new([
@@ -257,7 +257,7 @@ async fn what_was_not_read_to_its_end_breaks_there() {
         read(failed.body).await.1.unwrap().to_string(),
         "E_MODEL_UNREACHABLE: the line is dead"
     );
-    // Nobody answered: there is nothing to record.
+    // There was no response, so nothing is recorded.
     cassette.send(request(&json!(3))).await.unwrap_err();
 
     let cassette = Cassette::replay(folder.file()).unwrap();
@@ -271,7 +271,7 @@ async fn what_was_not_read_to_its_end_breaks_there() {
 }
 
 #[tokio::test]
-async fn recordings_stand_in_the_order_of_the_requests() {
+async fn recordings_are_in_request_order() {
     let folder = Folder::new("order");
     let inner = Inner::new([(200, pieces(["first"])), (200, pieces(["second"]))]);
     let cassette = Cassette::record(folder.file(), inner).unwrap();
@@ -285,11 +285,11 @@ async fn recordings_stand_in_the_order_of_the_requests() {
 }
 
 #[tokio::test]
-async fn a_disk_that_fails_is_told_and_loses_nothing() {
+async fn write_error_is_reported_and_loses_nothing() {
     let folder = Folder::new("disk");
     let inner = Inner::new([(200, pieces(["one"])), (200, pieces(["two"]))]);
     let cassette = Cassette::record(folder.file(), inner).unwrap();
-    // A folder stands where the file is to be: it can be written beside it, and not put there.
+    // A folder has the name of the file: the temporary file can be written, but not renamed.
     fs::create_dir_all(folder.file().join("kept")).unwrap();
     let response = cassette.send(request(&json!(1))).await.unwrap();
     let (bytes, error) = read(response.body).await;
@@ -308,7 +308,7 @@ async fn a_disk_that_fails_is_told_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_old_recording_stays_until_there_is_a_new_one() {
+async fn old_recording_is_kept_until_a_new_one_is_complete() {
     let folder = Folder::new("old");
     fs::create_dir_all(folder.file().parent().unwrap()).unwrap();
     fs::write(folder.file(), "[]").unwrap();
@@ -340,7 +340,7 @@ fn by_hand() -> Cassette {
 }
 
 #[tokio::test]
-async fn a_miss_says_how_the_request_differs_from_the_nearest() {
+async fn miss_shows_differences_from_the_closest_recording() {
     let cassette = by_hand();
     let message = json!({ "model": "m", "messages": [{ "role": "user", "content": "Hello" }] });
     let response = cassette.send(request(&message)).await.unwrap();
@@ -350,33 +350,33 @@ async fn a_miss_says_how_the_request_differs_from_the_nearest() {
         json!({ "model": "m", "messages": [{ "role": "user", "content": "Good day" }], "seed": 1 });
     let miss = cassette.send(request(&other)).await.unwrap_err();
     assert_eq!(miss.code(), ErrorCode::INVALID_MODEL_CONFIG);
-    assert!(miss.is_fatal(), "nobody tries it again");
+    assert!(miss.is_fatal(), "it is not retried");
     assert_eq!(
         miss.to_string().lines().collect::<Vec<_>>(),
         [
-            "E_INVALID_MODEL_CONFIG: no recording answers POST /v1/chat/completions: the text that was given holds 3, of which number 1 is nearest:",
+            "E_INVALID_MODEL_CONFIG: no recording matches POST /v1/chat/completions: the JSON text has 3, of which number 1 is the closest:",
             r#"  /messages/0/content: recorded "Bye", now "Good day""#,
             "  + /seed: 1",
-            "If the request is right, record anew: `TURNWRIGHT_RECORD=1` where `Cassette::auto` is used, else `Cassette::record`.",
+            "If the request is correct, record it again: set `TURNWRIGHT_RECORD=1` if you use `Cassette::auto`, otherwise use `Cassette::record`.",
         ]
     );
     let again = cassette.send(request(&message)).await.unwrap_err();
     assert!(
         again
             .to_string()
-            .contains("each that is equal (number 0) was played already")
+            .contains("each equal one (number 0) was already played")
     );
     assert_eq!(
         cassette.unused(),
         [
-            "number 1 of the text that was given: POST /v1/chat/completions",
-            "number 2 of the text that was given: POST /v1/embeddings",
+            "number 1 of the JSON text: POST /v1/chat/completions",
+            "number 2 of the JSON text: POST /v1/embeddings",
         ]
     );
 }
 
 #[tokio::test]
-async fn a_miss_lists_twenty_differences_and_counts_the_rest() {
+async fn miss_lists_twenty_differences_and_counts_the_rest() {
     let cassette = by_hand();
     let many: serde_json::Map<_, _> = (0..50)
         .map(|at| (format!("field{at}"), json!(at)))
@@ -396,14 +396,14 @@ async fn a_miss_lists_twenty_differences_and_counts_the_rest() {
 }
 
 #[test]
-fn not_everything_played_is_loud() {
+fn unplayed_recordings_fail_the_assertion() {
     let unwound = std::panic::catch_unwind(|| by_hand().assert_all_played()).unwrap_err();
     let message = unwound.downcast_ref::<String>().unwrap();
-    assert!(message.contains("number 2 of the text that was given: POST /v1/embeddings"));
+    assert!(message.contains("number 2 of the JSON text: POST /v1/embeddings"));
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn invalid_recordings_are_rejected() {
     for wrong in ["", "{}", "[1]", r#"[{"request":{"method":"POST"}}]"#] {
         let error = Cassette::from_json(wrong).unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG, "{wrong}");
@@ -427,7 +427,7 @@ fn what_is_no_recording_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_recording_is_readable_by_its_owner_alone_and_replaces_no_link() {
+async fn recording_is_private_and_replaces_no_link() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let folder = Folder::new("private");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -11,7 +11,7 @@ use url::Url;
 use super::{on_disk, read};
 
 #[tokio::test]
-async fn recordings_of_real_servers_are_played_as_they_are() {
+async fn recordings_of_real_servers_are_replayed() {
     let Some(root) = wire() else { return };
     let mut folders = vec![root];
     let (mut files, mut played) = (0, 0);

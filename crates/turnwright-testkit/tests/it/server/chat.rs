@@ -1,4 +1,4 @@
-//! A model by a script.
+//! The scripted model.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn script() -> Script {
 }
 
 #[tokio::test]
-async fn a_reply_is_one_object_unless_a_stream_is_asked_for() {
+async fn reply_is_streamed_only_on_request() {
     let server = script().serve().await.unwrap();
     let first = ask(server.address(), r#"{"model":"m"}"#, ALL).await.json();
     assert_eq!(
@@ -56,7 +56,7 @@ async fn a_reply_is_one_object_unless_a_stream_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_stream_gives_the_same_reply_in_pieces() {
+async fn stream_contains_the_same_reply() {
     let server = script().serve().await.unwrap();
     let asked = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
     let mut replies = Vec::new();
@@ -94,14 +94,14 @@ async fn a_stream_gives_the_same_reply_in_pieces() {
     );
     let second = &replies[1];
     let text = message(second, "/choices/0/delta/content");
-    // The first is the empty one that comes with the role.
+    // The first is the empty delta with the role.
     assert_eq!((text.len(), text.concat()), (4, "Grüße, Welt".into()));
     assert_eq!(second.last().unwrap()["choices"], json!([]));
     assert_eq!(second.last().unwrap()["usage"]["total_tokens"], 9);
 }
 
 #[tokio::test]
-async fn usage_is_streamed_only_where_it_is_asked_for() {
+async fn usage_is_streamed_only_on_request() {
     let server = Script::new([chat::text("Hi", 1).usage(1, 1)])
         .serve()
         .await
@@ -113,7 +113,7 @@ async fn usage_is_streamed_only_where_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_for_a_reply_takes_none() {
+async fn invalid_requests_take_no_reply() {
     let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
     let refused = ask(server.address(), "not json", ALL).await;
     assert!(refused.head().starts_with("HTTP/1.1 400 "));
@@ -128,7 +128,7 @@ fn events(text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_list_of_models_is_there_for_clients_that_ask() {
+async fn model_list_is_served() {
     let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
     for path in ["/v1/models", "/models?limit=1"] {
         let list = get(server.address(), path).await;
@@ -143,7 +143,7 @@ async fn a_list_of_models_is_there_for_clients_that_ask() {
 }
 
 #[tokio::test]
-async fn a_player_says_what_it_answers_and_begins_again_if_told() {
+async fn player_reports_answers_and_can_repeat() {
     let replies = || Script::new([chat::text("one", 1), chat::text("two", 1)]);
     for repeats in [false, true] {
         let player = match repeats {
@@ -193,7 +193,7 @@ async fn a_player_says_what_it_answers_and_begins_again_if_told() {
 }
 
 #[tokio::test]
-async fn an_empty_script_that_repeats_has_ended() {
+async fn empty_repeating_script_has_ended() {
     let player = Script::default().player().repeat();
     let server = Server::start(move |request| player.answer(request).answer)
         .await

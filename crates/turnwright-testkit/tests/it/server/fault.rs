@@ -1,4 +1,4 @@
-//! Each fault of the table, at each place.
+//! Each fault of the table, at each position.
 
 use serde_json::Value;
 use turnwright_testkit::server::Server;
@@ -17,7 +17,7 @@ async fn seen(fault: Fault, place: Where, most: usize) -> Seen {
     }
 }
 
-/// What the frames of a stream say, as far as they are whole: the text or the arguments, and the finish reason.
+/// Returns the content of the complete frames of a stream: the text or the arguments, and the finish reason.
 fn content(text: &str) -> (String, Option<String>) {
     let text = text.trim_start_matches('\u{feff}');
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -48,7 +48,7 @@ fn reply(place: Where) -> (&'static str, &'static str) {
     }
 }
 
-/// What came is the beginning of the reply: nothing of it before its first byte, else more than nothing and not all.
+/// Asserts that the beginning of the reply arrived: nothing before its first byte, otherwise a non-empty part.
 fn assert_begun(text: &str, place: Where, what: &str) {
     let (content, finish) = content(text);
     assert_eq!(finish, None, "{what}");
@@ -64,7 +64,7 @@ fn assert_begun(text: &str, place: Where, what: &str) {
 }
 
 #[test]
-fn the_table_has_every_fault_and_no_place_twice() {
+fn table_has_every_fault_and_no_duplicates() {
     for fault in Fault::ALL {
         let places = fault::table().filter(|(item, _)| item == fault).count();
         assert!((1..=3).contains(&places), "{fault}");
@@ -76,7 +76,7 @@ fn the_table_has_every_fault_and_no_place_twice() {
 }
 
 #[tokio::test]
-async fn each_status_is_answered_in_place_of_the_reply() {
+async fn status_faults_replace_the_reply() {
     let statuses = [
         (
             Fault::TooManyRequests {
@@ -117,7 +117,7 @@ async fn each_status_is_answered_in_place_of_the_reply() {
 }
 
 #[tokio::test]
-async fn fifty_mebibytes_are_sent_as_an_error_and_as_a_frame() {
+async fn huge_error_and_huge_frame_are_sent() {
     let body = seen(Fault::HugeErrorBody, Where::BeforeFirstByte, ALL).await;
     assert!(body.head().starts_with("HTTP/1.1 500 "));
     assert_eq!(body.rest().len() as u64, HUGE);
@@ -144,7 +144,7 @@ async fn fifty_mebibytes_are_sent_as_an_error_and_as_a_frame() {
 }
 
 #[tokio::test]
-async fn connections_break_off_where_they_are_told_to() {
+async fn connections_break_at_the_requested_position() {
     let ends = [
         (Fault::Reset, End::Reset),
         (Fault::Truncated, End::Closed),
@@ -172,7 +172,7 @@ async fn connections_break_off_where_they_are_told_to() {
 }
 
 #[tokio::test]
-async fn comments_come_without_end() {
+async fn comments_are_endless() {
     for &place in Where::ALL {
         let seen = seen(Fault::EndlessComments, place, 1 << 20).await;
         assert_eq!(seen.end, End::Enough);
@@ -183,7 +183,7 @@ async fn comments_come_without_end() {
 }
 
 #[tokio::test]
-async fn bad_frames_stand_in_the_middle_of_a_reply() {
+async fn bad_frames_are_in_the_middle_of_a_reply() {
     for (fault, place) in fault::table() {
         let what = format!("{fault}, {place}");
         let bad: &[u8] = match fault {
@@ -208,7 +208,7 @@ async fn bad_frames_stand_in_the_middle_of_a_reply() {
 }
 
 #[tokio::test]
-async fn streams_of_other_habits_hold_the_whole_reply() {
+async fn harmless_faults_contain_the_complete_reply() {
     for (fault, place) in fault::table() {
         let what = format!("{fault}, {place}");
         if !fault.is_harmless() && fault != Fault::NoFinishReason {

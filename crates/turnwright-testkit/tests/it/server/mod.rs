@@ -17,12 +17,12 @@ use wire::{End, ask, ask_silent, read, request};
 const ALL: usize = usize::MAX;
 
 #[tokio::test]
-async fn requests_are_noted_as_they_came() {
+async fn requests_are_recorded_unchanged() {
     let server = Server::start(|request| Answer::json(200, json!({ "number": request.number })))
         .await
         .unwrap();
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
-    // One connection, twice: the second body comes in chunks.
+    // One connection, two requests: the second body is chunked.
     let first = request(r#"{"a":1}"#, "Authorization: Bearer k\r\n");
     stream.write_all(first.as_bytes()).await.unwrap();
     read_answer(&mut stream, r#"{"number":0}"#).await;
@@ -57,7 +57,7 @@ async fn read_answer(stream: &mut TcpStream, ending: &str) {
 }
 
 #[tokio::test]
-async fn a_server_keeps_as_many_requests_as_it_is_told_to() {
+async fn number_of_recorded_requests_is_limited() {
     for (most, stored) in [(0, vec![]), (2, vec![3, 4]), (9, vec![0, 1, 2, 3, 4])] {
         let server = Server::builder()
             .keep_requests(most)
@@ -74,7 +74,7 @@ async fn a_server_keeps_as_many_requests_as_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_server_takes_the_port_it_is_told_or_none() {
+async fn server_uses_the_configured_port_or_fails() {
     let first = Server::start(|_| Answer::status(200)).await.unwrap();
     let address = first.address();
     let builder = Server::builder().port(address.port());
@@ -86,7 +86,7 @@ async fn a_server_takes_the_port_it_is_told_or_none() {
 }
 
 #[tokio::test]
-async fn a_client_that_expects_100_is_told_to_go_on() {
+async fn expect_continue_is_answered() {
     let server = Server::script([Answer::status(200)]).await.unwrap();
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     let head = "POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n";
@@ -98,7 +98,7 @@ async fn a_client_that_expects_100_is_told_to_go_on() {
 }
 
 #[tokio::test]
-async fn a_script_gives_its_answers_in_order_and_then_says_that_it_has_ended() {
+async fn script_answers_in_order_and_then_reports_its_end() {
     let server = Server::script([
         Answer::status(429).header("Retry-After", "1"),
         Answer::sse(["one", "two"]),
@@ -123,7 +123,7 @@ async fn a_script_gives_its_answers_in_order_and_then_says_that_it_has_ended() {
 }
 
 #[tokio::test]
-async fn the_steps_of_a_body_are_what_is_seen() {
+async fn body_steps_are_sent_as_configured() {
     let server = Server::script([
         Answer::status(200).body("abcde").drip(2, Duration::ZERO),
         Answer::sse(["one"]).step(Step::Reset),
@@ -169,13 +169,13 @@ async fn the_steps_of_a_body_are_what_is_seen() {
     let short = next(ALL).await;
     assert!(short.head().contains("content-length: 10"));
     assert_eq!((short.rest(), short.end), (&b"abc"[..], End::Closed));
-    // Nothing to send is no chunk, which would end the body.
+    // An empty chunk is not sent, because it would end the body.
     let empty = next(ALL).await.chunked();
     assert_eq!((empty.text(), empty.complete), ("x".to_owned(), true));
 }
 
 #[tokio::test]
-async fn all_that_was_sent_before_a_reset_arrives() {
+async fn bytes_before_a_reset_arrive() {
     let piece = vec![b'y'; 10_000];
     let server = Server::start(move |_| {
         Answer::status(200)
@@ -190,7 +190,7 @@ async fn all_that_was_sent_before_a_reset_arrives() {
 }
 
 #[tokio::test]
-async fn nothing_at_all_may_be_answered() {
+async fn answer_can_be_omitted() {
     let server = Server::script([Answer::reset(), Answer::close(), Answer::hang()])
         .await
         .unwrap();
@@ -205,7 +205,7 @@ async fn nothing_at_all_may_be_answered() {
 }
 
 #[tokio::test]
-async fn answers_that_cannot_be_are_said_to_be_so() {
+async fn invalid_answers_are_reported() {
     let server = Server::script([
         Answer::status(200).header("a b", "c"),
         Answer::status(7),
@@ -213,11 +213,7 @@ async fn answers_that_cannot_be_are_said_to_be_so() {
     ])
     .await
     .unwrap();
-    for wrong in [
-        "header that cannot be: `a b`",
-        "status that cannot be: 7",
-        "be: 101",
-    ] {
+    for wrong in ["invalid header: `a b`", "invalid status: 7", "be: 101"] {
         let seen = ask(server.address(), "{}", ALL).await;
         assert!(seen.head().starts_with("HTTP/1.1 500 "));
         assert!(String::from_utf8_lossy(seen.rest()).contains(wrong));
@@ -225,7 +221,7 @@ async fn answers_that_cannot_be_are_said_to_be_so() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
+async fn oversized_body_is_rejected_before_reading() {
     let server = Server::script([Answer::status(200)]).await.unwrap();
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n";
@@ -237,7 +233,7 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_closes_what_is_open_and_frees_its_port() {
+async fn shutdown_closes_connections_and_frees_the_port() {
     for drops in [false, true] {
         let server = Server::start(|_| Answer::sse(["one"]).step(Step::Hang))
             .await

@@ -8,23 +8,23 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// How a connection went on.
+/// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum End {
     Closed,
     Reset,
     Silent,
-    /// So much was read that nobody wants more.
+    /// The limit was read.
     Enough,
 }
 
-/// What came over a connection.
+/// What arrived over a connection.
 pub(crate) struct Seen {
     pub(crate) bytes: Vec<u8>,
     pub(crate) end: End,
 }
 
-/// What a chunked body held, and whether it came to its end.
+/// The content of a chunked body, and whether it ended properly.
 pub(crate) struct Body {
     pub(crate) chunks: Vec<Vec<u8>>,
     pub(crate) complete: bool,
@@ -37,12 +37,12 @@ pub(crate) fn request(body: &str, more: &str) -> String {
     )
 }
 
-/// Asks once; reads at most `most` bytes, until the connection ends.
+/// Sends one request and reads at most `most` bytes, until the connection ends.
 pub(crate) async fn ask(address: SocketAddr, body: &str, most: usize) -> Seen {
     read(&mut send(address, body).await, most).await
 }
 
-/// Asks once, and reads until nothing more comes, after something came where that is expected.
+/// Sends one request and reads until nothing more arrives, after something arrived if that is expected.
 pub(crate) async fn ask_silent(address: SocketAddr, body: &str, begins: bool) -> Seen {
     let mut stream = send(address, body).await;
     let mut seen = Seen {
@@ -52,7 +52,7 @@ pub(crate) async fn ask_silent(address: SocketAddr, body: &str, begins: bool) ->
     if begins {
         seen.more(&mut stream).await;
     }
-    // The only wait of these tests: what comes before the silence comes in one write, and has begun to come.
+    // The only wait of these tests: everything before the silence is one write that has started to arrive.
     let quiet = Duration::from_millis(300);
     while seen.end == End::Enough {
         if tokio::time::timeout(quiet, seen.more(&mut stream))
@@ -72,7 +72,7 @@ async fn send(address: SocketAddr, body: &str) -> TcpStream {
     stream
 }
 
-/// Reads until the connection ends, or gave `most`.
+/// Reads until the connection ends, or `most` bytes were read.
 pub(crate) async fn read(stream: &mut TcpStream, most: usize) -> Seen {
     let mut seen = Seen {
         bytes: Vec::new(),
@@ -94,12 +94,12 @@ impl Seen {
         }
     }
 
-    /// The head, without the blank line after it.
+    /// Returns the head, without the blank line after it.
     pub(crate) fn head(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.split()]).unwrap()
     }
 
-    /// What came after the head, as it came.
+    /// Returns everything after the head, unmodified.
     pub(crate) fn rest(&self) -> &[u8] {
         self.bytes.get(self.split() + 4..).unwrap_or_default()
     }

@@ -9,7 +9,7 @@ fn note(id: &str) -> Batch {
 }
 
 #[tokio::test]
-async fn each_nth_call_fails_before_or_after_it_was_done() {
+async fn every_nth_call_fails_before_or_after_its_effect() {
     for (fail, saved) in [(Fail::Before, 4), (Fail::After, 6)] {
         let store = Failing::store(MemoryStore::default());
         store.layer.fail_each(3, fail);
@@ -39,7 +39,7 @@ async fn each_nth_call_fails_before_or_after_it_was_done() {
 }
 
 #[tokio::test]
-async fn a_single_call_fails_and_no_other_also_of_loads_and_listings() {
+async fn single_call_fails_for_every_operation() {
     let store = Failing::store(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
     store.layer.fail_call(2, Fail::Before);
@@ -58,7 +58,7 @@ async fn a_single_call_fails_and_no_other_also_of_loads_and_listings() {
 }
 
 #[tokio::test]
-async fn what_the_store_itself_refuses_stays_what_it_is() {
+async fn errors_of_the_store_are_passed_through() {
     let store = Failing::store(MemoryStore::default());
     store.layer.fail_each(1, Fail::After);
     let batch = note("a").expect(turnwright_core::store::Revision(9));
@@ -70,7 +70,7 @@ async fn what_the_store_itself_refuses_stays_what_it_is() {
 }
 
 #[tokio::test]
-async fn pages_go_on_after_a_failure_where_they_were() {
+async fn paging_continues_after_a_failure() {
     let store = Failing::store(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
     for n in 0..10 {

@@ -1,4 +1,4 @@
-//! A store as it could be written for a database: rows of text, by the public API alone.
+//! A store like one for a database: rows of text, with the public API only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) struct JsonStore {
     reopen: ByteResolver,
 }
 
-/// A row for each record, conversation, deletion and batch.
+/// Rows for each record, conversation, deletion and batch.
 #[derive(Clone, Default)]
 struct Tables {
     records: BTreeMap<u64, Row>,
@@ -135,7 +135,7 @@ impl JsonStore {
     }
 }
 
-/// All of a batch but its id.
+/// Returns everything in a batch except its id.
 fn content(conversation_id: &ConversationId, batch: &Batch) -> Result<String, StoreError> {
     let mut content = format!(
         "{conversation_id:?} {:?} {:?}",

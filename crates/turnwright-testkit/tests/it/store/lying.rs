@@ -1,4 +1,4 @@
-//! Stores that break one promise each, as stores do.
+//! Stores with one defect each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use turnwright_core::store::{
 use turnwright_testkit::store::{Report, try_conformance};
 
 #[derive(Clone, Copy, PartialEq)]
-enum Lie {
+enum Defect {
     NoExpect,
     NoFence,
     ExpectBeforeFence,
@@ -42,13 +42,13 @@ enum Lie {
     NoGates,
 }
 
-struct Liar(Lie, AtomicUsize);
+struct DefectiveStore(Defect, AtomicUsize);
 
-impl Liar {
+impl DefectiveStore {
     fn named(&self, conversation_id: &ConversationId) -> ConversationId {
         match self.0 {
-            Lie::AnyCaseScopes => ConversationId::new(conversation_id.as_str().to_lowercase()),
-            Lie::TrimmedScopes => ConversationId::new(conversation_id.as_str().trim_end()),
+            Defect::AnyCaseScopes => ConversationId::new(conversation_id.as_str().to_lowercase()),
+            Defect::TrimmedScopes => ConversationId::new(conversation_id.as_str().trim_end()),
             _ => conversation_id.clone(),
         }
     }
@@ -59,13 +59,13 @@ impl Liar {
         };
         let map = value.as_object_mut().unwrap();
         match self.0 {
-            Lie::Milliseconds => {
+            Defect::Milliseconds => {
                 for (_, at) in map.iter_mut().filter(|(name, _)| name.ends_with("At")) {
                     let text = at.as_str().unwrap();
                     *at = Value::from(format!("{}Z", &text[..text.len() - 7]));
                 }
             }
-            Lie::NoProviderState if record.id().starts_with("c-") => {
+            Defect::NoProviderState if record.id().starts_with("c-") => {
                 map.remove("providerState");
             }
             _ => return record,
@@ -76,7 +76,7 @@ impl Liar {
 }
 
 #[async_trait]
-impl StoreLayer for Liar {
+impl StoreLayer for DefectiveStore {
     async fn apply(
         &self,
         store: &dyn Store,
@@ -85,28 +85,28 @@ impl StoreLayer for Liar {
     ) -> Result<Revision, StoreError> {
         let conversation_id = self.named(conversation_id);
         match self.0 {
-            Lie::NoBatchIds => batch.id = BatchId::random(),
-            Lie::BatchIdsAlone => {
+            Defect::NoBatchIds => batch.id = BatchId::random(),
+            Defect::BatchIdsAlone => {
                 return match store.apply(&conversation_id, batch).await {
                     Err(error) if error.is_batch_id_reused() => Ok(Revision(1)),
                     applied => applied,
                 };
             }
-            Lie::NoExpect => batch.expect = None,
-            Lie::NoFence => batch.fencing_token = None,
-            Lie::ExpectBeforeFence => {
+            Defect::NoExpect => batch.expect = None,
+            Defect::NoFence => batch.fencing_token = None,
+            Defect::ExpectBeforeFence => {
                 let there = store.load(&conversation_id, &Query::all()).await?.revision;
                 if batch.expect.is_some_and(|expected| expected != there) {
                     return Err(StoreError::conflict(there));
                 }
             }
-            Lie::LookThenWrite => {
+            Defect::LookThenWrite => {
                 if let Some(expected) = batch.expect.take() {
                     let there = store.load(&conversation_id, &Query::all()).await?.revision;
                     if there != expected {
                         return Err(StoreError::conflict(there));
                     }
-                    // Others get their chance to look as well.
+                    // Gives others a chance to read.
                     let looked = self.1.fetch_add(1, Ordering::SeqCst);
                     for _ in 0..1_000 {
                         if self.1.load(Ordering::SeqCst) > looked + 1 {
@@ -116,7 +116,7 @@ impl StoreLayer for Liar {
                     }
                 }
             }
-            Lie::OneByOne => {
+            Defect::OneByOne => {
                 let mut revision = Revision(0);
                 for change in std::mem::take(&mut batch.changes) {
                     let mut single = batch.clone();
@@ -126,7 +126,7 @@ impl StoreLayer for Liar {
                 }
                 return Ok(revision);
             }
-            Lie::NoTransaction => {
+            Defect::NoTransaction => {
                 let unwritable = batch.changes.iter().position(
                     |change| matches!(change, Change::Put(record) if record.to_value().is_err()),
                 );
@@ -136,7 +136,7 @@ impl StoreLayer for Liar {
                     return Err(StoreError::failed("the record cannot be written"));
                 }
             }
-            Lie::NothingForEmpty if batch.changes.is_empty() => {
+            Defect::NothingForEmpty if batch.changes.is_empty() => {
                 return Ok(store.load(&conversation_id, &Query::all()).await?.revision);
             }
             _ => {}
@@ -156,14 +156,14 @@ impl StoreLayer for Liar {
         query: &Query,
     ) -> Result<Loaded, StoreError> {
         let mut query = query.clone();
-        if self.0 == Lie::NoLimit {
+        if self.0 == Defect::NoLimit {
             query.limit = None;
         }
         let mut loaded = store.load(&self.named(conversation_id), &query).await?;
-        if self.0 == Lie::Backwards {
+        if self.0 == Defect::Backwards {
             loaded.records.reverse();
         }
-        if self.0 == Lie::NoToken {
+        if self.0 == Defect::NoToken {
             loaded.fencing_token = 0;
         }
         Ok(loaded)
@@ -175,7 +175,7 @@ impl StoreLayer for Liar {
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationId>, StoreError> {
         let mut filter = filter.clone();
-        if self.0 == Lie::PatternPrefix {
+        if self.0 == Defect::PatternPrefix {
             let prefix = filter.prefix.take().unwrap_or_default();
             let mut found = store.conversations(&filter).await?;
             found.retain(|conversation_id| {
@@ -191,7 +191,7 @@ impl StoreLayer for Liar {
             return Ok(found);
         }
         let mut found = store.conversations(&filter).await?;
-        if self.0 == Lie::ScopesUnsorted {
+        if self.0 == Defect::ScopesUnsorted {
             found.sort_by_key(|conversation_id| conversation_id.as_str().to_lowercase());
         }
         Ok(found)
@@ -203,14 +203,14 @@ impl StoreLayer for Liar {
         filter: &TurnFilter,
     ) -> Result<Vec<FoundTurn>, StoreError> {
         let mut filter = filter.clone();
-        if self.0 == Lie::NoTurnCursor {
+        if self.0 == Defect::NoTurnCursor {
             filter.after = None;
         }
         let mut found = store.find_turns(&filter).await?;
         match self.0 {
-            Lie::TurnsUnsorted => found.sort_by_key(|turn| turn.conversation.clone()),
-            Lie::NoLeases => found.iter_mut().for_each(|turn| turn.lease = None),
-            Lie::NoGates => found.iter_mut().for_each(|turn| turn.open_gates.clear()),
+            Defect::TurnsUnsorted => found.sort_by_key(|turn| turn.conversation.clone()),
+            Defect::NoLeases => found.iter_mut().for_each(|turn| turn.lease = None),
+            Defect::NoGates => found.iter_mut().for_each(|turn| turn.open_gates.clear()),
             _ => {}
         }
         Ok(found)
@@ -226,14 +226,14 @@ impl StoreLayer for Liar {
         let all = store.load(&conversation_id, &Query::all()).await?;
         Ok(
             match (self.0, store.changed(&conversation_id, since).await?) {
-                (Lie::NoDeletions, Changes::Since { put, .. }) => Changes::Since {
+                (Defect::NoDeletions, Changes::Since { put, .. }) => Changes::Since {
                     put,
                     deleted: Vec::new(),
                 },
-                (Lie::AllChanges, Changes::Since { deleted, .. }) => {
+                (Defect::AllChanges, Changes::Since { deleted, .. }) => {
                     Changes::Since { put: all, deleted }
                 }
-                (Lie::KnowsEverything, Changes::Unknown) => Changes::Since {
+                (Defect::KnowsEverything, Changes::Unknown) => Changes::Since {
                     put: all,
                     deleted: Vec::new(),
                 },
@@ -243,103 +243,106 @@ impl StoreLayer for Liar {
     }
 }
 
-async fn report(lie: Lie) -> Report {
-    let liar = || Liar(lie, AtomicUsize::new(0));
+async fn report(defect: Defect) -> Report {
+    let liar = || DefectiveStore(defect, AtomicUsize::new(0));
     try_conformance(async || Layered::new(liar(), MemoryStore::default())).await
 }
 
 #[tokio::test]
-async fn every_lie_is_found_by_the_promise_that_it_breaks() {
-    for (lie, broken) in [
+async fn every_defect_is_found_by_its_check() {
+    for (defect, broken) in [
         (
-            Lie::NoExpect,
+            Defect::NoExpect,
             "a batch that expects another revision changes nothing",
         ),
         (
-            Lie::NoFence,
+            Defect::NoFence,
             "a lower fencing token is rejected and changes nothing",
         ),
         (
-            Lie::ExpectBeforeFence,
-            "fenced goes before conflict, and a rejected batch sets no fencing token",
+            Defect::ExpectBeforeFence,
+            "fencing is checked before conflicts, and a rejected batch sets no fencing token",
         ),
-        (Lie::OneByOne, "a reader sees all of a batch or nothing"),
+        (Defect::OneByOne, "a reader sees all of a batch or nothing"),
         (
-            Lie::NoTransaction,
+            Defect::NoTransaction,
             "a batch with a record that cannot be encoded changes nothing",
         ),
         (
-            Lie::NothingForEmpty,
-            "every applied batch makes a new revision, an empty one too",
+            Defect::NothingForEmpty,
+            "every applied batch creates a new revision, even an empty one",
         ),
         (
-            Lie::Backwards,
-            "records come back in the order in which they were first written",
+            Defect::Backwards,
+            "records are returned in the order in which they were first written",
         ),
-        (Lie::NoLimit, "the conditions of a query hold together"),
+        (Defect::NoLimit, "the conditions of a query hold together"),
         (
-            Lie::AnyCaseScopes,
-            "conversation ids are any text, and no two are mixed up",
+            Defect::AnyCaseScopes,
+            "conversation ids can be any text and are never confused",
         ),
         (
-            Lie::TrimmedScopes,
-            "conversation ids are any text, and no two are mixed up",
+            Defect::TrimmedScopes,
+            "conversation ids can be any text and are never confused",
         ),
-        (Lie::PatternPrefix, "a prefix is text and no pattern"),
         (
-            Lie::ScopesUnsorted,
+            Defect::PatternPrefix,
+            "a prefix is literal text, not a pattern",
+        ),
+        (
+            Defect::ScopesUnsorted,
             "conversations with records are listed in byte order",
         ),
         (
-            Lie::Milliseconds,
-            "records of every kind come back as they were",
+            Defect::Milliseconds,
+            "records of every kind are returned unchanged",
         ),
         (
-            Lie::NoProviderState,
-            "records of every kind come back as they were",
+            Defect::NoProviderState,
+            "records of every kind are returned unchanged",
         ),
         (
-            Lie::NoBatchIds,
+            Defect::NoBatchIds,
             "a batch that is applied again changes nothing and returns its revision",
         ),
         (
-            Lie::BatchIdsAlone,
+            Defect::BatchIdsAlone,
             "a batch id is not reused for another batch",
         ),
         (
-            Lie::NoToken,
+            Defect::NoToken,
             "a load returns the revision and the highest fencing token, whatever it finds",
         ),
         (
-            Lie::NoDeletions,
+            Defect::NoDeletions,
             "changes are the records that were put and deleted since",
         ),
         (
-            Lie::AllChanges,
+            Defect::AllChanges,
             "changes are the records that were put and deleted since",
         ),
         (
-            Lie::KnowsEverything,
+            Defect::KnowsEverything,
             "changes since an unknown revision are unknown",
         ),
         (
-            Lie::TurnsUnsorted,
+            Defect::TurnsUnsorted,
             "turns are found by id, state, prefix, lease and open gates",
         ),
         (
-            Lie::NoTurnCursor,
-            "turns are listed by the time when they began, in pages",
+            Defect::NoTurnCursor,
+            "turns are listed by start time, in pages",
         ),
         (
-            Lie::NoLeases,
+            Defect::NoLeases,
             "a found turn has its record, its lease and its open gates",
         ),
         (
-            Lie::NoGates,
+            Defect::NoGates,
             "a found turn has its record, its lease and its open gates",
         ),
     ] {
-        let report = report(lie).await;
+        let report = report(defect).await;
         let found = report
             .broken
             .iter()
@@ -349,12 +352,12 @@ async fn every_lie_is_found_by_the_promise_that_it_breaks() {
 }
 
 #[tokio::test]
-async fn who_looks_first_and_writes_then_is_found_by_the_races() {
-    // A race is won now and then: it is enough to lose one.
+async fn check_then_write_is_found_by_the_race_checks() {
+    // A race may be won by chance: losing one is enough.
     for _ in 0..20 {
-        let report = report(Lie::LookThenWrite).await;
+        let report = report(Defect::LookThenWrite).await;
         let races = [
-            "of writers that expect the same revision exactly one wins",
+            "of writers that expect the same revision, exactly one wins",
             "no update is lost",
         ];
         if report
@@ -365,5 +368,5 @@ async fn who_looks_first_and_writes_then_is_found_by_the_races() {
             return;
         }
     }
-    panic!("nobody noticed");
+    panic!("the defect was not found");
 }

@@ -1,4 +1,4 @@
-//! The suite on stores that keep their word, and on stores that do not.
+//! The store suite, with correct and incorrect stores.
 
 mod failing;
 mod json;
@@ -13,23 +13,23 @@ use turnwright_testkit::store::{Failing, conformance, damage_conformance};
 use json::JsonStore;
 
 #[tokio::test]
-async fn the_store_in_memory_keeps_its_word() {
+async fn memory_store_passes() {
     let report = conformance(async || MemoryStore::default()).await;
-    assert_eq!(report.to_string(), "the store keeps 48 of 48 promises");
+    assert_eq!(report.to_string(), "the store meets 48 of 48 requirements");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_does_on_several_threads_too_and_behind_pointers() {
+async fn memory_store_passes_on_several_threads_and_behind_pointers() {
     conformance(async || Arc::new(MemoryStore::default()) as Arc<dyn Store>).await;
 }
 
 #[tokio::test]
-async fn a_store_that_keeps_nothing_but_json_text_keeps_its_word() {
+async fn json_store_passes() {
     conformance(async || JsonStore::default()).await;
 }
 
 #[tokio::test]
-async fn a_store_of_json_text_lists_what_it_cannot_read_and_goes_on() {
+async fn json_store_passes_the_damage_checks() {
     let damage =
         async |store: &JsonStore, conversation_id: &ConversationId, kind: RecordKind, id: &str| {
             store.damage(conversation_id, kind, id);
@@ -40,13 +40,13 @@ async fn a_store_of_json_text_lists_what_it_cannot_read_and_goes_on() {
 
 /// Nothing is damaged in it, which the suite must notice.
 #[tokio::test]
-#[should_panic(expected = "a damaged lease stands alone")]
-async fn a_store_that_shows_a_damaged_record_as_if_it_were_whole_is_found_out() {
+#[should_panic(expected = "a damaged lease does not affect other records")]
+async fn store_that_hides_damage_fails() {
     let nothing = async |_: &MemoryStore, _: &ConversationId, _: RecordKind, _: &str| {};
     damage_conformance(async || MemoryStore::default(), nothing).await;
 }
 
 #[tokio::test]
-async fn a_store_around_another_keeps_its_word_while_it_does_not_fail() {
+async fn failing_store_passes_while_it_does_not_fail() {
     conformance(async || Failing::store(JsonStore::default())).await;
 }

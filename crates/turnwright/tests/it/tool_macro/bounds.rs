@@ -1,4 +1,4 @@
-//! Bounds by attribute: enforced where they can be, refused where they cannot.
+//! Bounds in attributes: enforced if possible, rejected otherwise.
 
 use std::num::NonZeroU8;
 
@@ -18,7 +18,7 @@ async fn plan(
 }
 
 #[tokio::test]
-async fn each_broken_bound_is_a_fault_at_its_pointer() {
+async fn each_violated_bound_is_a_fault_at_its_pointer() {
     let tool = plan().unwrap();
     let error = call(
         &tool,
@@ -54,7 +54,7 @@ async fn wide(
 }
 
 #[tokio::test]
-async fn a_bound_never_widens_what_the_type_takes() {
+async fn bounds_never_widen_the_type() {
     let tool = wide().unwrap();
     let good = json!({"byte": 255, "positive": 1, "letter": "é", "pair": [1, 2]});
     assert_eq!(call(&tool, good.clone()).await.unwrap(), "2551é[1, 2]");
@@ -111,7 +111,7 @@ mod behind_a_name {
         city.to_string()
     }
 
-    /// Items of a flag.
+    /// Items of a boolean.
     #[tool]
     async fn items_of_a_flag(#[arg(max_items = 3)] city: Option<Flag>) -> String {
         format!("{city:?}")
@@ -140,7 +140,7 @@ mod behind_a_name {
     }
 
     #[test]
-    fn a_bound_that_applies_is_enforced() {
+    fn applicable_bounds_are_enforced() {
         let tool = apply().unwrap();
         for good in [
             json!({"days": 2, "any": 5}),
@@ -159,7 +159,7 @@ mod behind_a_name {
     }
 
     #[test]
-    fn a_bound_that_cannot_apply_fails_in_build() {
+    fn inapplicable_bounds_fail_in_build() {
         for build in [
             minimum_on_words,
             format_on_a_newtype,
@@ -181,7 +181,7 @@ async fn default_out_of_bounds(#[arg(default = 20, max = 14)] days: u8) -> Strin
     days.to_string()
 }
 
-/// A format that nobody enforces.
+/// A format that is not enforced.
 #[tool]
 async fn unknown_format(#[arg(format = "phone")] number: &str) -> String {
     number.to_owned()
@@ -195,14 +195,14 @@ async fn look_ahead(#[arg(pattern = "(?=a)b")] word: &str) -> String {
 
 const NOTHING: Value = Value::Null;
 
-/// A bound that is no number.
+/// A bound that is not a number.
 #[tool]
 async fn bound_without_a_number(#[arg(min = NOTHING)] days: u8) -> String {
     days.to_string()
 }
 
 #[test]
-fn what_cannot_be_enforced_fails_in_build_with_its_place() {
+fn unenforceable_bounds_fail_in_build_with_their_pointer() {
     for (build, place) in [
         (default_out_of_bounds as fn() -> Result<Tool, Error>, "days"),
         (unknown_format, "number"),

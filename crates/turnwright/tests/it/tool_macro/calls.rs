@@ -1,4 +1,4 @@
-//! What reaches the function, and what comes back.
+//! Arguments that reach the function, and its results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ enum Units {
     Imperial,
 }
 
-/// Says what it got.
+/// Prints its arguments.
 #[tool]
 async fn say(
     text: &str,
@@ -29,7 +29,7 @@ async fn say(
 }
 
 #[tokio::test]
-async fn arguments_are_lent_or_moved_as_the_parameters_ask() {
+async fn arguments_are_borrowed_or_moved_as_declared() {
     let arguments = json!({
         "text": "a", "words": ["b", "c"], "owned": "d", "units": "metric", "maybe": "imperial", "count": 1,
     });
@@ -40,7 +40,7 @@ async fn arguments_are_lent_or_moved_as_the_parameters_ask() {
 }
 
 #[tokio::test]
-async fn an_optional_parameter_may_be_left_out_or_null() {
+async fn optional_parameter_may_be_omitted_or_null() {
     let tool = say().unwrap();
     let mut arguments =
         json!({"text": "a", "words": [], "owned": "d", "units": "metric", "count": 1});
@@ -56,7 +56,7 @@ async fn an_optional_parameter_may_be_left_out_or_null() {
 }
 
 #[tokio::test]
-async fn an_enum_takes_its_own_words_only() {
+async fn enum_accepts_only_its_variants() {
     let arguments = json!({"text": "a", "words": [], "owned": "d", "units": "kelvin", "count": 1});
     let error = call(&say().unwrap(), arguments).await.unwrap_err();
     assert_eq!(error.faults()[0].pointer, "/units");
@@ -66,7 +66,7 @@ fn two_words() -> Vec<String> {
     vec!["x".to_owned(), "y".to_owned()]
 }
 
-/// Says its defaults.
+/// Prints its defaults.
 #[tool]
 async fn say_defaults(
     #[arg(default = "lent")] text: &str,
@@ -89,7 +89,7 @@ async fn absent_arguments_get_their_defaults() {
 }
 
 #[tokio::test]
-async fn a_default_gives_way_to_what_came() {
+async fn sent_value_overrides_the_default() {
     let tool = say_defaults().unwrap();
     let text = call(&tool, json!({"text": "t", "numbers": [], "number": 2}))
         .await
@@ -97,7 +97,7 @@ async fn a_default_gives_way_to_what_came() {
     assert_eq!(text, r#"t owned ["x", "y"] [] Imperial Some(7) 2"#);
 }
 
-/// Takes its context in the middle, lent.
+/// Takes its context in the middle, by reference.
 #[tool]
 async fn lent_context(a: u8, context: &ToolContext, b: u8) -> String {
     let _ = context;
@@ -111,14 +111,14 @@ async fn own_context(context: ToolContext, a: &str) -> String {
     a.to_owned()
 }
 
-/// Takes its context and nothing else.
+/// Takes only its context.
 #[tool]
 async fn only_context(_: ToolContext) -> &'static str {
     "alone"
 }
 
 #[tokio::test]
-async fn the_context_is_lent_moved_or_left_out() {
+async fn context_may_be_borrowed_moved_or_omitted() {
     let lent = call(&lent_context().unwrap(), json!({"a": 1, "b": 2})).await;
     assert_eq!(lent.unwrap(), "12");
     let owned = call(&own_context().unwrap(), json!({"a": "x"})).await;
@@ -128,7 +128,7 @@ async fn the_context_is_lent_moved_or_left_out() {
 }
 
 #[test]
-fn the_context_is_no_field() {
+fn context_is_not_in_the_schema() {
     let tool = lent_context().unwrap();
     let properties = tool.schema().document()["properties"].as_object().unwrap();
     assert_eq!(properties.keys().collect::<Vec<_>>(), ["a", "b"]);
@@ -151,7 +151,7 @@ async fn clashing(
 }
 
 #[tokio::test]
-async fn no_parameter_name_clashes_with_the_expansion() {
+async fn parameter_names_do_not_clash_with_the_expansion() {
     let arguments = json!({
         "args": 1, "ctx": 1, "arguments": 1, "context": 1, "schema": 1, "generator": 1,
         "__turnwright_arguments": 1, "clashing": 1,
@@ -166,7 +166,7 @@ async fn parse(text: &str) -> Result<Json<i64>, ToolError> {
 }
 
 #[tokio::test]
-async fn the_question_mark_turns_any_error_into_one_of_the_tools() {
+async fn question_mark_converts_any_error() {
     let tool = parse().unwrap();
     assert!(call(&tool, json!({"text": "12"})).await.is_ok());
     let error = call(&tool, json!({"text": "twelve"})).await.unwrap_err();
@@ -174,7 +174,7 @@ async fn the_question_mark_turns_any_error_into_one_of_the_tools() {
 }
 
 #[tokio::test]
-async fn unknown_arguments_are_refused_before_the_function_runs() {
+async fn unknown_arguments_are_rejected_before_the_function_runs() {
     let error = call(&parse().unwrap(), json!({"text": "1", "more": 1}))
         .await
         .unwrap_err();
@@ -195,7 +195,7 @@ mod somewhere_else {
 }
 
 #[tokio::test]
-async fn inside_the_function_its_name_is_the_function() {
+async fn function_can_call_itself() {
     let tool = somewhere_else::count_down().unwrap();
     assert_eq!(call(&tool, json!({"from": 2})).await.unwrap(), "2 1 0");
 }
@@ -213,7 +213,7 @@ tool_over!(over_integers, i16, -5, "Takes an integer.");
 tool_over!(over_numbers, f64, 0.5, "Takes a number.");
 
 #[tokio::test]
-async fn macros_by_example_can_make_tools() {
+async fn macro_rules_can_create_tools() {
     let integers = over_integers().unwrap();
     assert_eq!(integers.description(), "Takes an integer.");
     assert_eq!(call(&integers, "{}").await.unwrap(), "-5");

@@ -1,4 +1,4 @@
-//! What the model is shown of a tool.
+//! The document that the model sees.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ enum Units {
     Imperial,
 }
 
-const MOST_TAGS: usize = 4;
+const MAX_TAGS: usize = 4;
 
 /// Current weather for a city.
 ///
@@ -44,7 +44,7 @@ async fn get_weather(
     )]
     days: u8,
     units: Option<Units>,
-    #[arg(max_items = MOST_TAGS, unique_items, default = [])] tags: &[String],
+    #[arg(max_items = MAX_TAGS, unique_items, default = [])] tags: &[String],
     #[arg(description = "How to write it.", default = "plain")] style: &str,
     #[arg(default = Units::Metric)] wind_units: Units,
     #[arg(exclusive_min = 0, exclusive_max = 1.5, multiple_of = 0.25)] share: f64,
@@ -60,7 +60,7 @@ async fn get_weather(
 }
 
 #[test]
-fn the_document_says_all_that_the_function_says() {
+fn document_contains_everything_declared_on_the_function() {
     let tool = get_weather().unwrap();
     assert_eq!(tool.name(), "get_weather");
     assert_eq!(
@@ -119,7 +119,7 @@ fn the_document_says_all_that_the_function_says() {
 }
 
 #[test]
-fn fields_keep_the_order_of_the_parameters() {
+fn properties_keep_the_order_of_the_parameters() {
     let tool = get_weather().unwrap();
     let properties = tool.schema().document()["properties"].as_object().unwrap();
     let names: Vec<&str> = properties.keys().map(String::as_str).collect();
@@ -140,7 +140,7 @@ fn fields_keep_the_order_of_the_parameters() {
     );
 }
 
-/// For people who read the code.
+/// For readers of the code.
 #[tool(
     name = "archive-page",
     description = concat!("Archives ", "a page."),
@@ -166,7 +166,7 @@ async fn export() {}
 async fn read_log() {}
 
 #[test]
-fn a_kind_may_be_the_authors_own_and_a_result_may_stand_in_the_prompt_up_to_a_size() {
+fn artifact_kind_can_be_custom_and_inline_can_be_a_size() {
     let (export, log) = (export().unwrap(), read_log().unwrap());
     assert_eq!(
         (export.artifact_kind(), export.inline()),
@@ -179,7 +179,7 @@ fn a_kind_may_be_the_authors_own_and_a_result_may_stand_in_the_prompt_up_to_a_si
 }
 
 #[test]
-fn options_reach_the_tool() {
+fn options_are_applied_to_the_tool() {
     let tool = archive().unwrap();
     assert_eq!(tool.name(), "archive-page");
     assert_eq!(tool.description(), "Archives a page.");
@@ -200,7 +200,7 @@ fn options_reach_the_tool() {
 async fn nothing() {}
 
 #[test]
-fn a_tool_without_parameters_takes_the_empty_object() {
+fn tool_without_parameters_accepts_the_empty_object() {
     let tool = nothing().unwrap();
     assert_eq!(tool.description(), "Says nothing,\non two lines.");
     assert_eq!(tool.schema().document()["additionalProperties"], false);
@@ -215,7 +215,7 @@ async fn r#match(r#loop: u8) -> String {
 }
 
 #[test]
-fn raw_identifiers_lose_their_mark() {
+fn raw_identifiers_lose_their_prefix() {
     let tool = r#match().unwrap();
     assert_eq!(tool.name(), "match");
     assert!(tool.schema().accepts(&json!({"loop": 1})));

@@ -10,7 +10,7 @@ use turnwright::{BoxError, DispatchContext, ErrorCode, tool};
 async fn known_account(args: Value) -> Result<(), Rejection> {
     match args.get("account").and_then(Value::as_str) {
         Some("a-1") => Ok(()),
-        _ => Err(Rejection::at("/account", "is not an account that we know")),
+        _ => Err(Rejection::at("/account", "is not a known account")),
     }
 }
 
@@ -53,7 +53,7 @@ async fn send() -> &'static str {
     "sent"
 }
 
-fn asks_nobody() -> DispatchContext {
+fn denying_context() -> DispatchContext {
     DispatchContext::builder()
         .approver(|request: ApprovalRequest| async move {
             assert_eq!(request.reason, "it is more than ten cents");
@@ -63,8 +63,8 @@ fn asks_nobody() -> DispatchContext {
 }
 
 #[tokio::test]
-async fn checks_run_in_order_and_name_the_rule() {
-    let (tool, ctx) = (pay().unwrap(), asks_nobody());
+async fn checks_run_in_order_with_their_name_as_the_rule() {
+    let (tool, ctx) = (pay().unwrap(), denying_context());
     let args = json!({"account": "a-2", "cents": 2000});
     let error = tool.call(&ctx, args).await.unwrap_err();
     let faults: Vec<_> = error
@@ -76,8 +76,8 @@ async fn checks_run_in_order_and_name_the_rule() {
 }
 
 #[tokio::test]
-async fn an_approval_policy_is_a_function_or_an_expression() {
-    let ctx = asks_nobody();
+async fn approval_policy_is_a_function_or_an_expression() {
+    let ctx = denying_context();
     for cents in [1, 100] {
         let args = json!({"account": "a-1", "cents": cents});
         let output = pay().unwrap().call(&ctx, args).await.unwrap();

@@ -1,4 +1,4 @@
-//! `#[tool]`: what it makes of a function, and what it refuses.
+//! `#[tool]`: its expansion, and what it rejects.
 
 mod bounds;
 mod calls;
@@ -11,7 +11,7 @@ mod states;
 use turnwright::schema::RawArgs;
 use turnwright::{DispatchContext, Error, Tool};
 
-/// Runs a tool as a model would: through the executor.
+/// Runs a tool like a model would: through the executor.
 async fn call(tool: &Tool, raw: impl Into<RawArgs>) -> Result<String, Error> {
     let context = DispatchContext::standalone();
     let output = tool.call(&context, raw).await?;

@@ -1,7 +1,7 @@
-//! What `#[tool]` refuses, and the sentences with which it does.
+//! Compile errors of `#[tool]`, with their messages.
 
 #[test]
-fn every_refusal_says_what_to_change() {
+fn compile_errors_say_what_to_change() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/*.rs");
 }

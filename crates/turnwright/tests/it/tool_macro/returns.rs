@@ -1,4 +1,4 @@
-//! What a function may return, and what a model reads of it.
+//! Return types of a function, and what a model reads.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ async fn bytes() -> Vec<u8> {
     vec![0, 255]
 }
 
-/// A type of the author's.
+/// A user-defined type.
 #[tool]
 async fn weather() -> Weather {
     OSLO
@@ -109,7 +109,7 @@ async fn output(tool: Result<Tool, Error>, args: serde_json::Value) -> Result<To
 }
 
 #[tokio::test]
-async fn plain_values_and_own_types_are_json() {
+async fn plain_values_and_user_types_are_json() {
     let cases = [
         (number(), json!({}), "7"),
         (float(), json!({}), "0.5"),
@@ -139,7 +139,7 @@ async fn plain_values_and_own_types_are_json() {
 }
 
 #[tokio::test]
-async fn nothing_none_and_empty_text_are_told_apart() {
+async fn unit_none_and_empty_text_are_distinguished() {
     let text = output(optional(), json!({"there": true})).await.unwrap();
     assert_eq!((text.as_text(), text.kind), (Some("null"), None));
     let none = output(optional(), json!({"there": false})).await.unwrap();

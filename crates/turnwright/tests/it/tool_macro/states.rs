@@ -1,4 +1,4 @@
-//! State of the program as a parameter.
+//! State as a parameter.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ async fn called(tool: &Tool, ctx: &DispatchContext) -> Result<Option<String>, Er
 }
 
 #[tokio::test]
-async fn state_is_a_parameter_and_no_argument() {
+async fn state_is_a_parameter_but_not_an_argument() {
     let tool = greet().unwrap();
     let document = tool.describe().input_schema;
     let properties = document["properties"].as_object().unwrap();
@@ -47,7 +47,7 @@ async fn state_is_a_parameter_and_no_argument() {
 }
 
 #[tokio::test]
-async fn a_value_that_is_shared_already_is_found_by_its_own_type() {
+async fn arc_state_is_found_by_its_inner_type() {
     let ctx = DispatchContext::builder()
         .state(Arc::new(Users(vec!["Ada"])))
         .state(Greeting("Hello"))
@@ -57,7 +57,7 @@ async fn a_value_that_is_shared_already_is_found_by_its_own_type() {
 }
 
 #[test]
-fn a_runner_names_all_state_that_its_tools_lack() {
+fn missing_state_is_listed_when_the_runner_is_built() {
     let error = runner(executor()).tool(greet()).build().unwrap_err();
     assert_eq!(error.code(), ErrorCode::MISSING_STATE);
     for part in [
@@ -104,7 +104,7 @@ async fn capital(state: names::State) -> String {
 }
 
 #[tokio::test]
-async fn an_argument_type_that_is_called_state_is_an_argument() {
+async fn argument_type_called_state_is_an_argument() {
     let output = super::call(&capital().unwrap(), json!({"state": "Texas"})).await;
     assert_eq!(output.unwrap(), "Texas");
 }

@@ -1,4 +1,4 @@
-//! A tool in a package that depends on `turnwright` and `tokio` alone.
+//! A tool in a package that depends only on `turnwright` and `tokio`.
 
 #![deny(warnings)]
 

@@ -29,7 +29,7 @@ fn tool() -> Tool {
 
 fn main() {
     let exact: Value = serde_json::from_str("1.50").expect("a number");
-    assert_eq!(exact.to_string(), "1.50", "the feature is on");
+    assert_eq!(exact.to_string(), "1.50", "the feature is enabled");
 
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(async {
@@ -67,19 +67,19 @@ fn main() {
         &json!({ "n": 0.75 })
     );
     assert!(schema.check(r#"{"n": 1.3}"#).is_err());
-    // A fraction is no level of its own, and an object is no number.
+    // A fraction is not a level, and an object is not a number.
     let deep = format!(r#"{{"any": {}1.5{}}}"#, "[".repeat(127), "]".repeat(127));
     assert!(schema.check(deep).is_ok());
     for name in ["Number", "RawValue"] {
         let text = format!(r#"{{"any": {{"$serde_json::private::{name}": "1.5"}}}}"#);
-        let error = schema.check(text).expect_err("a reserved name");
+        let error = schema.check(text).expect_err("a reserved key");
         assert!(
             error.to_string().contains("$serde_json::private::"),
             "{error}"
         );
     }
 
-    // Whatever is accepted can be stored and read back.
+    // Every accepted value can be stored and read back.
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let huge: Value = serde_json::from_str("[1e400]").expect("a number");
     assert_eq!(admit(huge.clone()), Err(Inadmissible::NumberOutOfRange));

@@ -11,7 +11,7 @@ fn push(decoder: &mut Decoder, bytes: &[u8]) -> Result<Vec<Delta>, turnwright_co
 }
 
 #[test]
-fn an_event_is_bounded_and_a_stream_is_not() {
+fn event_size_is_limited_and_stream_size_is_not() {
     let event = format!("data: {}\n\n", delta(json!({ "content": "a" })));
     let mut decoder = Decoder::new(None).max_event(event.len());
     for _ in 0..1_000 {
@@ -23,7 +23,7 @@ fn an_event_is_bounded_and_a_stream_is_not() {
 }
 
 #[test]
-fn a_body_is_bounded() {
+fn body_size_is_limited() {
     let text = "{\"choices\":[]}";
     let mut decoder = Decoder::new(None).max_body(text.len());
     push(&mut decoder, text.as_bytes()).unwrap();
@@ -32,14 +32,14 @@ fn a_body_is_bounded() {
 }
 
 #[test]
-fn blank_lines_before_a_response_are_bounded() {
+fn leading_blank_lines_are_limited() {
     let mut decoder = Decoder::new(None).max_event(100);
     push(&mut decoder, &[b'\n'; 100]).unwrap();
     assert!(push(&mut decoder, b"\n").is_err());
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn deeply_nested_json_is_rejected() {
     for (open, close) in [("[", "]"), ("{\"text\":", "}"), ("[{\"thinking\":", "}]")] {
         for field in ["content", "reasoning_details", "tool_calls"] {
             let deep = format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
@@ -47,7 +47,7 @@ fn nesting_has_an_end() {
             assert_eq!(error_of(None, &text).code(), ErrorCode::WIRE_ERROR);
         }
     }
-    // What is not read is no danger.
+    // Nesting in skipped fields is harmless.
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let text =
         format!("data: {{\"other\":{deep},\"choices\":[{{\"delta\":{{\"content\":\"a\"}}}}]}}\n\n");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{body, called, calls, delta, finish, ids, message, streamed};
 
 #[test]
-fn a_call_comes_in_pieces_by_its_index() {
+fn fragments_are_assigned_by_index() {
     let reply = streamed(&[
         calls(
             json!([{ "index": 0, "id": "a", "type": "function", "function": { "name": "f", "arguments": "" } }]),
@@ -23,7 +23,7 @@ fn a_call_comes_in_pieces_by_its_index() {
 }
 
 #[test]
-fn a_missing_index_is_told_by_the_id() {
+fn fragments_without_index_are_assigned_by_id() {
     let reply = streamed(&[
         calls(json!([{ "id": "a", "function": { "name": "f", "arguments": "{\"x\"" } }])),
         calls(json!([{ "id": "b", "function": { "name": "f", "arguments": "{\"y\"" } }])),
@@ -34,7 +34,7 @@ fn a_missing_index_is_told_by_the_id() {
 }
 
 #[test]
-fn without_index_and_id_a_piece_goes_on_with_the_last_call() {
+fn fragment_without_index_and_id_continues_the_last_call() {
     let reply = streamed(&[
         calls(json!([{ "function": { "name": "f", "arguments": "{\"x\"" } }])),
         calls(json!([{ "function": { "arguments": ":1}" } }])),
@@ -46,7 +46,7 @@ fn without_index_and_id_a_piece_goes_on_with_the_last_call() {
 }
 
 #[test]
-fn without_index_and_id_whole_arguments_end_a_call() {
+fn without_index_and_id_complete_arguments_end_a_call() {
     let reply = streamed(&[
         calls(json!([{ "function": { "name": "f", "arguments": "{\"x\":\"}\"}" } }])),
         calls(json!([{ "function": { "name": "f", "arguments": "{\"x\":2}" } }])),
@@ -55,7 +55,7 @@ fn without_index_and_id_whole_arguments_end_a_call() {
 }
 
 #[test]
-fn without_index_and_id_the_items_of_a_list_are_different_calls() {
+fn without_index_and_id_list_items_are_separate_calls() {
     let reply = streamed(&[
         calls(json!([
             { "function": { "name": "f", "arguments": "" } },
@@ -69,7 +69,7 @@ fn without_index_and_id_the_items_of_a_list_are_different_calls() {
 }
 
 #[test]
-fn a_name_and_an_id_may_be_repeated_in_every_piece() {
+fn repeated_name_and_id_continue_the_call() {
     for index in [json!(0), json!(null)] {
         let piece = |arguments: &str| {
             calls(
@@ -83,7 +83,7 @@ fn a_name_and_an_id_may_be_repeated_in_every_piece() {
 }
 
 #[test]
-fn a_name_may_be_repeated_without_an_id() {
+fn repeated_name_without_id_continues_the_call() {
     for index in [json!(0), json!(null)] {
         let piece = |arguments: &str| {
             calls(json!([{ "index": index, "function": { "name": "f", "arguments": arguments } }]))
@@ -94,7 +94,7 @@ fn a_name_may_be_repeated_without_an_id() {
 }
 
 #[test]
-fn a_name_may_come_in_pieces_or_after_the_arguments() {
+fn name_may_be_split_or_follow_the_arguments() {
     let reply = streamed(&[
         calls(json!([{ "index": 0, "id": "a", "function": { "name": "get_" } }])),
         calls(json!([{ "index": 0, "function": { "name": "weather", "arguments": "" } }])),
@@ -106,7 +106,7 @@ fn a_name_may_come_in_pieces_or_after_the_arguments() {
 }
 
 #[test]
-fn a_new_id_with_a_name_under_the_same_index_is_a_new_call() {
+fn new_id_and_name_with_the_same_index_start_a_call() {
     let reply = streamed(&[
         calls(json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } }])),
         calls(json!([{ "index": 0, "id": "b", "function": { "name": "f", "arguments": "{" } }])),
@@ -118,7 +118,7 @@ fn a_new_id_with_a_name_under_the_same_index_is_a_new_call() {
 }
 
 #[test]
-fn a_new_name_under_the_same_index_is_a_new_call_once_there_are_arguments() {
+fn new_name_with_the_same_index_starts_a_call_after_arguments() {
     let reply = streamed(&[
         calls(json!([{ "index": 0, "function": { "name": "f", "arguments": "{}" } }])),
         calls(json!([{ "index": 0, "function": { "name": "g", "arguments": "" } }])),
@@ -128,7 +128,7 @@ fn a_new_name_under_the_same_index_is_a_new_call_once_there_are_arguments() {
 }
 
 #[test]
-fn an_id_that_is_made_up_for_every_piece_does_not_make_calls() {
+fn new_id_in_every_fragment_does_not_start_calls() {
     let reply = streamed(&[
         calls(json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{" } }])),
         calls(json!([{ "index": 0, "id": "b", "function": { "arguments": "}" } }])),
@@ -138,7 +138,7 @@ fn an_id_that_is_made_up_for_every_piece_does_not_make_calls() {
 }
 
 #[test]
-fn an_id_may_be_late_empty_or_a_number() {
+fn id_may_be_late_empty_or_numeric() {
     let reply = streamed(&[
         calls(json!([{ "index": 0, "id": "", "function": { "name": "f" } }])),
         calls(json!([{ "index": 0, "id": null, "function": { "arguments": "{" } }])),
@@ -149,7 +149,7 @@ fn an_id_may_be_late_empty_or_a_number() {
 }
 
 #[test]
-fn an_index_may_come_and_go() {
+fn index_may_be_missing_in_some_fragments() {
     let reply = streamed(&[
         calls(json!([{ "id": "a", "function": { "name": "f", "arguments": "{" } }])),
         calls(json!([{ "index": 0, "function": { "arguments": "\"x\"" } }])),
@@ -160,7 +160,7 @@ fn an_index_may_come_and_go() {
 }
 
 #[test]
-fn an_index_may_be_written_in_any_way() {
+fn index_may_be_a_string_or_a_float() {
     let pieces = [json!(1), json!("1"), json!(1.0)];
     let chunks = pieces.map(|index| {
         calls(json!([{ "index": index, "id": "a", "function": { "name": "f", "arguments": "1" } }]))
@@ -169,7 +169,7 @@ fn an_index_may_be_written_in_any_way() {
 }
 
 #[test]
-fn calls_may_come_whole_in_one_piece() {
+fn complete_calls_in_one_chunk_are_accepted() {
     let reply = streamed(&[calls(json!([
         { "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } },
         { "index": 1, "id": "b", "function": { "name": "g", "arguments": "{\"x\":1}" } },
@@ -178,7 +178,7 @@ fn calls_may_come_whole_in_one_piece() {
 }
 
 #[test]
-fn every_call_of_a_whole_message_is_one_whatever_its_index_and_id_say() {
+fn calls_of_a_complete_message_are_never_merged() {
     let call = json!({ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } });
     let reply = body(&message(
         json!({ "tool_calls": [call, call, { "function": { "name": "f" } }] }),
@@ -187,7 +187,7 @@ fn every_call_of_a_whole_message_is_one_whatever_its_index_and_id_say() {
 }
 
 #[test]
-fn arguments_may_be_an_object_null_or_missing() {
+fn arguments_may_be_an_object_or_null_or_missing() {
     let call = |arguments: &str| {
         let text = format!(
             r#"{{"choices":[{{"message":{{"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":{arguments}}}}}]}}}}]}}"#
@@ -217,7 +217,7 @@ fn arguments_may_be_an_object_null_or_missing() {
 }
 
 #[test]
-fn fields_that_are_not_of_the_protocol_are_kept() {
+fn unknown_call_fields_are_kept() {
     let reply = streamed(&[
         calls(json!([{
             "index": 0, "id": "a", "type": "function", "function": { "name": "f", "arguments": "" },
@@ -233,7 +233,7 @@ fn fields_that_are_not_of_the_protocol_are_kept() {
 }
 
 #[test]
-fn the_old_function_call_is_a_call() {
+fn deprecated_function_call_is_a_call() {
     let reply = streamed(&[
         delta(json!({ "function_call": { "name": "f", "arguments": "" } })),
         delta(json!({ "function_call": { "arguments": "{\"x\"" } })),
@@ -248,7 +248,7 @@ fn the_old_function_call_is_a_call() {
 }
 
 #[test]
-fn the_old_function_call_beside_tool_calls_says_nothing_new() {
+fn deprecated_function_call_next_to_tool_calls_is_ignored() {
     let reply = body(&message(json!({
         "tool_calls": [{ "id": "a", "function": { "name": "f", "arguments": "{}" } }],
         "function_call": { "name": "f", "arguments": "{}" },
@@ -261,7 +261,7 @@ fn the_old_function_call_beside_tool_calls_says_nothing_new() {
 }
 
 #[test]
-fn arguments_that_are_cut_off_are_kept() {
+fn truncated_arguments_are_kept() {
     let reply = streamed(&[
         calls(
             json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{\"x\":\"ab" } }]),
@@ -274,7 +274,7 @@ fn arguments_that_are_cut_off_are_kept() {
 
 proptest! {
     #[test]
-    fn arguments_that_are_no_text_are_shown_as_compact_json(text in "\\PC{0,20}", number in any::<f64>(), list in prop::collection::vec(any::<i64>(), 0..5)) {
+    fn non_string_arguments_become_compact_json(text in "\\PC{0,20}", number in any::<f64>(), list in prop::collection::vec(any::<i64>(), 0..5)) {
         let value = json!({ "text": text, "number": number, "list": list, "nested": { "quote\"": ["\\", text] } });
         let body = json!({ "choices": [{ "message": { "tool_calls": [{ "function": { "name": "t", "arguments": value } }] }, "finish_reason": "tool_calls" }] });
         let body = serde_json::to_string_pretty(&body).unwrap();
@@ -284,7 +284,7 @@ proptest! {
 }
 
 #[test]
-fn a_response_has_no_more_calls_than_may_be() {
+fn number_of_calls_is_limited() {
     use turnwright_core::ErrorKind;
     let list = |count: usize| vec![json!({}); count];
     let complete = |count: usize| {

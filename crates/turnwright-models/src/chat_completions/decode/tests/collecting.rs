@@ -10,7 +10,7 @@ fn merged(deltas: impl IntoIterator<Item = Vec<Value>>) -> Vec<Value> {
 }
 
 #[test]
-fn pieces_of_details_are_put_together_by_type_and_index() {
+fn reasoning_details_are_merged_by_type_and_index() {
     let details = merged([
         vec![json!({ "type": "reasoning.summary", "index": 0, "summary": "a", "format": null })],
         vec![json!({ "type": "reasoning.summary", "index": 0, "summary": "b", "format": "f" })],
@@ -29,7 +29,7 @@ fn pieces_of_details_are_put_together_by_type_and_index() {
 }
 
 #[test]
-fn details_without_an_index_go_on_with_the_last_of_an_earlier_chunk() {
+fn reasoning_details_without_index_continue_the_last_item() {
     let text = |text: &str| json!({ "type": "reasoning.text", "text": text });
     assert_eq!(merged([vec![text("a")], vec![text("b")]]), [text("ab")]);
     let complete = [text("a"), text("b"), json!("odd")];
@@ -37,7 +37,7 @@ fn details_without_an_index_go_on_with_the_last_of_an_earlier_chunk() {
 }
 
 #[test]
-fn a_call_far_ahead_of_the_others_takes_no_memory() {
+fn call_slot_far_ahead_allocates_nothing() {
     let mut collector = Collector::new();
     for slot in [usize::MAX, 2_000, 1] {
         collector.add(Delta::Call {
@@ -51,7 +51,7 @@ fn a_call_far_ahead_of_the_others_takes_no_memory() {
     assert_eq!(collector.into_reply().tool_calls.len(), 2);
 }
 
-/// An item, and where its text is cut.
+/// Returns items, and where their text is split.
 fn items() -> impl Strategy<Value = Vec<(Value, Vec<usize>)>> {
     let kinds = prop::sample::select(vec![
         ("reasoning.text", "text"),
@@ -80,7 +80,7 @@ fn items() -> impl Strategy<Value = Vec<(Value, Vec<usize>)>> {
     })
 }
 
-/// The item in pieces: each has the type and the index, the last has the rest.
+/// Splits an item into pieces: each has the type and the index, the last has the rest.
 fn pieces(item: &Value, cuts: &[usize]) -> Vec<Value> {
     let field = ["text", "summary", "data"]
         .into_iter()
@@ -106,7 +106,7 @@ fn pieces(item: &Value, cuts: &[usize]) -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn details_in_pieces_are_the_whole_ones(items in items(), together in any::<bool>()) {
+    fn split_reasoning_details_are_reassembled(items in items(), together in any::<bool>()) {
         let complete: Vec<Value> = items.iter().map(|(item, _)| item.clone()).collect();
         let cut: Vec<Value> = items.iter().flat_map(|(item, cuts)| pieces(item, cuts)).collect();
         let chunks: Vec<Vec<Value>> = match together {
@@ -114,7 +114,7 @@ proptest! {
             false => cut.into_iter().map(|piece| vec![piece]).collect(),
         };
         let with_nulls = |mut item: Value| {
-            // A piece that came first may have left a `null`, which says nothing.
+            // An earlier piece may have left a `null`, which is equivalent to a missing field.
             item.as_object_mut().unwrap().retain(|_, value| !value.is_null());
             item
         };

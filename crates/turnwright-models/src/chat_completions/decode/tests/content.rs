@@ -4,7 +4,7 @@ use super::super::{Cut, ReasoningField};
 use super::{body, delta, finish, message, streamed};
 
 #[test]
-fn text_comes_in_pieces() {
+fn text_deltas_are_joined() {
     let reply = streamed(&[
         delta(json!({ "role": "assistant", "content": "" })),
         delta(json!({ "content": "Hel" })),
@@ -18,7 +18,7 @@ fn text_comes_in_pieces() {
 }
 
 #[test]
-fn content_may_be_a_list_of_parts() {
+fn content_parts_are_joined() {
     let parts = json!([
         { "type": "thinking", "thinking": [{ "type": "text", "text": "Hm" }, { "type": "text", "text": "." }] },
         { "type": "reference", "reference_ids": [1] },
@@ -42,7 +42,7 @@ fn content_may_be_a_list_of_parts() {
 }
 
 #[test]
-fn thoughts_come_in_either_field() {
+fn reasoning_is_read_from_either_field() {
     let reply = streamed(&[
         delta(json!({ "reasoning_content": "a", "content": null })),
         delta(json!({ "reasoning_content": "b" })),
@@ -61,7 +61,7 @@ fn thoughts_come_in_either_field() {
 }
 
 #[test]
-fn thoughts_in_several_fields_count_once() {
+fn reasoning_in_several_fields_counts_once() {
     let details = json!([{ "type": "reasoning.text", "text": "a", "index": 0 }]);
     let content =
         json!({ "reasoning": "a", "reasoning_content": "a", "reasoning_details": details });
@@ -72,7 +72,7 @@ fn thoughts_in_several_fields_count_once() {
 }
 
 #[test]
-fn a_refusal_comes_in_pieces() {
+fn refusal_deltas_are_joined() {
     let reply = streamed(&[
         delta(json!({ "refusal": "I " })),
         delta(json!({ "refusal": "can't." })),
@@ -82,7 +82,7 @@ fn a_refusal_comes_in_pieces() {
 }
 
 #[test]
-fn of_several_answers_only_the_first_counts() {
+fn only_the_first_choice_is_used() {
     let reply = streamed(&[
         json!({ "choices": [{ "index": 1, "delta": { "content": "other" }, "finish_reason": "length" }] }),
         json!({ "choices": [
@@ -95,13 +95,13 @@ fn of_several_answers_only_the_first_counts() {
 }
 
 #[test]
-fn a_choice_without_an_index_is_the_first() {
+fn choice_without_index_is_the_first() {
     let reply = streamed(&[json!({ "choices": [{ "delta": { "content": "a" } }] })]);
     assert_eq!(reply.text, "a");
 }
 
 #[test]
-fn beside_a_delta_the_message_is_all_so_far() {
+fn message_next_to_a_delta_is_ignored() {
     let chunk = |new: &str, all: &str| json!({ "choices": [{ "delta": { "content": new }, "message": { "content": all } }] });
     let reply = streamed(&[chunk("a", "a"), chunk("b", "ab")]);
     assert_eq!(reply.text, "ab");
@@ -109,20 +109,20 @@ fn beside_a_delta_the_message_is_all_so_far() {
 }
 
 #[test]
-fn a_stream_may_hold_a_message_and_a_body_a_delta() {
+fn message_in_a_stream_and_delta_in_a_body_are_accepted() {
     assert_eq!(streamed(&[message(json!({ "content": "a" }))]).text, "a");
     assert_eq!(body(&delta(json!({ "content": "a" }))).text, "a");
 }
 
 #[test]
-fn an_empty_reason_is_none() {
+fn empty_finish_reason_counts_as_missing() {
     let reply = streamed(&[delta(json!({ "content": "a" })), finish("")]);
     assert_eq!(reply.finish_reason, None);
     assert!(!reply.is_complete());
 }
 
 #[test]
-fn only_a_known_reason_makes_a_reply_whole() {
+fn only_a_known_finish_reason_makes_a_reply_complete() {
     for reason in [
         "stop",
         "STOP",
@@ -162,7 +162,7 @@ fn only_a_known_reason_makes_a_reply_whole() {
 }
 
 #[test]
-fn the_worse_of_two_reasons_counts() {
+fn worse_of_two_finish_reasons_wins() {
     for (first, second, counts) in [
         ("length", "stop", "length"),
         ("stop", "length", "length"),
@@ -176,7 +176,7 @@ fn the_worse_of_two_reasons_counts() {
 }
 
 #[test]
-fn a_reply_that_goes_on_after_its_reason_is_not_whole_until_it_ends_again() {
+fn output_after_the_finish_reason_makes_the_reply_incomplete() {
     let call = || {
         let piece =
             json!({ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } });
@@ -193,14 +193,14 @@ fn a_reply_that_goes_on_after_its_reason_is_not_whole_until_it_ends_again() {
     assert!(!read(&[finish("stop"), delta(json!({ "content": "a" }))], "").is_complete());
     assert!(read(&[finish("stop"), call()], done).is_complete());
     assert!(read(&[finish("stop"), call(), finish("stop")], "").is_complete());
-    // What says nothing does not go on.
+    // An empty delta does not continue the output.
     let usage = json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 1 } });
     let blank = delta(json!({ "content": "", "tool_calls": [] }));
     assert!(read(&[call(), finish("stop"), blank, usage], "").is_complete());
 }
 
 #[test]
-fn unknown_fields_and_fields_that_stand_there_twice_do_no_harm() {
+fn unknown_and_repeated_fields_are_tolerated() {
     let chunk = r#"{"a":[{}],"choices":[{"b":1,"index":0,"delta":{"content":"x","content":"y","c":{}}}],"id":"1","id":"2"}"#;
     let reply = super::decode(None, format!("data: {chunk}\n\n").as_bytes()).unwrap();
     assert_eq!(reply.text, "y");
@@ -208,7 +208,7 @@ fn unknown_fields_and_fields_that_stand_there_twice_do_no_harm() {
 }
 
 #[test]
-fn the_id_and_the_model_are_told_once() {
+fn id_and_model_are_emitted_once() {
     let chunk = |id: &str| json!({ "id": id, "model": "m", "choices": [] });
     let reply = streamed(&[chunk(""), chunk("a"), chunk("b")]);
     assert_eq!(reply.id.as_deref(), Some("a"));
@@ -216,7 +216,7 @@ fn the_id_and_the_model_are_told_once() {
 }
 
 #[test]
-fn neither_deltas_nor_replies_show_what_a_model_says() {
+fn debug_of_deltas_and_replies_hides_content() {
     let content = json!({ "content": "secret", "reasoning": "secret", "refusal": "secret",
         "reasoning_details": [{ "text": "secret" }],
         "tool_calls": [{ "id": "a", "function": { "name": "f", "arguments": "secret" }, "x": "secret" }] });

@@ -15,7 +15,7 @@ fn usage(usage: &Value) -> (u64, u64, Option<u64>, u64) {
 }
 
 #[test]
-fn usage_may_come_in_a_chunk_of_its_own() {
+fn usage_in_a_separate_chunk_is_read() {
     let reply = streamed(&[
         delta(json!({ "content": "a" })),
         finish("stop"),
@@ -27,7 +27,7 @@ fn usage_may_come_in_a_chunk_of_its_own() {
 }
 
 #[test]
-fn of_repeated_usage_the_last_counts() {
+fn last_usage_wins() {
     let chunk = |output: u64| json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": output } });
     let reply = streamed(&[
         chunk(1),
@@ -40,7 +40,7 @@ fn of_repeated_usage_the_last_counts() {
 }
 
 #[test]
-fn usage_may_stand_where_groq_puts_it() {
+fn usage_in_x_groq_is_read() {
     let reply = streamed(&[
         json!({ "choices": [], "x_groq": { "id": "a", "usage": { "prompt_tokens": 3, "completion_tokens": 1 } } }),
         json!({ "choices": [], "x_groq": { "id": "a" } }),
@@ -49,7 +49,7 @@ fn usage_may_stand_where_groq_puts_it() {
 }
 
 #[test]
-fn cached_tokens_have_many_names() {
+fn cached_tokens_are_read_under_all_names() {
     let with = |name: &str, value: Value| {
         let mut counts = json!({ "prompt_tokens": 10, "completion_tokens": 1 });
         counts[name] = value;
@@ -75,7 +75,7 @@ fn cached_tokens_have_many_names() {
 }
 
 #[test]
-fn tokens_of_thoughts_stand_in_the_details_or_beside_them() {
+fn reasoning_tokens_are_read_from_details_or_top_level() {
     let details = json!({ "prompt_tokens": 1, "completion_tokens": 5, "completion_tokens_details": { "reasoning_tokens": 4 } });
     assert_eq!(usage(&details).3, 4);
     let separate = json!({ "prompt_tokens": 1, "completion_tokens": 5, "reasoning_tokens": 4 });
@@ -83,7 +83,7 @@ fn tokens_of_thoughts_stand_in_the_details_or_beside_them() {
 }
 
 #[test]
-fn numbers_that_make_no_sense_do_no_harm() {
+fn invalid_usage_numbers_are_tolerated() {
     let count = |number: &str| {
         let text = format!(
             r#"{{"choices":[],"usage":{{"prompt_tokens":{number},"completion_tokens":1}}}}"#
@@ -105,7 +105,7 @@ fn numbers_that_make_no_sense_do_no_harm() {
 }
 
 #[test]
-fn usage_that_cannot_be_read_is_none() {
+fn unreadable_usage_is_none() {
     for usage in [
         json!({}),
         json!([]),
@@ -121,7 +121,7 @@ fn usage_that_cannot_be_read_is_none() {
 }
 
 #[test]
-fn a_reply_is_shown_as_every_server_has_it() {
+fn reply_to_value_has_the_common_fields() {
     let reply = body(&json!({ "choices": [{ "message": { "content": "a" } }] }));
     let empty = json!({ "text": "a", "reasoning": "", "refusal": "", "tool_calls": [], "finish_reason": null, "usage": null });
     assert_eq!(reply.to_value(), empty);

@@ -5,7 +5,7 @@ use super::super::{Decoder, Delta, error_message};
 use super::{delta, error_of};
 
 #[test]
-fn what_a_complaint_is_about_is_told_with_it() {
+fn error_message_includes_the_field() {
     let cases = [
         (
             r#"{"detail":[{"loc":["body","messages",1,"content"],"msg":"Field required"}]}"#,
@@ -26,7 +26,7 @@ fn what_a_complaint_is_about_is_told_with_it() {
 }
 
 #[test]
-fn an_error_in_a_stream_ends_it_with_the_servers_message() {
+fn error_in_a_stream_ends_it_with_the_message_of_the_server() {
     let error = json!({
         "error": { "code": 502, "message": "Provider\nreturned error" },
         "choices": [{ "index": 0, "delta": { "content": "" }, "finish_reason": "error" }],
@@ -52,7 +52,7 @@ fn an_error_in_a_stream_ends_it_with_the_servers_message() {
 }
 
 #[test]
-fn errors_have_many_shapes() {
+fn errors_of_all_shapes_are_recognised() {
     for (text, kind) in [
         (
             r#"{"error":{"message":"no","code":429}}"#,
@@ -93,7 +93,7 @@ fn errors_have_many_shapes() {
 }
 
 #[test]
-fn an_error_field_that_says_nothing_is_none() {
+fn empty_error_field_is_ignored() {
     for error in [json!(null), json!(""), json!({}), json!([]), json!(false)] {
         let text = json!({ "error": error, "choices": [{ "message": { "content": "a" }, "error": error }] });
         assert_eq!(super::body(&text).text, "a");
@@ -101,7 +101,7 @@ fn an_error_field_that_says_nothing_is_none() {
 }
 
 #[test]
-fn the_message_of_an_error_is_found_wherever_it_stands() {
+fn error_message_is_found_in_any_shape() {
     for (body, message) in [
         (r#"{"error":{"message":"no","type":"x"}}"#, "no"),
         (r#"{"error":{"message":"","code":"quota"}}"#, "quota"),
@@ -137,7 +137,7 @@ fn the_message_of_an_error_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_shown_in_part() {
+fn unreadable_response_is_quoted_in_part() {
     let secret = "s".repeat(1_000);
     for text in [
         format!("data: {{\"choices\": {secret}}}\n\n"),
@@ -158,19 +158,19 @@ fn what_cannot_be_read_is_named_and_shown_in_part() {
     let error = error_of(None, "data: {\"choices\":5}\n\n");
     assert_eq!(
         error.message(),
-        "an event of the response cannot be read: invalid type: integer `5`, expected a list at line 1 column 12"
+        "an event of the response cannot be parsed: invalid type: integer `5`, expected a list at line 1 column 12"
     );
 }
 
 #[test]
-fn a_body_without_choices_is_no_reply() {
+fn body_without_choices_is_an_error() {
     let error = error_of(None, r#"{"object":"list","data":[]}"#);
     assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
     assert!(error.message().contains("no `choices`"), "{error}");
 }
 
 #[test]
-fn a_body_that_is_not_utf8_is_an_error() {
+fn body_that_is_not_utf8_is_rejected() {
     let error = super::decode(
         None,
         b"{\"choices\":[{\"message\":{\"content\":\"\xFF\"}}]}",

@@ -5,7 +5,7 @@ use super::super::{Decoder, Delta};
 use super::{decode, delta, deltas_of, error_of, finish, stream};
 
 #[test]
-fn a_stream_may_end_lines_in_any_way_and_have_comments_and_a_mark() {
+fn all_line_endings_comments_and_byte_order_mark_are_accepted() {
     let text = stream(&[delta(json!({ "content": "a" })), finish("stop")]);
     let commented = text.replace("data:", ": PROCESSING\n\nevent: message\nid: 1\ndata:");
     for text in [text, commented] {
@@ -21,7 +21,7 @@ fn a_stream_may_end_lines_in_any_way_and_have_comments_and_a_mark() {
 }
 
 #[test]
-fn a_stream_needs_neither_done_nor_a_last_blank_line() {
+fn stream_may_end_without_done_or_blank_line() {
     let text = format!(
         "data: {}\n\ndata: {}",
         delta(json!({ "content": "a" })),
@@ -34,7 +34,7 @@ fn a_stream_needs_neither_done_nor_a_last_blank_line() {
 }
 
 #[test]
-fn nothing_counts_after_done() {
+fn data_after_done_is_ignored() {
     let text = stream(&[delta(json!({ "content": "a" }))]);
     for more in [
         "data: [DONE]\n\n",
@@ -49,19 +49,19 @@ fn nothing_counts_after_done() {
 }
 
 #[test]
-fn an_event_may_be_blank_or_say_nothing() {
+fn blank_events_are_ignored() {
     let text = "data:\n\ndata: {}\n\ndata: {\"type\":\"ping\"}\n\ndata: {\"choices\":null}\n\ndata: {\"choices\":[{}]}\n\ndata: {\"choices\":[{\"delta\":null}]}\n\n";
     assert_eq!(deltas_of(text), []);
 }
 
 #[test]
-fn data_may_come_in_several_lines() {
+fn multi_line_data_is_joined() {
     let text = "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"a\"}}]}\n\n";
     assert_eq!(deltas_of(text), [Delta::Text("a".to_owned())]);
 }
 
 #[test]
-fn a_body_may_be_anything_that_begins_with_a_brace() {
+fn body_is_detected_by_its_opening_brace() {
     let text = "{\"choices\":[{\"message\":{\"content\":\"a\"}}]}";
     for content_type in [
         None,
@@ -81,7 +81,7 @@ fn a_body_may_be_anything_that_begins_with_a_brace() {
 }
 
 #[test]
-fn a_page_is_not_a_response() {
+fn html_page_is_rejected() {
     let page = format!("<!DOCTYPE html>\n<html>\u{7}{}", "x".repeat(1_000));
     for content_type in ["text/html", "text/event-stream", "application/json"] {
         let error = error_of(Some(content_type), &page);
@@ -89,7 +89,7 @@ fn a_page_is_not_a_response() {
         assert_eq!(
             error.message(),
             format!(
-                "the response is {content_type}, and neither JSON nor a stream of events; is the base URL right? It begins with: <!DOCTYPE html> <html>\\u{{7}}{}…",
+                "the response is {content_type}, and neither JSON nor a stream of events; is the base URL right? It starts with: <!DOCTYPE html> <html>\\u{{7}}{}…",
                 "x".repeat(80 - 23)
             )
         );
@@ -100,7 +100,7 @@ fn a_page_is_not_a_response() {
 }
 
 #[test]
-fn an_empty_response_is_an_error() {
+fn empty_response_is_rejected() {
     for text in ["", " \n\n", "\u{FEFF}"] {
         for content_type in [None, Some("text/event-stream"), Some("application/json")] {
             let error = error_of(content_type, text);
@@ -111,7 +111,7 @@ fn an_empty_response_is_an_error() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_within_an_event_keeps_what_came_before() {
+fn truncated_stream_keeps_earlier_deltas() {
     let text = format!(
         "data: {}\n\ndata: {{\"choi",
         delta(json!({ "content": "a" }))
@@ -125,7 +125,7 @@ fn a_stream_that_breaks_off_within_an_event_keeps_what_came_before() {
 }
 
 #[test]
-fn how_a_response_is_cut_makes_no_difference() {
+fn result_does_not_depend_on_chunk_boundaries() {
     let text = format!(
         "\u{FEFF}: c\r\n\r\n{}",
         stream(&[delta(json!({ "content": "ä€" })), finish("stop")])

@@ -11,7 +11,7 @@ use turnwright_core::Error;
 
 use super::{Decoder, Delta, Reply, decode};
 
-/// A stream of these chunks, and its end.
+/// Returns a stream of these chunks, with its end.
 fn stream(chunks: &[Value]) -> String {
     let events = chunks.iter().map(|chunk| format!("data: {chunk}\n\n"));
     events.chain(["data: [DONE]\n\n".to_owned()]).collect()
@@ -25,7 +25,7 @@ fn body(body: &Value) -> Reply {
     decode(Some("application/json"), body.to_string().as_bytes()).unwrap()
 }
 
-/// A chunk of this delta.
+/// Returns a chunk with this delta.
 fn delta(delta: Value) -> Value {
     let mut chunk = json!({ "choices": [{ "index": 0 }] });
     chunk["choices"][0]["delta"] = delta;
@@ -36,21 +36,21 @@ fn finish(reason: &str) -> Value {
     json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] })
 }
 
-/// A chunk of these pieces of calls.
+/// Returns a chunk with these call fragments.
 fn calls(pieces: Value) -> Value {
     let mut chunk = delta(json!({}));
     chunk["choices"][0]["delta"]["tool_calls"] = pieces;
     chunk
 }
 
-/// A body of this message.
+/// Returns a body with this message.
 fn message(message: Value) -> Value {
     let mut body = json!({ "choices": [{ "index": 0, "finish_reason": "stop" }] });
     body["choices"][0]["message"] = message;
     body
 }
 
-/// Names and arguments of the calls of a reply.
+/// Returns the names and arguments of a reply's calls.
 fn called(reply: &Reply) -> Vec<(&str, &str)> {
     let calls = reply.tool_calls.iter();
     calls

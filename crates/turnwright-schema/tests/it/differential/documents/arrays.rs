@@ -1,4 +1,4 @@
-//! Arrays: lists, tuples, what must be in them, and how often.
+//! Arrays: lists, tuples, `contains` and item counts.
 
 use serde_json::{Value, json};
 

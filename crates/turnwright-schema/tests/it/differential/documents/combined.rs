@@ -1,4 +1,4 @@
-//! Subschemas made of others that look at the same place of the value.
+//! Subschemas that combine others for the same location of the value.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ impl Writer<'_> {
         } else {
             "oneOf"
         };
-        // Branches that are all objects share names: more than one may fit, or fit once its defaults are in.
+        // Branches that are all objects share names: more than one may match, or match once defaults are filled.
         let objects = self.rng.chance(35);
         let branch = |writer: &mut Self| match objects {
             true => Value::Object(writer.object(place.same())),
@@ -28,7 +28,7 @@ impl Writer<'_> {
         schema
     }
 
-    /// Parts that can hold together: an object and facets of it, or a scalar and a further bound.
+    /// Generates parts that can hold together: an object and facets of it, or a scalar and a further bound.
     pub(super) fn all_of(&mut self, place: Place) -> Schema {
         let parts = match self.rng.below(4) {
             0 | 1 => {

@@ -1,4 +1,4 @@
-//! Defaults, made from the subschema that they stand in and kept where the other implementation accepts them there.
+//! Defaults, generated from their own subschema and kept if the other implementation accepts them there.
 
 use serde_json::Value;
 
@@ -44,8 +44,8 @@ pub(super) fn fill(document: &mut Value, rng: &mut Rng) {
     }
 }
 
-/// Whether the subschema at `start` can be reached from itself. An object as its default would be filled with itself
-/// for ever, and a `Schema` refuses that.
+/// Returns `true` if the subschema at `start` is reachable from itself. An object as its default would be filled with
+/// itself without end, which a `Schema` rejects.
 fn comes_back(document: &Value, start: &str) -> bool {
     let mut reached: Vec<String> = vec![start.to_string()];
     let mut next = 0;

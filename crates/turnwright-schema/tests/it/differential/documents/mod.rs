@@ -1,6 +1,6 @@
-//! Random documents of both drafts. Each is satisfiable in most of its places, so that values made from it have a
-//! chance, and free of what a `Schema` refuses: cycles that do not go down, keywords without effect, assertions
-//! beside a draft 7 `$ref`.
+//! Random documents of both drafts. Most locations of each document are satisfiable, so that generated values have a
+//! chance. They contain nothing that a `Schema` rejects: cycles that do not descend, keywords without effect,
+//! assertions next to a draft 7 `$ref`.
 
 mod arrays;
 mod combined;
@@ -41,20 +41,21 @@ impl Draft {
     }
 }
 
-/// Property names that documents and random values share, two of them with characters that a JSON pointer escapes.
+/// Property names shared by documents and random values. Two of them have characters that a JSON pointer escapes.
 pub(super) const NAMES: &[&str] = &[
     "a", "b", "c", "d", "e", "list", "node", "x1", "k_n", "s/t", "m~n",
 ];
 
 pub(super) type Schema = Map<String, Value>;
 
-/// Where a subschema stands: what a `$ref` may point to without coming back to itself in the same place of the value.
+/// The position of a subschema: what a `$ref` may point to without returning to itself at the same location of the
+/// value.
 #[derive(Clone, Copy)]
 struct Place {
     depth: usize,
-    /// Definitions from this index on may be referred to; `0` once the value was gone down into.
+    /// Definitions from this index on may be referred to; `0` after descending into the value.
     from: usize,
-    /// The root itself may be referred to.
+    /// The root may be referred to.
     root: bool,
 }
 
@@ -75,7 +76,7 @@ impl Place {
     }
 }
 
-/// One random document, with defaults that their subschemas accept.
+/// Generates one random document, with defaults that their subschemas accept.
 pub(super) fn document(rng: &mut Rng) -> Value {
     let draft = if rng.chance(40) {
         Draft::V7
@@ -98,7 +99,7 @@ pub(super) fn document(rng: &mut Rng) -> Value {
 struct Writer<'r> {
     rng: &'r mut Rng,
     draft: Draft,
-    /// How many more subschemas may have parts of their own.
+    /// How many more subschemas may have parts.
     left: i64,
     definitions: usize,
 }
@@ -144,7 +145,7 @@ impl Writer<'_> {
         } else {
             self.schema_object(place)
         };
-        // Beside a `$ref`, draft 7 does not see the anchor.
+        // Draft 7 ignores an anchor next to a `$ref`.
         if !(self.draft == Draft::V7 && schema.contains_key("$ref")) && index.is_multiple_of(2) {
             match self.draft {
                 Draft::V2020 => schema.insert("$anchor".into(), format!("anchor{index}").into()),
@@ -154,7 +155,7 @@ impl Writer<'_> {
         Value::Object(schema)
     }
 
-    /// A definition that refers to itself one level further down.
+    /// Generates a definition that refers to itself one level down.
     fn tree(&mut self, index: usize, place: Place) -> Schema {
         let itself = json!({ "$ref": self.pointer_to(index) });
         let label = self.schema(place.down());
@@ -187,7 +188,7 @@ impl Writer<'_> {
             return None;
         }
         let index = place.from + self.rng.below(known);
-        // A plain name is known for the even ones, save where a `$ref` hides it: a pointer always works.
+        // Even definitions have an anchor, unless a `$ref` hides it. A pointer always works.
         let mut schema = Schema::from_iter([("$ref".into(), self.pointer_to(index).into())]);
         if self.draft == Draft::V2020 && index.is_multiple_of(2) && self.rng.chance(30) {
             schema.insert("$ref".into(), format!("#anchor{index}").into());

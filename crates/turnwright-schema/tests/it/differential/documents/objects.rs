@@ -1,4 +1,4 @@
-//! Objects: declared, matched and further properties, and what one property asks of another.
+//! Objects: declared, matched and additional properties, and dependencies between properties.
 
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A subschema that says something about an object without saying that it is one.
+    /// Generates a subschema that constrains objects without requiring one.
     pub(super) fn facet(&mut self, place: Place) -> Value {
         let name = *self.rng.pick(NAMES);
         let other = *self.rng.pick(NAMES);
@@ -128,7 +128,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Two branches: the default that the second one fills is what the first one waited for.
+    /// Generates two branches: the default of the second triggers the first.
     fn waking(&mut self) -> [Value; 2] {
         let name = *self.rng.pick(NAMES);
         let other = *self.rng.pick(NAMES);

@@ -1,4 +1,4 @@
-//! Subschemas without parts: numbers, texts, enumerations, or several types at once.
+//! Subschemas without parts: numbers, strings, enumerations, or several types at once.
 
 use serde_json::{Value, json};
 
@@ -105,8 +105,8 @@ impl Writer<'_> {
         Schema::from_iter([("enum".into(), Value::Array(values))])
     }
 
-    /// Numbers here are never written twice in two ways (`1` and `1.0`): whether an `enum` may hold both is read
-    /// differently.
+    /// Numbers are never written in two ways (`1` and `1.0`), because implementations disagree on whether an `enum`
+    /// may contain both.
     pub(super) fn literal(&mut self) -> Value {
         match self.rng.below(10) {
             0..4 => json!(self.rng.pick(&["red", "green", "5", "true", ""])),
@@ -147,7 +147,7 @@ pub(super) fn typed(kind: &str) -> Schema {
     Schema::from_iter([("type".into(), kind.into())])
 }
 
-/// `5` rather than `5.0` where there is no fraction.
+/// Returns `5` rather than `5.0` if there is no fraction.
 pub(super) fn number(value: f64) -> Value {
     if value.fract() == 0.0 {
         json!(value as i64)

@@ -1,4 +1,4 @@
-//! Objects and arrays from all that is said about their place.
+//! Generates objects and arrays from everything that applies to their location.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ impl<'d> Maker<'d> {
         Value::Object(object)
     }
 
-    /// What is required first, then some of what is declared, then some of what is merely allowed.
+    /// Picks required names first, then some declared ones, then some that are merely allowed.
     fn names(&self, facets: &[Facet<'d>], rng: &mut Rng) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let mut add = |name: &str| {
@@ -175,7 +175,7 @@ impl<'d> Maker<'d> {
         )
     }
 
-    /// The schema of the items after the tuple.
+    /// Returns the schema of the items after the tuple.
     fn rest(&self, facet: Facet<'d>) -> Option<&'d Value> {
         match facet.get("items") {
             Some(Value::Array(_)) => facet.get("additionalItems"),

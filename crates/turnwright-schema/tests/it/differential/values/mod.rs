@@ -1,4 +1,4 @@
-//! Values made from a document: usually valid, since all subschemas that look at one place are read together.
+//! Values generated from a document: usually valid, because all subschemas for one location are considered together.
 
 mod containers;
 pub(super) mod random;
@@ -11,9 +11,9 @@ use super::texts;
 
 type Facet<'d> = &'d Map<String, Value>;
 
-/// Below this depth only what must be there is made, so that trees end.
+/// Below this depth only required parts are generated, so that trees end.
 const DEEP: usize = 5;
-/// Deeper than this nothing is right any more: the document asks for an endless value.
+/// Beyond this depth no value is valid: the document requires an endless value.
 const TOO_DEEP: usize = 12;
 
 pub(super) struct Maker<'d> {
@@ -31,7 +31,7 @@ impl<'d> Maker<'d> {
         }
     }
 
-    /// A value that all of `schemas` may accept.
+    /// Generates a value that all of `schemas` may accept.
     pub(super) fn value(&self, schemas: &[&'d Value], rng: &mut Rng) -> Value {
         let mut facets = Vec::new();
         for schema in schemas {
@@ -40,8 +40,8 @@ impl<'d> Maker<'d> {
         self.for_all(&mut facets, rng)
     }
 
-    /// All that is said about a place: the schema, what it refers to, every branch of `allOf`, one of each union, one
-    /// side of `if`.
+    /// Collects everything that applies to a location: the schema, its references, every branch of `allOf`, one of
+    /// each union, one side of `if`.
     fn gather(&self, schema: &'d Value, rng: &mut Rng, facets: &mut Vec<Facet<'d>>, level: usize) {
         let Value::Object(map) = schema else { return };
         if level > 20 {
@@ -121,7 +121,7 @@ fn list<'d>(map: Facet<'d>, keyword: &str) -> &'d [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// One type that every facet takes, guessed from its keywords where none says.
+/// Returns one type that every facet accepts, guessed from its keywords if it has no `type`.
 fn kind(facets: &[Facet<'_>], rng: &mut Rng) -> &'static str {
     const KINDS: [&str; 7] = [
         "object", "array", "string", "integer", "number", "boolean", "null",

@@ -1,4 +1,4 @@
-//! Values that know nothing of the document but the names that all documents use.
+//! Random values that depend on the document only through the shared property names.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +33,7 @@ pub(in super::super) fn value(rng: &mut Rng, depth: usize) -> Value {
     }
 }
 
-/// Texts that are words, and texts that could be read as something else.
+/// Ordinary words, and strings that could be parsed as another type.
 const TEXTS: &[&str] = &[
     "",
     "a",

@@ -1,4 +1,4 @@
-//! A whole turn beside the calls that it makes.
+//! A complete turn compared with the calls that it makes.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use crate::runner::{Called, bare, bare_calls, full, tools, turn};
 pub(crate) const ONE_THREAD: &str = "current-thread runtime";
 pub(crate) const MANY_THREADS: &str = "multi-thread runtime";
 
-/// Turns of one runner, and rounds of calls of one dispatch: what they keep is then let go, so that memory stays what it is
-/// however long is measured. Letting it go counts.
+/// The number of turns per runner, and of calls per dispatch. Their records are then freed, so that memory stays
+/// constant however long the measurement takes. Freeing them counts.
 const BATCH: u64 = 256;
 
 pub(crate) const fn turn_label(called: Called) -> &'static str {
@@ -53,7 +53,7 @@ pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {
     Ok(subjects)
 }
 
-/// Runs work where it would run in a program: in a task of a runtime of that sort.
+/// Runs work in a task of a runtime of this kind, as in a real program.
 fn timed<F>(section: &str, work: impl FnOnce() -> F) -> Duration
 where
     F: Future<Output = Duration> + Send + 'static,
