@@ -3,6 +3,7 @@
 use serde_json::json;
 use turnwright_testkit::contract;
 use turnwright_testkit::script::{ScriptedModel, Step};
+
 use {{crate}}::{agent, forecast};
 
 #[tokio::test]
@@ -14,8 +15,9 @@ async fn the_answer_uses_the_forecast() {
     let outcome = agent(model.clone()).unwrap().run("How is Paris?").await;
     assert_eq!(outcome.text, "Sunny for 5 days.");
     // What the model read as the result of its call.
-    let call = &model.shown(1).tool_calls()[0];
-    assert!(call.rendered().contains("Paris: sunny for 5 days"));
+    let shown = model.shown(1);
+    let result = shown.tool_calls()[0].rendered();
+    assert!(result.contains("Paris: sunny for 5 days"), "{result}");
     model.assert_finished();
 }
 
@@ -28,7 +30,8 @@ async fn invalid_arguments_do_not_reach_the_tool() {
     let outcome = agent(model).unwrap().run("How is Paris?").await;
     let call = outcome.tool_calls().next().unwrap();
     let text = call.text().await.unwrap();
-    assert!(text.contains("/days: must be at most 14 (got 99)"), "{text}");
+    let fault = "/days: must be at most 14 (got 99)";
+    assert!(text.contains(fault), "{text}");
 }
 
 #[test]
