@@ -5,10 +5,10 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use turnwright::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
 use turnwright::runner::{History, TurnRunnerBuilder};
-use turnwright::{ApprovalPolicy, RecordKind};
 use turnwright_testkit::cassette::Cassette;
 
 use server::Server;
@@ -26,15 +26,6 @@ const SYSTEM: &str = "You talk to somebody at a terminal. Be brief and exact, an
 
 /// Lease duration. After a crash, other programs wait this long.
 const LEASE: Duration = Duration::from_secs(10);
-
-/// The records that are sent to the model: all but the note of a chat.
-const SENT: [RecordKind; 5] = [
-    RecordKind::Instruction,
-    RecordKind::Retrievable,
-    RecordKind::Message,
-    RecordKind::Thought,
-    RecordKind::ToolCall,
-];
 
 /// A model with its tools.
 pub(crate) struct Agent {
@@ -78,8 +69,7 @@ impl Agent {
             None => server_model(&options, record).await?,
         };
         let history = options.last.map_or_else(History::all, History::last);
-        let runner = runner.history(history.kinds(SENT));
-        let runner = apply(extensions.settings, runner)
+        let runner = apply(extensions.settings, runner.history(history))
             .tools(tools.clone())
             .policy(asks_before_writes());
         let agent = Agent {

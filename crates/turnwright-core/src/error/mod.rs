@@ -282,6 +282,8 @@ codes! {
     INVALID_INITIAL_THOUGHT_VALUE, true, Internal, "The record is misconfigured.";
     /// A memory that is not well defined.
     INVALID_INITIAL_MEMORY_VALUE, true, Internal, "The record is misconfigured.";
+    /// Metadata of a conversation that is not well defined.
+    INVALID_INITIAL_CONVERSATION_INFO_VALUE, true, Internal, "The record is misconfigured.";
     /// Something retrieved that is not well defined.
     INVALID_INITIAL_RETRIEVABLE_VALUE, true, Internal, "The record is misconfigured.";
     /// A standing instruction that is not well defined.

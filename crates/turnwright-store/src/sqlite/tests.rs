@@ -159,6 +159,7 @@ async fn a_batch_that_does_not_fit_takes_none_of_its_neighbours_with_it() {
         .conversations(&ConversationFilter::all())
         .await
         .unwrap();
+    let stored: Vec<_> = stored.into_iter().map(|found| found.id).collect();
     assert_eq!(stored, ["a", "d"].map(ConversationId::new));
     let loaded = store
         .load(&conversation_ids[1], &Query::all())

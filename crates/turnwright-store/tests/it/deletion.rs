@@ -98,13 +98,9 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
     let deleted = store.delete_conversation(&one).await.unwrap();
     assert_eq!((deleted.records, deleted.spooled), (4, 2));
     assert_eq!(sorted(&*spool).await, ["shared"]);
-    assert_eq!(
-        store
-            .conversations(&ConversationFilter::all())
-            .await
-            .unwrap(),
-        std::slice::from_ref(&other)
-    );
+    let left = store.conversations(&ConversationFilter::all()).await;
+    let left: Vec<_> = left.unwrap().into_iter().map(|found| found.id).collect();
+    assert_eq!(left, std::slice::from_ref(&other));
     store.integrity_check().await.unwrap();
 
     // A writer who does not know is refused still, and places go on.

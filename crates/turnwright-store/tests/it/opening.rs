@@ -74,7 +74,7 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
     drop(later);
     let newer = SqliteErrorKind::NewerFormat {
         found: 99,
-        known: 6,
+        known: 7,
     };
     assert_eq!(refused(&folder).await, newer);
 
@@ -101,8 +101,8 @@ async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
     let conversation_id = ConversationId::new("chat");
     store.put(&conversation_id, note("a", "x")).await.unwrap();
     let later = Connection::open(folder.file()).unwrap();
-    later.pragma_update(None, "user_version", 7).unwrap();
-    let newer = SqliteErrorKind::NewerFormat { found: 7, known: 6 };
+    later.pragma_update(None, "user_version", 8).unwrap();
+    let newer = SqliteErrorKind::NewerFormat { found: 8, known: 7 };
     let error = store
         .put(&conversation_id, note("b", "x"))
         .await

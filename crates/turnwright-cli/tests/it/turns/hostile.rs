@@ -106,7 +106,8 @@ fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
     talked(&home, &[], &[("hello", "Hi.")]);
     let file = database(&home);
     let about = stored::records(&file, "default");
-    let about = about.iter().find(|item| item["kind"] == "memory").unwrap();
+    let is_note = |item: &&serde_json::Value| item["kind"] == "conversation_info";
+    let about = about.iter().find(is_note).unwrap();
     for (conversation_id, id, word) in [
         (
             "one",

@@ -15,7 +15,7 @@ use json::JsonStore;
 #[tokio::test]
 async fn the_store_in_memory_keeps_its_word() {
     let report = conformance(async || MemoryStore::default()).await;
-    assert_eq!(report.to_string(), "the store keeps 48 of 48 promises");
+    assert_eq!(report.to_string(), "the store keeps 52 of 52 promises");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -40,7 +40,7 @@ async fn a_store_of_json_text_lists_what_it_cannot_read_and_goes_on() {
 
 /// Nothing is damaged in it, which the suite must notice.
 #[tokio::test]
-#[should_panic(expected = "a damaged lease stands alone")]
+#[should_panic(expected = "a damaged conversation_info stands alone")]
 async fn a_store_that_shows_a_damaged_record_as_if_it_were_whole_is_found_out() {
     let nothing = async |_: &MemoryStore, _: &ConversationId, _: RecordKind, _: &str| {};
     damage_conformance(async || MemoryStore::default(), nothing).await;
