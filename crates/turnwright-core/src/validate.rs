@@ -32,6 +32,27 @@ impl Violations {
         }
     }
 
+    /// Checks the length and the characters of a text.
+    pub(crate) fn check_text(
+        &mut self,
+        field: &str,
+        text: &str,
+        most: usize,
+        is_allowed: fn(char) -> bool,
+    ) {
+        let length = text.chars().count();
+        if length > most {
+            self.0.push(format!(
+                "{field}: has {length} characters: at most {most} are allowed"
+            ));
+        }
+        self.check(
+            field,
+            text.chars().all(is_allowed),
+            "has control characters, or others that are not seen",
+        );
+    }
+
     /// Checks an id. The model reads and repeats it, so it must be short and printable.
     pub(crate) fn check_id(&mut self, id: &str) {
         self.check_named_id("id", id);

@@ -9,7 +9,6 @@ use turnwright::approval::before_writes;
 use turnwright::approval::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
-use turnwright::record::RecordKind;
 use turnwright::runner::{History, TurnRunnerBuilder};
 use turnwright_testkit::cassette::Cassette;
 
@@ -28,15 +27,6 @@ const SYSTEM: &str = "You are an assistant in a terminal. Be brief and precise. 
 
 /// Lease duration. After a crash, other programs wait this long.
 const LEASE: Duration = Duration::from_secs(10);
-
-/// The records that are sent to the model: all but the note of a chat.
-const SENT: [RecordKind; 5] = [
-    RecordKind::Instruction,
-    RecordKind::Retrievable,
-    RecordKind::Message,
-    RecordKind::Thought,
-    RecordKind::ToolCall,
-];
 
 /// A model with its tools.
 pub(crate) struct Agent {
@@ -84,8 +74,7 @@ impl Agent {
             None => server_model(&options, record).await?,
         };
         let history = options.last.map_or_else(History::all, History::last);
-        let runner = runner.history(history.kinds(SENT));
-        let runner = apply(extensions.settings, runner)
+        let runner = apply(extensions.settings, runner.history(history))
             .tools(tools.clone())
             .policy(asks_before_writes());
         let agent = Agent {

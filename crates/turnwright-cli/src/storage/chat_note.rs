@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use turnwright::record::RecordKind;
-use turnwright::record::{Memory, Record};
-use turnwright::store::{ConversationId, StoreError, StoreExt as _};
+use turnwright::record::{ConversationInfo, ConversationInfoBuilder, Memory, Record, RecordKind};
+use turnwright::store::{ConversationId, Query, Store as _, StoreError, StoreExt as _};
 
 use super::Storage;
 use crate::exit::misuse;
 
-/// The id of the note among the memories of the conversation. A chat does not send memories to a model. The note is deleted
-/// with the conversation.
-const ID: &str = "turnwright-chat";
+/// The name of the note among the data of the conversation's info.
+const DATA: &str = "turnwright-chat";
+/// The id of the memory in which earlier versions stored the note.
+const MEMORY: &str = "turnwright-chat";
 
 /// The server, model and folder of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,13 +53,37 @@ impl ChatNote {
         storage: &Storage,
         conversation_id: &ConversationId,
     ) -> Result<Option<Self>, StoreError> {
-        let note = storage.store.get(conversation_id, RecordKind::Memory, ID);
-        let note = match note.await {
+        match ChatNote::of_info(storage, conversation_id).await? {
+            Some(note) => Ok(Some(note)),
+            None => ChatNote::of_memory(storage, conversation_id).await,
+        }
+    }
+
+    async fn of_info(
+        storage: &Storage,
+        conversation_id: &ConversationId,
+    ) -> Result<Option<Self>, StoreError> {
+        let info = match storage.store.conversation_info(conversation_id).await {
             // A damaged note counts as absent.
             Err(error) if error.damaged_record().is_some() => None,
-            note => note?.and_then(Record::downcast::<Memory>),
+            info => info?,
         };
-        Ok(note.and_then(|note| serde_json::from_str(note.text()).ok()))
+        let note = info.and_then(|info| info.data().get(DATA).cloned());
+        Ok(note.and_then(|note| serde_json::from_value(note).ok()))
+    }
+
+    async fn of_memory(
+        storage: &Storage,
+        conversation_id: &ConversationId,
+    ) -> Result<Option<Self>, StoreError> {
+        let memory = storage
+            .store
+            .get(conversation_id, RecordKind::Memory, MEMORY);
+        let memory = match memory.await {
+            Err(error) if error.damaged_record().is_some() => None,
+            memory => memory?.and_then(Record::downcast::<Memory>),
+        };
+        Ok(memory.and_then(|memory| serde_json::from_str(memory.text()).ok()))
     }
 
     /// Stores the note.
@@ -68,13 +92,49 @@ impl ChatNote {
         storage: &Storage,
         conversation_id: &ConversationId,
     ) -> anyhow::Result<()> {
-        let note = Memory::new(serde_json::to_string(self)?).id(ID).build()?;
-        storage.store.put(conversation_id, note).await?;
+        let (store, note) = (&storage.store, serde_json::to_value(self)?);
+        let stored = store.conversation_info(conversation_id).await;
+        if stored.is_err_and(|error| error.damaged_record().is_some()) {
+            let (kind, id) = (RecordKind::ConversationInfo, ConversationInfo::ID);
+            store.delete(conversation_id, kind, id).await?;
+        }
+        let change = |info: ConversationInfoBuilder| info.data(DATA, note.clone());
+        store
+            .update_conversation_info(conversation_id, change)
+            .await?;
+        ChatNote::delete_memory(storage, conversation_id).await?;
         Ok(())
     }
 
-    /// Whether a record is such a note.
+    /// Moves the note of an earlier version to the info of the conversation. A model would see a memory.
+    pub(crate) async fn move_from_memory(
+        storage: &Storage,
+        conversation_id: &ConversationId,
+    ) -> anyhow::Result<()> {
+        if let Some(note) = ChatNote::of_memory(storage, conversation_id).await? {
+            match ChatNote::of_info(storage, conversation_id).await? {
+                None => note.store(storage, conversation_id).await?,
+                Some(_) => ChatNote::delete_memory(storage, conversation_id).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete_memory(
+        storage: &Storage,
+        conversation_id: &ConversationId,
+    ) -> Result<(), StoreError> {
+        let (store, memory) = (&storage.store, RecordKind::Memory);
+        let query = Query::all().kind(memory).ids([MEMORY]);
+        if store.load(conversation_id, &query).await?.count() > 0 {
+            store.delete(conversation_id, memory, MEMORY).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a record is about the conversation, and nothing that was said or done in it.
     pub(crate) fn is(record: &Record) -> bool {
-        record.kind() == RecordKind::Memory && record.id() == ID
+        record.kind() == RecordKind::ConversationInfo
+            || record.kind() == RecordKind::Memory && record.id() == MEMORY
     }
 }

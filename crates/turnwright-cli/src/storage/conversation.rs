@@ -72,7 +72,7 @@ impl ConversationPart {
     pub(crate) async fn next_empty(&self, storage: &Storage) -> Result<Self, StoreError> {
         let last = parts_of(storage, &self.name).await?.pop();
         let last = last.unwrap_or_else(|| self.clone());
-        let first = Query::all().limit(2);
+        let first = Query::all().limit(3);
         let loaded = storage.store.load(&last.conversation_id(), &first).await?;
         match loaded.into_records().all(|record| ChatNote::is(&record)) {
             true => Ok(last),
@@ -98,7 +98,8 @@ pub(crate) async fn parts_of(
 ) -> Result<Vec<ConversationPart>, StoreError> {
     let filter = ConversationFilter::all().prefix(name);
     let mut parts = Vec::new();
-    for conversation_id in storage.store.conversations(&filter).await? {
+    for found in storage.store.conversations(&filter).await? {
+        let conversation_id = found.id;
         let part = ConversationPart::named(conversation_id.as_str());
         if part.name != name || part.conversation_id() != conversation_id {
             continue;

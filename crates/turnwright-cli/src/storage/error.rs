@@ -11,7 +11,9 @@ use crate::exit::misuse;
 
 /// Explains an error of a database to the user. Other errors stay as they are.
 pub(crate) fn explain(error: anyhow::Error) -> anyhow::Error {
-    let database = error.downcast_ref::<StoreError>().and_then(SqliteError::of);
+    let mut causes = error.chain();
+    let database = causes.find_map(|cause| cause.downcast_ref::<StoreError>());
+    let database = database.and_then(SqliteError::of);
     let Some((database, file)) = database.and_then(|database| Some((database, database.path()?)))
     else {
         return error;

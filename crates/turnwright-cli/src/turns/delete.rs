@@ -269,7 +269,10 @@ async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result
 fn is_of_conversation(kind: RecordKind) -> bool {
     matches!(
         kind,
-        RecordKind::Lease | RecordKind::Memory | RecordKind::Instruction
+        RecordKind::Lease
+            | RecordKind::Memory
+            | RecordKind::Instruction
+            | RecordKind::ConversationInfo
     )
 }
 

@@ -91,8 +91,8 @@ fn show(
         Some(first_message) => one_line(first_message, LINE * 2),
         None => "(no message)".to_owned(),
     };
-    let conversation_id = one_line(summary.conversation_id.as_str(), 40);
-    let about = format!("  {conversation_id} › {first_message}");
+    let conversation = summary.conversation_shown(40);
+    let about = format!("  {conversation} › {first_message}");
     screen.painted(style::DIM, fit(&about, screen.columns()))?;
     Ok(())
 }

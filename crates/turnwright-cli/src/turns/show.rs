@@ -93,7 +93,7 @@ impl Page<'_> {
             runs => facts.push(format!("resumed {} times", runs - 1)),
         }
         self.screen.dim(facts.join(" · "))?;
-        let conversation = one_line(summary.conversation_id.as_str(), 80);
+        let conversation = summary.conversation_shown(80);
         let mut facts = vec![format!("conversation {conversation}")];
         if let Some(note) = note {
             let (model, server) = (one_line(&note.model, 60), one_line(&note.server, 120));

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use turnwright::record::RecordKind;
-use turnwright::record::{Author, CallState, Record, TurnRecord};
+use turnwright::record::{Author, CallState, ConversationInfo, Record, RecordKind, TurnRecord};
 use turnwright::store::{
     ConversationFilter, ConversationId, Position, Query, Store as _, StoreError, TurnFilter,
 };
@@ -22,6 +21,8 @@ pub(crate) struct TurnSummary {
     pub(crate) conversation_id: ConversationId,
     pub(crate) turn: Arc<TurnRecord>,
     pub(crate) state: State,
+    /// The title of the conversation.
+    pub(super) title: Option<String>,
     /// The estimated rest of its lease, if a process seems to hold it: by the wall clock, only for display.
     held: Option<Duration>,
     /// The position of its record.
@@ -78,7 +79,8 @@ pub(super) async fn all_conversations(
     storage: &Storage,
 ) -> Result<Vec<ConversationId>, StoreError> {
     let all = ConversationFilter::all();
-    storage.store.conversations(&all).await
+    let found = storage.store.conversations(&all).await?;
+    Ok(found.into_iter().map(|found| found.id).collect())
 }
 
 /// The conversation of this name: all of its parts, or the one that is named.
@@ -110,9 +112,14 @@ impl Found {
         storage: &Storage,
         conversation_id: &ConversationId,
     ) -> Result<(), StoreError> {
-        let query = Query::all().kind(RecordKind::Turn).kind(RecordKind::Lease);
+        let kinds = [
+            RecordKind::Turn,
+            RecordKind::Lease,
+            RecordKind::ConversationInfo,
+        ];
+        let query = kinds.into_iter().fold(Query::all(), Query::kind);
         let loaded = storage.store.load(conversation_id, &query).await?;
-        let (mut lease, mut turns) = (None, Vec::new());
+        let (mut lease, mut title, mut turns) = (None, None, Vec::new());
         // A damaged turn ends the one before it, too.
         let damaged = loaded.damaged.iter();
         let damaged = damaged.filter(|record| record.kind == Some(RecordKind::Turn));
@@ -120,6 +127,9 @@ impl Found {
         for stored in loaded.records {
             match stored.record {
                 Record::Lease(record) => lease = Some(record),
+                Record::ConversationInfo(info) if info.id() == ConversationInfo::ID => {
+                    title = info.title().map(str::to_owned);
+                }
                 Record::Turn(turn) => {
                     positions.push(stored.position);
                     turns.push((stored.position, turn));
@@ -137,6 +147,7 @@ impl Found {
             self.turns.push(TurnSummary {
                 conversation_id: conversation_id.clone(),
                 state: State::of(turn.state, held.is_some(), waits),
+                title: title.clone(),
                 turn,
                 held,
                 position,
@@ -165,6 +176,15 @@ async fn waits(
 impl TurnSummary {
     pub(crate) fn id(&self) -> &str {
         self.turn.id()
+    }
+
+    /// Its conversation for users: the id, and the title if there is one.
+    pub(super) fn conversation_shown(&self, most: usize) -> String {
+        let id = one_line(self.conversation_id.as_str(), most);
+        match &self.title {
+            Some(title) => format!("{id} ({})", one_line(title, most)),
+            None => id,
+        }
     }
 
     /// Whether it is the last turn of its conversation and can be continued.
@@ -201,7 +221,9 @@ impl TurnSummary {
         let damaged = std::mem::take(&mut loaded.damaged).into_iter();
         let damaged = damaged.map(|record| (self.conversation_id.clone(), record));
         let damaged = damaged.collect();
-        Ok((loaded.into_records().collect(), damaged))
+        let records = loaded.into_records();
+        let records = records.filter(|record| record.kind() != RecordKind::ConversationInfo);
+        Ok((records.collect(), damaged))
     }
 
     /// Counts what happened in it.
@@ -240,6 +262,7 @@ impl TurnSummary {
         Ok(json!({
             "turn": self.id(),
             "conversation": self.conversation_id.as_str(),
+            "title": self.title,
             "state": self.state.name(),
             "beganAt": field("beganAt"),
             "endedAt": field("endedAt"),

@@ -35,7 +35,8 @@ pub(crate) fn conversations(file: &Path) -> Vec<String> {
             .conversations(&ConversationFilter::all())
             .await
             .unwrap();
-        conversation_ids.iter().map(ToString::to_string).collect()
+        let ids = conversation_ids.iter().map(|found| found.id.to_string());
+        ids.collect()
     })
 }
 

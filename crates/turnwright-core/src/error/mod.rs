@@ -287,6 +287,8 @@ codes! {
     INVALID_INITIAL_THOUGHT_VALUE, true, Internal, "The record is invalid.";
     /// A memory is invalid.
     INVALID_INITIAL_MEMORY_VALUE, true, Internal, "The record is invalid.";
+    /// The metadata of a conversation is invalid.
+    INVALID_INITIAL_CONVERSATION_INFO_VALUE, true, Internal, "The record is invalid.";
     /// A retrievable is invalid.
     INVALID_INITIAL_RETRIEVABLE_VALUE, true, Internal, "The record is invalid.";
     /// A standing instruction is invalid.

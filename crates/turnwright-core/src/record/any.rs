@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction,
-    Thought, ToolCall, TurnRecord,
+    ConversationInfo, GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved,
+    StandingInstruction, Thought, ToolCall, TurnRecord,
 };
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
@@ -36,6 +36,8 @@ pub enum Record {
     Gate(Arc<GateRecord>),
     /// The lease of the conversation.
     Lease(Arc<Lease>),
+    /// Metadata of the conversation.
+    ConversationInfo(Arc<ConversationInfo>),
 }
 
 /// The kind of a record.
@@ -63,6 +65,8 @@ pub enum RecordKind {
     Gate,
     /// The lease of the conversation.
     Lease,
+    /// Metadata of the conversation.
+    ConversationInfo,
 }
 
 names!(RecordKind {
@@ -76,6 +80,7 @@ names!(RecordKind {
     Turn = "turn",
     Gate = "gate",
     Lease = "lease",
+    ConversationInfo = "conversation_info",
 });
 
 impl RecordKind {
@@ -104,6 +109,7 @@ impl Record {
             Record::Turn(_) => RecordKind::Turn,
             Record::Gate(_) => RecordKind::Gate,
             Record::Lease(_) => RecordKind::Lease,
+            Record::ConversationInfo(_) => RecordKind::ConversationInfo,
         }
     }
 
@@ -121,6 +127,7 @@ impl Record {
             Record::Turn(record) => record.id(),
             Record::Gate(record) => record.id(),
             Record::Lease(record) => record.id(),
+            Record::ConversationInfo(record) => record.id(),
         }
     }
 
@@ -152,6 +159,9 @@ impl Record {
             (Record::Turn(one), Record::Turn(other)) => Arc::ptr_eq(one, other),
             (Record::Gate(one), Record::Gate(other)) => Arc::ptr_eq(one, other),
             (Record::Lease(one), Record::Lease(other)) => Arc::ptr_eq(one, other),
+            (Record::ConversationInfo(one), Record::ConversationInfo(other)) => {
+                Arc::ptr_eq(one, other)
+            }
             _ => false,
         }
     }
@@ -170,6 +180,7 @@ impl fmt::Debug for Record {
             Record::Turn(record) => record.fmt(f),
             Record::Gate(record) => record.fmt(f),
             Record::Lease(record) => record.fmt(f),
+            Record::ConversationInfo(record) => record.fmt(f),
         }
     }
 }
@@ -256,6 +267,7 @@ record_types! {
     TurnRecord = Turn,
     GateRecord = Gate,
     Lease = Lease,
+    ConversationInfo = ConversationInfo,
 }
 
 impl TimelineRecord for StandingInstruction {}
@@ -271,18 +283,19 @@ impl RecordKind {
         matches!(self, RecordKind::Instruction | RecordKind::Memory)
     }
 
-    /// Whether it is the books that a store keeps of turns and calls, which no prompt shows.
+    /// Whether it is the books that a store keeps of turns, calls and the conversation itself, which no prompt shows.
     ///
     /// ```
     /// use turnwright_core::record::RecordKind;
     ///
     /// assert!(RecordKind::Ledger.is_bookkeeping());
+    /// assert!(RecordKind::ConversationInfo.is_bookkeeping());
     /// assert!(!RecordKind::Message.is_bookkeeping());
     /// ```
     #[must_use]
     pub const fn is_bookkeeping(self) -> bool {
-        use RecordKind::{Gate, Lease, Ledger, Turn};
-        matches!(self, Ledger | Turn | Gate | Lease)
+        use RecordKind::{ConversationInfo, Gate, Lease, Ledger, Turn};
+        matches!(self, Ledger | Turn | Gate | Lease | ConversationInfo)
     }
 }
 

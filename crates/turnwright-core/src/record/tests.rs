@@ -244,3 +244,94 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
         assert_eq!(again, record.to_value().unwrap());
     }
 }
+
+#[test]
+fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
+    let info = ConversationInfo::new;
+    let deep = (0..129).fold(json!(1), |inner, _| json!([inner]));
+    let labels = (0..65).fold(info(), |info, n| info.label(n.to_string(), ""));
+    let unseen = "has control characters, or others that are not seen";
+    for (builder, expected) in [
+        (info().title(""), "title: is empty".to_owned()),
+        (info().title(" \u{200d}"), "title: is empty".to_owned()),
+        (info().title("a\0b"), format!("title: {unseen}")),
+        (info().title("\u{1b}[2J"), format!("title: {unseen}")),
+        (info().title("a\u{202e}b"), format!("title: {unseen}")),
+        (info().title("a\u{2028}b"), format!("title: {unseen}")),
+        (
+            info().title("ä".repeat(257)),
+            "title: has 257 characters: at most 256 are allowed".to_owned(),
+        ),
+        (info().owner(""), "owner: is empty".to_owned()),
+        (info().owner("a\nb"), format!("owner: {unseen}")),
+        (info().owner("a\u{200d}"), format!("owner: {unseen}")),
+        (
+            info().owner("o".repeat(300)),
+            "owner: has 300 characters: at most 256 are allowed".to_owned(),
+        ),
+        (
+            info().label("", "x"),
+            "the key of a label: is empty".to_owned(),
+        ),
+        (
+            info().label("\t", "x"),
+            format!("the key of a label: {unseen}"),
+        ),
+        (
+            info().label("k".repeat(65), "x"),
+            "the key of a label: has 65 characters: at most 64 are allowed".to_owned(),
+        ),
+        (
+            info().label("k", "\r"),
+            format!("the value of a label: {unseen}"),
+        ),
+        (
+            info().label("k", "v".repeat(257)),
+            "the value of a label: has 257 characters: at most 256 are allowed".to_owned(),
+        ),
+        (
+            labels,
+            "labels: there are 65: at most 64 are allowed".to_owned(),
+        ),
+        (
+            info().data("d", "x".repeat(256 * 1024)),
+            "data: has 262147 bytes: at most 262144 are allowed".to_owned(),
+        ),
+        (
+            info().data("d", deep),
+            "data: has 129 levels: at most 128 are allowed".to_owned(),
+        ),
+        (
+            info().data("$serde_json::private::Number", "1"),
+            "data: has a key that begins with `$serde_json::private::`".to_owned(),
+        ),
+    ] {
+        let error = builder.build().unwrap_err();
+        let code = ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE;
+        assert_eq!(error.code(), code);
+        let expected = format!("the conversation info is not well defined: {expected}");
+        assert!(error.message().starts_with(&expected), "{error}");
+    }
+}
+
+#[test]
+fn a_conversation_info_takes_text_of_all_languages_up_to_its_limits() {
+    let labels = (0..64).fold(ConversationInfo::new(), |info, n| {
+        info.label(n.to_string(), "")
+    });
+    let info = labels
+        .title("👨‍👩‍👧 می‌خواهم ❤️")
+        .owner("ß".repeat(256))
+        .data("d", json!({ "a": [1.5, null] }))
+        .build()
+        .unwrap();
+    assert_eq!(info.title(), Some("👨‍👩‍👧 می‌خواهم ❤️"));
+    assert_eq!((info.labels().len(), info.id()), (64, ConversationInfo::ID));
+    assert!(!format!("{info:?}").contains('ß'), "{info:?}");
+    let less = info.to_builder().remove_title().remove_owner();
+    let less = less.remove_label("7").remove_data("d").build().unwrap();
+    assert_eq!((less.title(), less.owner()), (None, None));
+    assert_eq!((less.labels().len(), less.data().len()), (63, 0));
+    assert!(!less.is_empty());
+    assert!(ConversationInfo::new().build().unwrap().is_empty());
+}

@@ -110,7 +110,11 @@ impl Records {
             RecordKind::Message => Some(&self.messages),
             RecordKind::Thought => Some(&self.thoughts),
             RecordKind::ToolCall => Some(&self.tool_calls),
-            RecordKind::Ledger | RecordKind::Turn | RecordKind::Gate | RecordKind::Lease => None,
+            RecordKind::Ledger
+            | RecordKind::Turn
+            | RecordKind::Gate
+            | RecordKind::Lease
+            | RecordKind::ConversationInfo => None,
         }
     }
 
@@ -122,9 +126,11 @@ impl Records {
             RecordKind::Message => &mut self.messages,
             RecordKind::Thought => &mut self.thoughts,
             RecordKind::ToolCall => &mut self.tool_calls,
-            RecordKind::Ledger | RecordKind::Turn | RecordKind::Gate | RecordKind::Lease => {
-                return None;
-            }
+            RecordKind::Ledger
+            | RecordKind::Turn
+            | RecordKind::Gate
+            | RecordKind::Lease
+            | RecordKind::ConversationInfo => return None,
         };
         Some((entries, &mut self.counts))
     }

@@ -12,6 +12,8 @@ use super::typed::TypedOutcome;
 use super::typed_turn::TypedTurn;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
+use crate::record::{ConversationInfo, ConversationInfoBuilder};
+use crate::store::StoreError;
 
 /// The turns of one conversation. Each turn starts with the [`History`](super::History) of the earlier ones; by default that is
 /// everything.
@@ -49,6 +51,41 @@ impl Conversation {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns its metadata, if it has any.
+    ///
+    /// # Errors
+    /// As [`Storage::conversation_info`](crate::Storage::conversation_info).
+    pub async fn info(&self) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
+        self.runner.storage().conversation_info(&self.id).await
+    }
+
+    /// Changes its metadata, and returns what is stored then. A model never sees it.
+    ///
+    /// ```
+    /// # use turnwright_core::{Conversation, DispatchContext};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// # let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    /// #     ctx.answer("Ciao!").await?;
+    /// #     Ok(())
+    /// # })
+    /// # .build()?;
+    /// let mut chat = Conversation::new(&runner, "chat-1");
+    /// chat.say("Hello!").await;
+    /// chat.update_info(|info| info.title("Greetings").owner("ada")).await?;
+    /// assert_eq!(chat.info().await?.and_then(|info| info.title().map(str::to_owned)).as_deref(), Some("Greetings"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Storage::update_conversation_info`](crate::Storage::update_conversation_info).
+    pub async fn update_info(
+        &self,
+        change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+    ) -> Result<Arc<ConversationInfo>, Error> {
+        let storage = self.runner.storage();
+        storage.update_conversation_info(&self.id, change).await
     }
 
     /// Runs a turn and returns its outcome.

@@ -31,9 +31,12 @@ use std::{fmt, io};
 pub use builder::StorageBuilder;
 
 use crate::error::Error;
-use crate::record::GateAnswer;
+use crate::record::{ConversationInfo, ConversationInfoBuilder, GateAnswer};
 use crate::spool::{MemorySpool, Spool};
-use crate::store::{ConversationId, MemoryStore, Store, WaitingQuery, answer_gate};
+use crate::store::{
+    ConversationFilter, ConversationId, FoundConversation, MemoryStore, Store, StoreError,
+    StoreExt as _, WaitingQuery, answer_gate,
+};
 use crate::trust::ConversationSecret;
 
 /// Where conversations are stored. Cheap to clone; clones share everything.
@@ -174,6 +177,60 @@ impl Storage {
     /// See [`Store::find_turns`].
     pub fn waiting(&self) -> WaitingQuery<'_> {
         WaitingQuery::new(&*self.store)
+    }
+
+    /// Returns the metadata of a conversation, if it has any.
+    ///
+    /// # Errors
+    /// As [`StoreExt::conversation_info`](crate::store::StoreExt::conversation_info).
+    pub async fn conversation_info(
+        &self,
+        conversation: &str,
+    ) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
+        let conversation = ConversationId::new(conversation);
+        self.store.conversation_info(&conversation).await
+    }
+
+    /// Changes the metadata of a conversation, and returns what is stored then. `change` gets what is stored, or an info
+    /// without content. No update of another writer is lost:
+    /// see [`StoreExt::update_conversation_info`](crate::store::StoreExt::update_conversation_info).
+    ///
+    /// ```
+    /// use turnwright_core::Storage;
+    /// use turnwright_core::store::ConversationFilter;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let storage = Storage::memory();
+    /// storage.update_conversation_info("chat-1", |info| info.owner("ada").label("project", "travel")).await?;
+    /// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome")).await?;
+    ///
+    /// let found = storage.conversations(&ConversationFilter::all().owner("ada").label("project", "travel")).await?;
+    /// assert_eq!(found[0].id.as_str(), "chat-1");
+    /// assert_eq!(found[0].info.as_ref().and_then(|info| info.title()), Some("Trip to Rome"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`StoreExt::update_conversation_info`](crate::store::StoreExt::update_conversation_info).
+    pub async fn update_conversation_info(
+        &self,
+        conversation: &str,
+        change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+    ) -> Result<Arc<ConversationInfo>, Error> {
+        let conversation = ConversationId::new(conversation);
+        let updated = self.store.update_conversation_info(&conversation, change);
+        updated.await
+    }
+
+    /// Lists conversations with their metadata: see [`Store::conversations`].
+    ///
+    /// # Errors
+    /// As [`Store::conversations`].
+    pub async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.store.conversations(filter).await
     }
 
     /// Returns whether conversations survive the end of the process.

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use crate::spool::{DiskSpool, MemorySpool, Spool};
 use crate::store::{
-    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, Query, Revision,
-    StoreError, TurnFilter,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, StoreError, TurnFilter,
 };
 use crate::store::{MemoryStore, Store};
 use crate::trust::ConversationSecret;
@@ -46,7 +46,7 @@ impl Store for Claims {
     async fn conversations(
         &self,
         _: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         Err(StoreError::failed("not used"))
     }
 

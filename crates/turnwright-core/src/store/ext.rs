@@ -5,9 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{Batch, ConversationId, Loaded, Pages, Query, Revision, Store, StoreError};
+use crate::error::Error;
 use crate::record::{
-    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, RecordType,
-    ToolCall, TurnRecord,
+    CallState, ConversationInfo, ConversationInfoBuilder, GateRecord, Lease, LedgerEntry, Memory,
+    Message, Record, RecordKind, RecordType, ToolCall, TurnRecord,
 };
 
 /// Maximum number of attempts while other writers change the conversation.
@@ -219,6 +220,32 @@ pub trait StoreExt: Store {
         Ok(found.and_then(Record::downcast::<Lease>))
     }
 
+    /// The metadata of the conversation, if it has any.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn conversation_info(
+        &self,
+        conversation: &ConversationId,
+    ) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
+        super::conversation_info(self, conversation).await
+    }
+
+    /// Changes the metadata of the conversation, and returns what is stored then. `change` gets what is stored, or an info
+    /// without content. It is called again if another writer changes the conversation in between, so no update is lost. An
+    /// info without content is not stored, and one that has not changed is not written again.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_CONVERSATION_INFO_VALUE`; `E_STORE_ERROR`, also if the stored info is damaged: put a new one, or
+    /// delete it. Nothing is changed then.
+    async fn update_conversation_info(
+        &self,
+        conversation: &ConversationId,
+        change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+    ) -> Result<Arc<ConversationInfo>, Error> {
+        super::update_conversation_info(self, conversation, change).await
+    }
+
     /// Returns the calls that started and did not end. Either they are running, or their process died before they ended, and they may or
     /// may not have taken effect. [`TurnRunner::resume`](crate::TurnRunner::resume) resumes their turn; a new turn of the
     /// conversation closes them as unknown.
@@ -285,7 +312,7 @@ async fn all_of<S: Store + ?Sized, T: RecordType>(
 }
 
 /// Fails if a record is damaged: the caller gets no list with a silent gap.
-fn undamaged(mut loaded: Loaded) -> Result<Loaded, StoreError> {
+pub(super) fn undamaged(mut loaded: Loaded) -> Result<Loaded, StoreError> {
     match loaded.damaged.is_empty() {
         true => Ok(loaded),
         false => Err(StoreError::damaged(loaded.damaged.swap_remove(0))),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, Query, Revision, Store,
-    StoreError, TurnFilter,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, Store, StoreError, TurnFilter,
 };
 use crate::spool::Spool;
 
@@ -80,7 +80,7 @@ pub trait StoreLayer: Send + Sync {
         &self,
         store: &dyn Store,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         self.wrap(store.conversations(filter)).await
     }
 
@@ -153,7 +153,7 @@ impl<L: StoreLayer, S: Store> Store for Layered<L, S> {
     async fn conversations(
         &self,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         self.layer.conversations(&self.store, filter).await
     }
 

@@ -14,8 +14,9 @@ use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
 use super::{
-    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, KEPT_DELETIONS,
-    Loaded, Position, Query, Revision, Store, StoreError, Stored, TurnFilter,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundConversation,
+    FoundTurn, KEPT_DELETIONS, Loaded, Position, Query, Revision, Store, StoreError, Stored,
+    TurnFilter,
 };
 use crate::record::{Record, RecordKind};
 use crate::spool::Spool;
@@ -127,15 +128,16 @@ impl Store for MemoryStore {
     async fn conversations(
         &self,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
-        let conversations = self.0.conversations.read();
-        let selected = conversations
-            .iter()
-            .filter(|(id, conversation)| filter.matches(id) && !conversation.lock().is_empty());
-        Ok(selected
-            .take(filter.limit.unwrap_or(usize::MAX))
-            .map(|(id, _)| id.clone())
-            .collect())
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        let (conversations, query) = (self.0.conversations.read(), FoundConversation::query());
+        let included = conversations.iter().filter(|(id, _)| filter.includes(id));
+        let found = included.filter_map(|(id, conversation)| {
+            let conversation = conversation.lock();
+            let found = || FoundConversation::new(id.clone(), conversation.load(&query));
+            (!conversation.is_empty()).then(found)
+        });
+        let selected = found.filter(|found| filter.matches(found));
+        Ok(selected.take(filter.limit.unwrap_or(usize::MAX)).collect())
     }
 
     async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {

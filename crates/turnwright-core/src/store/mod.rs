@@ -36,6 +36,7 @@
 mod answer_gate;
 mod batch;
 mod changes;
+mod conversation_info;
 mod conversations;
 mod error;
 mod ext;
@@ -61,7 +62,7 @@ use crate::spool::Spool;
 
 pub use batch::{Batch, BatchId, Change};
 pub use changes::{Changes, KEPT_DELETIONS};
-pub use conversations::ConversationFilter;
+pub use conversations::{ConversationFilter, FoundConversation};
 pub use error::StoreError;
 pub use ext::StoreExt;
 pub use layer::{Layered, StoreLayer};
@@ -73,6 +74,7 @@ pub use turns::{FoundTurn, TurnCursor, TurnFilter};
 pub use waiting::{Waiting, WaitingQuery, WaitingState};
 
 pub(crate) use answer_gate::answer_gate;
+pub(crate) use conversation_info::{conversation_info, update_conversation_info};
 pub(crate) use lease_expiry::observe_damaged;
 
 /// A record store. Records are grouped by conversation and identified by kind and id.
@@ -118,14 +120,22 @@ pub trait Store: Send + Sync {
         query: &Query,
     ) -> Result<Loaded, StoreError>;
 
-    /// Lists the conversations that have records, in the byte order of their ids.
+    /// Lists the conversations that have records, in the byte order of their ids, each with its
+    /// [`ConversationInfo`](crate::record::ConversationInfo). Only the one with the id
+    /// [`ConversationInfo::ID`](crate::record::ConversationInfo::ID) counts.
+    ///
+    /// A conversation whose info is damaged is listed too. A store that knows the owner and the labels of a damaged info applies
+    /// the filter to them; otherwise the conversation has none.
+    ///
+    /// A store with many conversations answers from an index on owner and labels. A small one can call
+    /// [`ConversationFilter::select`].
     ///
     /// # Errors
     /// Those of the backend.
     async fn conversations(
         &self,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError>;
+    ) -> Result<Vec<FoundConversation>, StoreError>;
 
     /// Finds turns of all conversations, in the order of [`TurnCursor`]: by the time when they began, then by conversation id,
     /// then by turn id. The order is stable: a turn keeps its position when its state changes, and a turn that starts while a
@@ -217,7 +227,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     async fn conversations(
         &self,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         (**self).conversations(filter).await
     }
 

@@ -171,7 +171,9 @@ proptest! {
             }
             let holding = conversation_ids.iter().zip(&models).filter(|(_, model)| !model.rows.is_empty());
             let holding: Vec<ConversationId> = holding.map(|(conversation_id, _)| conversation_id.clone()).collect();
-            assert_eq!(store.conversations(&ConversationFilter::all()).await.unwrap(), holding);
+            let listed = store.conversations(&ConversationFilter::all()).await.unwrap();
+            let listed: Vec<ConversationId> = listed.into_iter().map(|found| found.id).collect();
+            assert_eq!(listed, holding);
         });
     }
 }

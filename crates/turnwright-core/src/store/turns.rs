@@ -293,8 +293,8 @@ pub(super) async fn find_turns_by_scan<S: Store + ?Sized>(
     loop {
         let conversations = store.conversations(&page).await?;
         let more = conversations.len() >= CONVERSATIONS_AT_ONCE;
-        page.after = conversations.last().cloned();
-        for conversation in conversations {
+        page.after = conversations.last().map(|last| last.id.clone());
+        for conversation in conversations.into_iter().map(|found| found.id) {
             let loaded = store.load(&conversation, &query).await?;
             found.extend(FoundTurn::of_conversation(&conversation, loaded));
         }

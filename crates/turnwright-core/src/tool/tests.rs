@@ -385,6 +385,7 @@ fn every_code_has_a_unique_name_that_matches_the_pattern() {
             "E_INVALID_INITIAL_MESSAGE_VALUE",
             "E_INVALID_INITIAL_THOUGHT_VALUE",
             "E_INVALID_INITIAL_MEMORY_VALUE",
+            "E_INVALID_INITIAL_CONVERSATION_INFO_VALUE",
             "E_INVALID_INITIAL_RETRIEVABLE_VALUE",
             "E_INVALID_INITIAL_INSTRUCTION_VALUE",
             "E_INVALID_INITIAL_MEDIA_VALUE",

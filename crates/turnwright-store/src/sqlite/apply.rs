@@ -1,9 +1,10 @@
 //! Applies one batch, within a transaction of the caller.
 
 use rusqlite::{Connection, ToSql, params};
-use turnwright_core::record::{GateState, Lease, Record, RecordKind};
+use turnwright_core::record::{ConversationInfo, GateState, Lease, Record, RecordKind};
 
 use super::changed::{note_deletion, prune_deletions};
+use super::conversation_index::set_info;
 use super::conversation_row::{ConversationRow, set_lease};
 use super::encode::{Encoded, Put, Row, is_begun, nanoseconds};
 use super::error::{Failure, SqliteErrorKind};
@@ -99,6 +100,9 @@ fn put(
             open_gate_turn = Some(&*gate.turn_id);
         }
         Record::Lease(lease) if lease.id() == Lease::ID => set_lease(conn, key, Some(lease))?,
+        Record::ConversationInfo(info) if info.id() == ConversationInfo::ID => {
+            set_info(conn, key, Some(info))?;
+        }
         _ => {}
     }
     let mut statement = conn.prepare_cached(
@@ -151,6 +155,9 @@ fn delete(
     }
     if (kind, id) == (RecordKind::Lease, Lease::ID) {
         set_lease(conn, key, None)?;
+    }
+    if (kind, id) == (RecordKind::ConversationInfo, ConversationInfo::ID) {
+        set_info(conn, key, None)?;
     }
     note_deletion(conn, key, revision, kind, id)
 }

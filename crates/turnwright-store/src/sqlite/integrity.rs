@@ -70,6 +70,16 @@ fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
          WHERE kind = 'turn' AND (began_at IS NULL OR turn_state IS NOT CASE WHEN NOT json_valid(body) THEN turn_state
              WHEN body ->> '$.state' = 'refused' THEN 'nacked' ELSE body ->> '$.state' END) LIMIT 10",
     )?);
+    problems.extend(texts(
+        &moment,
+        "SELECT 'the index of conversations does not fit the info of conversation ' || c.conversation
+         FROM conversations c LEFT JOIN records r ON r.kind = 'conversation_info' AND r.id = 'info' AND r.conversation = c.conversation
+         WHERE (r.body IS NULL OR json_valid(r.body)) AND (c.owner IS NOT r.body ->> '$.owner'
+             OR (SELECT json_group_object(key, value) FROM (SELECT key, value FROM labels l
+                     WHERE l.conversation = c.conversation AND l.conversation_id = c.conversation_id ORDER BY key))
+                 IS NOT ifnull((SELECT json_group_object(key, value) FROM (SELECT key, value FROM json_each(r.body, '$.labels') ORDER BY key)), '{}'))
+         LIMIT 10",
+    )?);
     damaged_records(&moment, reopen, &mut problems)?;
     match problems.is_empty() {
         true => Ok(()),

@@ -1,12 +1,10 @@
-//! Loads records by query, and lists conversations.
+//! Loads records by query.
 
 use std::fmt::Write as _;
 
 use rusqlite::{Connection, OptionalExtension as _, Statement, params, params_from_iter};
 use turnwright_core::record::{ByteResolver, RecordKind};
-use turnwright_core::store::{
-    ConversationFilter, ConversationId, Loaded, Position, Query, Revision,
-};
+use turnwright_core::store::{ConversationId, Loaded, Position, Query, Revision};
 
 use super::conversation_row::ConversationRow;
 use super::decode::{Read, Wanted, records};
@@ -156,34 +154,6 @@ fn by_position_sql(kinds: usize, newest: bool) -> String {
     }
     let _ = write!(sql, " ORDER BY position {order} LIMIT ?4");
     sql
-}
-
-/// Returns the conversations that have records.
-pub(super) fn conversations(
-    conn: &mut Connection,
-    filter: &ConversationFilter,
-) -> Result<Vec<ConversationId>, Failure> {
-    let snapshot = conn.transaction()?;
-    format::check(&snapshot)?;
-    let prefix = filter.prefix.as_deref().unwrap_or_default();
-    let after = filter.after.as_ref().map(ConversationId::as_str);
-    let mut statement = snapshot.prepare_cached(
-        "SELECT conversation_id FROM conversations WHERE conversation_id >= ?1 AND (?2 IS NULL OR conversation_id > ?2)
-         ORDER BY conversation_id",
-    )?;
-    let from = after.filter(|after| *after > prefix).unwrap_or(prefix);
-    let mut rows = statement.query(params![from, after])?;
-    let mut found = Vec::new();
-    while found.len() < filter.limit.unwrap_or(usize::MAX) {
-        let Some(row) = rows.next()? else { break };
-        let id: String = row.get(0)?;
-        // Ids with the same prefix are adjacent.
-        if !id.starts_with(prefix) {
-            break;
-        }
-        found.push(ConversationId::new(id));
-    }
-    Ok(found)
 }
 
 const BY_ID: &str =

@@ -25,12 +25,14 @@ mod batch_log;
 mod builder;
 mod busy_retry;
 mod changed;
+mod conversation_index;
 mod conversation_row;
 mod decode;
 mod delete_conversation;
 mod delete_orphans;
 mod encode;
 mod error;
+mod find_conversations;
 mod find_turns;
 mod format;
 mod integrity;
@@ -55,8 +57,8 @@ use rusqlite::Connection;
 use turnwright_core::record::ByteResolver;
 use turnwright_core::spool::Spool;
 use turnwright_core::store::{
-    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, Query, Revision, Store,
-    StoreError, TurnFilter,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    Query, Revision, Store, StoreError, TurnFilter,
 };
 
 pub use builder::{Durability, SqliteStoreBuilder};
@@ -238,10 +240,10 @@ impl Store for SqliteStore {
     async fn conversations(
         &self,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
-        let filter = filter.clone();
-        self.read(move |conn, _| load::conversations(conn, &filter))
-            .await
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        let (filter, reopen) = (filter.clone(), self.0.reopen.clone());
+        let find = find_conversations::find_conversations;
+        self.read(move |conn, _| find(conn, &filter, &reopen)).await
     }
 
     async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {

@@ -159,6 +159,7 @@ async fn failing_batch_does_not_fail_its_group() {
         .conversations(&ConversationFilter::all())
         .await
         .unwrap();
+    let stored: Vec<_> = stored.into_iter().map(|found| found.id).collect();
     assert_eq!(stored, ["a", "d"].map(ConversationId::new));
     let loaded = store
         .load(&conversation_ids[1], &Query::all())

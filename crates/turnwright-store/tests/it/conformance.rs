@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
-    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Layered, Loaded, Query,
-    Revision, Store, StoreError, StoreExt as _, StoreLayer, TurnFilter,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Layered,
+    Loaded, Query, Revision, Store, StoreError, StoreExt as _, StoreLayer, TurnFilter,
 };
 use turnwright_store::sqlite::{Durability, SqliteErrorKind, SqliteStore};
 use turnwright_testkit::store::{Fail, Failing, conformance, damage_conformance};
@@ -81,7 +81,7 @@ impl StoreLayer for InTurns {
         &self,
         store: &dyn Store,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         self.next(store).conversations(filter).await
     }
     async fn find_turns(
@@ -147,7 +147,7 @@ impl StoreLayer for Retry {
         &self,
         store: &dyn Store,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         retry!(store.conversations(filter))
     }
     async fn find_turns(

@@ -98,13 +98,9 @@ async fn deleting_a_conversation_deletes_only_its_own_bytes() {
     let deleted = store.delete_conversation(&one).await.unwrap();
     assert_eq!((deleted.records, deleted.spooled), (4, 2));
     assert_eq!(sorted(&*spool).await, ["shared"]);
-    assert_eq!(
-        store
-            .conversations(&ConversationFilter::all())
-            .await
-            .unwrap(),
-        std::slice::from_ref(&other)
-    );
+    let left = store.conversations(&ConversationFilter::all()).await;
+    let left: Vec<_> = left.unwrap().into_iter().map(|found| found.id).collect();
+    assert_eq!(left, std::slice::from_ref(&other));
     store.integrity_check().await.unwrap();
 
     // A stale writer still fails, and positions continue.

@@ -3,21 +3,22 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use tokio::runtime::Builder;
-use turnwright_core::record::{Message, Record, RecordKind, Thought};
+use turnwright_core::record::{ConversationInfo, Message, Record, RecordKind, Thought};
 use turnwright_core::store::{
-    Batch, Changes, ConversationFilter, ConversationId, Loaded, MemoryStore, Position, Query,
-    Revision, Store, StoreError,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, Loaded, MemoryStore,
+    Position, Query, Revision, Store, StoreError,
 };
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::folder::Folder;
 use crate::{line, note};
 
-const KINDS: [RecordKind; 4] = [
+const KINDS: [RecordKind; 5] = [
     RecordKind::Memory,
     RecordKind::Message,
     RecordKind::Thought,
     RecordKind::Ledger,
+    RecordKind::ConversationInfo,
 ];
 
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ enum Step {
     Abandon,
 }
 
+const OWNERS: [&str; 2] = ["ada", "bob"];
+
 fn conversation_id(number: u8) -> ConversationId {
     ConversationId::new(["chat", "chat/2", "", "ä\n"][usize::from(number % 4)])
 }
@@ -48,6 +51,11 @@ fn record(kind: u8, id: u8, text: usize) -> Record {
         RecordKind::Message => Message::user(text).id(id).build().unwrap().into(),
         RecordKind::Thought => Thought::new(text).id(id).build().unwrap().into(),
         RecordKind::Ledger => line(&id, if text.len() % 2 == 0 { "begun" } else { "done" }),
+        RecordKind::ConversationInfo => {
+            let owner = OWNERS[text.len() % 2];
+            let info = ConversationInfo::new().title(&text).owner(owner);
+            info.label("a", &id).label(id, "x").build().unwrap().into()
+        }
         _ => note(&id, &text),
     }
 }
@@ -57,13 +65,16 @@ fn batch(changes: &[(u8, u8, bool)], text: usize) -> Batch {
         .iter()
         .fold(Batch::new(), |batch, (kind, id, put)| match put {
             true => batch.put(record(*kind, *id, text)),
-            false => batch.delete(KINDS[usize::from(*kind) % KINDS.len()], format!("id-{id}")),
+            false => match KINDS[usize::from(*kind) % KINDS.len()] {
+                kind @ RecordKind::ConversationInfo => batch.delete(kind, ConversationInfo::ID),
+                kind => batch.delete(kind, format!("id-{id}")),
+            },
         })
 }
 
 fn query() -> impl Strategy<Value = Query> {
     let place = || proptest::option::of(prop_oneof![0..12_u64, Just(u64::MAX), Just(1 << 63)]);
-    let kinds = proptest::collection::vec(0..4_usize, 0..3);
+    let kinds = proptest::collection::vec(0..5_usize, 0..3);
     let ids = proptest::option::weighted(0.4, proptest::collection::vec(0..6_u8, 0..4));
     let limit = proptest::option::of(prop_oneof![0..5_usize, Just(usize::MAX)]);
     (kinds, ids, place(), place(), limit, any::<bool>()).prop_map(
@@ -90,18 +101,27 @@ fn filter() -> impl Strategy<Value = ConversationFilter> {
         prefix,
         proptest::option::of(0..4_u8),
         proptest::option::of(0..4_usize),
+        proptest::option::weighted(0.3, 0..2_usize),
+        proptest::collection::vec((any::<bool>(), 0..6_u8), 0..3),
     )
-        .prop_map(|(prefix, after, limit)| {
+        .prop_map(|(prefix, after, limit, owner, labels)| {
             let mut filter = ConversationFilter::all();
             filter.prefix = prefix.map(str::to_owned);
             filter.after = after.map(conversation_id);
             filter.limit = limit;
+            filter.owner = owner.map(|owner| OWNERS[owner].to_owned());
+            for (first, id) in labels {
+                filter = match first {
+                    true => filter.label("a", format!("id-{id}")),
+                    false => filter.label(format!("id-{id}"), "x"),
+                };
+            }
             filter
         })
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let change = (0..4_u8, 0..6_u8, prop::bool::weighted(0.75));
+    let change = (0..5_u8, 0..6_u8, prop::bool::weighted(0.75));
     let changes = proptest::collection::vec(change, 0..5);
     let expect = proptest::option::weighted(0.3, prop_oneof![3 => Just(0_i8), 1 => -1..2_i8]);
     let fencing_token = proptest::option::weighted(0.2, 0..4_u64);
@@ -138,6 +158,12 @@ fn seen(loaded: &Loaded) -> (Revision, Vec<(u64, Value)>) {
     let records = loaded.records.iter();
     let records = records.map(|entry| (entry.position.0, entry.record.to_value().unwrap()));
     (loaded.revision, records.collect())
+}
+
+fn listed(found: Vec<FoundConversation>) -> Vec<(ConversationId, Option<Value>)> {
+    let value = |info: Record| info.to_value().unwrap();
+    let one = |found: FoundConversation| (found.id, found.info.map(Record::from).map(value));
+    found.into_iter().map(one).collect()
 }
 
 async fn compare(steps: Vec<Step>) {
@@ -191,12 +217,9 @@ async fn compare(steps: Vec<Step>) {
                 assert_eq!(changes(&found), changes(&promised), "{since}");
             }
             Step::Conversations(filter) => {
-                let promised = model.conversations(&filter).await.unwrap();
-                assert_eq!(
-                    store.conversations(&filter).await.unwrap(),
-                    promised,
-                    "{filter:?}"
-                );
+                let promised = listed(model.conversations(&filter).await.unwrap());
+                let found = listed(store.conversations(&filter).await.unwrap());
+                assert_eq!(found, promised, "{filter:?}");
             }
             Step::Reopen => {
                 store.close().await.unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use rusqlite::Connection;
-use turnwright_core::record::RecordKind;
+use turnwright_core::record::{ConversationInfoBuilder, RecordKind};
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Query, Revision, Store as _, StoreExt,
 };
@@ -65,7 +65,32 @@ async fn deleted_conversation_keeps_counters_but_not_its_id() {
         .conversations(&ConversationFilter::all())
         .await
         .unwrap();
+    let all: Vec<_> = all.into_iter().map(|found| found.id).collect();
     assert_eq!(all, [conversation_id, other]);
+    store.integrity_check().await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_the_info_of_a_deleted_conversation() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let chat = ConversationId::new("chat");
+    let info = |info: ConversationInfoBuilder| {
+        let info = info.title(SECRET).owner(SECRET).label(SECRET, SECRET);
+        info.data(SECRET, SECRET)
+    };
+    let owned = ConversationFilter::all().owner(SECRET);
+    let labelled = ConversationFilter::all().label(SECRET, SECRET);
+    store.update_conversation_info(&chat, info).await.unwrap();
+    for filter in [&owned, &labelled] {
+        assert_eq!(store.conversations(filter).await.unwrap().len(), 1);
+    }
+    assert!(is_found(&folder, SECRET));
+    store.delete_conversation(&chat).await.unwrap();
+    assert!(!is_found(&folder, SECRET));
+    for filter in [&owned, &labelled] {
+        assert!(store.conversations(filter).await.unwrap().is_empty());
+    }
     store.integrity_check().await.unwrap();
 }
 

@@ -111,6 +111,7 @@ async fn count_in_two(seconds: u64) -> u64 {
         .conversations(&ConversationFilter::all())
         .await
         .unwrap();
+    let left: Vec<_> = left.into_iter().map(|found| found.id).collect();
     assert_eq!(left, ["own", "together"].map(ConversationId::new));
     store.integrity_check().await.unwrap();
     all

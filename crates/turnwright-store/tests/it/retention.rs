@@ -35,7 +35,7 @@ async fn left(store: &SqliteStore) -> Vec<String> {
         .unwrap();
     conversation_ids
         .iter()
-        .map(|conversation_id| conversation_id.as_str().to_owned())
+        .map(|found| found.id.as_str().to_owned())
         .collect()
 }
 

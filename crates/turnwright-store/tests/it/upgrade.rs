@@ -6,7 +6,8 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use turnwright_core::record::TurnState;
 use turnwright_core::store::{
-    Changes, ConversationId, Query, Revision, Store as _, StoreExt as _, TurnFilter,
+    Changes, ConversationFilter, ConversationId, Query, Revision, Store as _, StoreExt as _,
+    TurnFilter,
 };
 use turnwright_core::tool::approval::always;
 use turnwright_core::tool::approval::{Approval, ApprovalRequest};
@@ -113,7 +114,7 @@ async fn earlier_format_is_upgraded_with_its_records() {
     let format: i64 = conn
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(format, 6);
+    assert_eq!(format, 7);
 }
 
 #[tokio::test]
@@ -240,12 +241,21 @@ async fn integrity_check_finds_invalid_indexes_and_counters() {
         "UPDATE records SET turn_state = 'lost' WHERE kind = 'turn'",
         "UPDATE records SET turn_state = NULL WHERE kind = 'turn'",
         "UPDATE records SET began_at = NULL WHERE kind = 'turn'",
+        "UPDATE conversations SET owner = 'eve' WHERE conversation_id = 'other'",
+        "UPDATE conversations SET owner = 'eve' WHERE conversation_id = 'chat'",
+        "UPDATE labels SET value = 'y'",
+        "UPDATE labels SET conversation_id = 'chat'",
+        "DELETE FROM labels",
     ] {
         let folder = Folder::new();
         let file = fourth_format(&folder);
         let store = SqliteStore::open(&file).await.unwrap();
         let other = ConversationId::new("other");
         store.put(&other, note("a", "x")).await.unwrap();
+        store
+            .update_conversation_info(&other, |info| info.owner("ada").label("a", "x"))
+            .await
+            .unwrap();
         store.integrity_check().await.unwrap();
         Connection::open(&file)
             .unwrap()
@@ -254,4 +264,64 @@ async fn integrity_check_finds_invalid_indexes_and_counters() {
         let error = store.integrity_check().await.unwrap_err();
         assert_eq!(kind(&error), SqliteErrorKind::Corrupt, "{damage}");
     }
+}
+
+/// A file as the release before conversation infos wrote it.
+fn sixth_format(folder: &Folder) {
+    let conn = Connection::open(folder.file()).unwrap();
+    for sql in [
+        include_str!("../../src/sqlite/format/1.sql"),
+        include_str!("../../src/sqlite/format/2.sql"),
+        include_str!("../../src/sqlite/format/3.sql"),
+        include_str!("../../src/sqlite/format/4.sql"),
+        include_str!("../../src/sqlite/format/5.sql"),
+        include_str!("../../src/sqlite/format/6.sql"),
+    ] {
+        conn.execute_batch(sql).unwrap();
+    }
+    conn.pragma_update(None, "application_id", 0x5457_5354)
+        .unwrap();
+    conn.pragma_update(None, "user_version", 6).unwrap();
+    let body = note("a", "kept").to_json().unwrap();
+    conn.execute(
+        "INSERT INTO conversations (conversation, conversation_id, revision, fencing_token, last_position, written_at)
+         VALUES (1, 'chat', 4, 2, 1, 0)",
+        [],
+    )
+    .unwrap();
+    conn.execute(
+        "INSERT INTO records (conversation, position, kind, id, written_at, bytes, checksum, body)
+         VALUES (1, 1, 'memory', 'a', 0, ?1, ?2, ?3)",
+        params![body.len(), crc32fast::hash(body.as_bytes()), body],
+    )
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_conversation_of_the_sixth_format_has_no_info_and_gets_one() {
+    let folder = Folder::new();
+    sixth_format(&folder);
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    store.integrity_check().await.unwrap();
+    let (chat, ada) = (
+        ConversationId::new("chat"),
+        ConversationFilter::all()
+            .owner("ada")
+            .label("state", "open"),
+    );
+    let all = store
+        .conversations(&ConversationFilter::all())
+        .await
+        .unwrap();
+    assert_eq!((all.len(), &all[0].id), (1, &chat));
+    assert!(all[0].info.is_none() && all[0].damaged.is_none());
+    assert!(store.conversations(&ada).await.unwrap().is_empty());
+
+    store
+        .update_conversation_info(&chat, |info| info.owner("ada").label("state", "open"))
+        .await
+        .unwrap();
+    assert_eq!(store.conversations(&ada).await.unwrap().len(), 1);
+    assert_eq!(store.memories(&chat).await.unwrap()[0].text(), "kept");
+    store.integrity_check().await.unwrap();
 }

@@ -1,8 +1,9 @@
 //! How a store handles a record that it cannot read.
 
-use turnwright_core::record::{RecordKind, TurnState};
+use turnwright_core::record::{ConversationInfo, RecordKind, TurnState};
 use turnwright_core::store::{
-    Changes, ConversationId, Loaded, Query, Revision, Store, StoreExt as _, TurnFilter,
+    Changes, ConversationFilter, ConversationId, Loaded, Query, Revision, Store, StoreExt as _,
+    TurnFilter,
 };
 
 use super::outcome::{Broken, Outcome, same};
@@ -81,6 +82,27 @@ async fn check_kind<S: Store>(
             let seen = damaged.map(|turn| (turn.turn.is_none(), turn.damaged.len()));
             same("the damaged turn that is found", seen, Some((true, 1)))?;
         }
+    }
+    if kind == RecordKind::ConversationInfo {
+        let listed = ConversationId::new("listed");
+        let info = ConversationInfo::ID;
+        store.put(&listed, of_kind(kind, info)?).await?;
+        damage(store, &listed, kind, info).await;
+        let filter = ConversationFilter::all().prefix("listed");
+        let found = store.conversations(&filter).await?;
+        let seen = found.iter().map(|one| {
+            let damaged = one.damaged.as_ref().map(|record| record.id.as_str());
+            (one.info.is_some(), damaged)
+        });
+        let seen: Vec<_> = seen.collect();
+        same(
+            "the damaged info that is listed",
+            seen,
+            [(false, Some(info))],
+        )?;
+        let other = filter.owner("another owner");
+        let found = store.conversations(&other).await?.len();
+        same("conversations of another owner", found, 0)?;
     }
     let Changes::Since { put, .. } = store.changed(&conversation_id, Revision(0)).await? else {
         return Err(Broken("the first changes are unknown".to_owned()));

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{
-    ByteResolver, Lease, Memory, Message, ProviderState, Record, RecordKind, Retrievable,
-    StandingInstruction, Thought, ToolCall, ToolResults, TurnState,
+    ByteResolver, ConversationInfo, Lease, Memory, Message, ProviderState, Record, RecordKind,
+    Retrievable, StandingInstruction, Thought, ToolCall, ToolResults, TurnState,
 };
 use turnwright_core::spool::{MemoryReader, MemorySpool};
 use turnwright_core::trust::TrustTier;
@@ -35,6 +35,7 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
         RecordKind::Turn => turn(id)?,
         RecordKind::Gate => gate(id)?,
         RecordKind::Lease => lease(id)?,
+        RecordKind::ConversationInfo => info(id)?,
         _ => note(id, id)?,
     })
 }
@@ -123,6 +124,26 @@ fn lease(id: &str) -> Result<Record, Broken> {
     read(RecordKind::Lease, &lease)
 }
 
+fn info(id: &str) -> Result<Record, Broken> {
+    let info = json!({
+        "v": 1, "kind": "conversation_info", "id": id, "title": "'; DROP TABLE labels; -- 👨‍👩‍👧", "owner": "ß\"'%_\\",
+        "labels": { "project": "", "a key": "'%_ 漢" }, "data": "{\"n\":1.5e300,\"\\u0000\":[null]}",
+    });
+    read(RecordKind::ConversationInfo, &info)
+}
+
+/// The info of a conversation.
+pub(super) fn info_of(owner: Option<&str>, labels: &[(&str, &str)]) -> Result<Record, Broken> {
+    let mut info = ConversationInfo::new().title("A title");
+    if let Some(owner) = owner {
+        info = info.owner(owner);
+    }
+    for (key, value) in labels {
+        info = info.label(*key, *value);
+    }
+    Ok(info.build()?.into())
+}
+
 fn read(kind: RecordKind, value: &Value) -> Result<Record, Broken> {
     let nothing = ByteResolver::new(Arc::new(MemorySpool::default()));
     Ok(Record::from_value(kind, value, &nothing)?)
@@ -165,6 +186,7 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
         turn("turn/1")?,
         gate("turn/1/approval-1")?,
         lease("lease")?,
+        info(ConversationInfo::ID)?,
     ];
     let thought = Thought::new("").id("t").provider_state(state());
     all.push(thought.build()?.into());

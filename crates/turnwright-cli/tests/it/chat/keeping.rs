@@ -4,6 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use turnwright::record::Memory;
+use turnwright::record::RecordKind;
+use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::chat;
 
 use super::{PROMPT, chat as start, launch, run_piped, slow_tool};
@@ -303,5 +306,74 @@ fn a_recorded_session_can_be_decoded_and_replayed() {
             .contains("2 of 2 recorded responses were replayed"),
         "{}",
         played.out
+    );
+}
+
+/// Makes the note of a chat a memory, as earlier versions stored it.
+fn note_as_memory(home: &Folder, conversation: &str) {
+    let all = records(&file_of(home), conversation);
+    let info = all.iter().find(|item| item["kind"] == "conversation_info");
+    let data: Value = serde_json::from_str(info.unwrap()["data"].as_str().unwrap()).unwrap();
+    let at = "2026-01-01T00:00:00.000000000Z";
+    let memory = json!({
+        "v": 1, "kind": "memory", "id": "turnwright-chat", "createdAt": at, "updatedAt": at,
+        "text": data["turnwright-chat"].to_string(),
+    });
+    stored::look(&file_of(home), async |store| {
+        let id = ConversationId::new(conversation);
+        let kind = RecordKind::ConversationInfo;
+        store.delete(&id, kind, "info").await.unwrap();
+    });
+    stored::put(&file_of(home), conversation, &memory);
+}
+
+fn kinds(home: &Folder, conversation: &str) -> Vec<String> {
+    let all = records(&file_of(home), conversation);
+    let kinds = all.iter().map(|item| item["kind"].as_str().unwrap());
+    kinds.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_note_of_an_earlier_version_counts_and_is_moved() {
+    let home = Folder::new();
+    let model = Model::plays(["One.", "Two."].map(|text| chat::text(text, 1)));
+    assert_eq!(run_piped(&model, &home, &[], "first\n").code, 0);
+    note_as_memory(&home, "default");
+
+    // Another server is refused by what the old note says, and the note is not lost.
+    let other = Model::plays([chat::text("No.", 1)]);
+    let ran = run_piped(&other, &home, &[], "elsewhere\n");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("was held with"), "{}", ran.err);
+    assert!(ran.err.contains(&model.url()), "{}", ran.err);
+
+    // The same server goes on. The model sees nothing of the note.
+    assert_eq!(run_piped(&model, &home, &[], "second\n").code, 0);
+    let sent = prompt(&model, 1);
+    assert!(sent.contains("first") && !sent.contains("folder"), "{sent}");
+    let kinds = kinds(&home, "default");
+    assert!(!kinds.contains(&"memory".to_owned()), "{kinds:?}");
+    let infos = kinds.iter().filter(|kind| *kind == "conversation_info");
+    assert_eq!(infos.count(), 1, "{kinds:?}");
+}
+
+#[test]
+fn a_chat_sends_the_memories_of_its_conversation_and_not_its_info() {
+    let home = Folder::new();
+    let model = Model::plays(["One.", "Two."].map(|text| chat::text(text, 1)));
+    assert_eq!(run_piped(&model, &home, &[], "first\n").code, 0);
+    stored::look(&file_of(&home), async |store| {
+        let id = ConversationId::new("default");
+        let memory = Memory::new("The user likes tea.").build().unwrap();
+        store.put(&id, memory).await.unwrap();
+        let titled = store.update_conversation_info(&id, |info| info.title("About tea pots"));
+        titled.await.unwrap();
+    });
+    assert_eq!(run_piped(&model, &home, &[], "second\n").code, 0);
+    let sent = prompt(&model, 1);
+    assert!(sent.contains("The user likes tea."), "{sent}");
+    assert!(
+        !sent.contains("tea pots") && !sent.contains("turnwright-chat"),
+        "{sent}"
     );
 }

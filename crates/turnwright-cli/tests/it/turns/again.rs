@@ -225,11 +225,9 @@ fn a_turn_of_another_program_is_not_resumed() {
     let_go(&home);
     // As if another program had held it: there is no note.
     stored::look(&database(&home), async |store| {
-        let (conversation_id, kind) = (ConversationId::new("default"), RecordKind::Memory);
-        store
-            .delete(&conversation_id, kind, "turnwright-chat")
-            .await
-            .unwrap();
+        let conversation_id = ConversationId::new("default");
+        let kind = RecordKind::ConversationInfo;
+        store.delete(&conversation_id, kind, "info").await.unwrap();
     });
     let id = newest(&home);
     let shown = turns(&home, &["show", &id]).out;

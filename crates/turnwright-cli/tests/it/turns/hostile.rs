@@ -106,7 +106,8 @@ fn a_suggested_command_quotes_what_a_database_contains() {
     talked(&home, &[], &[("hello", "Hi.")]);
     let file = database(&home);
     let about = stored::records(&file, "default");
-    let about = about.iter().find(|item| item["kind"] == "memory").unwrap();
+    let is_note = |item: &&serde_json::Value| item["kind"] == "conversation_info";
+    let about = about.iter().find(is_note).unwrap();
     for (conversation_id, id, word) in [
         (
             "one",

@@ -1,6 +1,7 @@
 //! `list` and `show`.
 
 use serde_json::Value;
+use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::chat;
 
 use super::{at_terminal, database, listed, newest, talked, turns};
@@ -388,4 +389,40 @@ fn a_damaged_record_does_not_hide_the_rest_of_its_turn() {
     let ran = turns(&home, &["delete", "--conversation", "default", "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(turns(&home, &["list"]).code, 0);
+}
+
+#[test]
+fn the_title_of_a_conversation_is_shown_where_it_has_one() {
+    let home = Folder::new();
+    talked(&home, &["--conversation", "shop"], &[("one", "1.")]);
+    talked(&home, &["--conversation", "garden"], &[("two", "2.")]);
+    stored::look(&database(&home), async |store| {
+        let shop = ConversationId::new("shop");
+        let titled = store.update_conversation_info(&shop, |info| info.title("The new shop"));
+        titled.await.unwrap();
+    });
+    let ran = turns(&home, &["list"]);
+    assert!(
+        ran.out.contains("  shop (The new shop) › one\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("  garden › two\n"), "{}", ran.out);
+    let all = listed(&home, &[]);
+    assert_eq!(all[0]["title"], Value::Null);
+    assert_eq!(all[1]["title"], "The new shop");
+    let ran = turns(&home, &["show", all[1]["turn"].as_str().unwrap()]);
+    assert!(
+        ran.out.contains("conversation shop (The new shop) · "),
+        "{}",
+        ran.out
+    );
+
+    // The chat keeps it.
+    talked(
+        &home,
+        &["--conversation", "shop", "--switch-server"],
+        &[("three", "3.")],
+    );
+    assert_eq!(listed(&home, &[])[0]["title"], "The new shop");
 }

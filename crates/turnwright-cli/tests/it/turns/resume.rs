@@ -167,12 +167,12 @@ fn a_named_file_does_not_choose_the_system_prompt_or_directory() {
     std::fs::write(there.join("note.txt"), "x").unwrap();
     let note = stored::records(&file, "default")
         .into_iter()
-        .find(|item| item["kind"] == "memory");
+        .find(|item| item["kind"] == "conversation_info");
     let mut note = note.unwrap();
     let mut about: serde_json::Value =
-        serde_json::from_str(note["text"].as_str().unwrap()).unwrap();
-    about["folder"] = there.to_str().unwrap().into();
-    note["text"] = about.to_string().into();
+        serde_json::from_str(note["data"].as_str().unwrap()).unwrap();
+    about["turnwright-chat"]["folder"] = there.to_str().unwrap().into();
+    note["data"] = about.to_string().into();
     stored::put(&file, "default", &note);
     let store = ["--store", file.to_str().unwrap()];
     let id = newest(&home);

@@ -81,8 +81,8 @@ impl From<serde_path_to_error::Error<serde_json::Error>> for Invalid {
             match segment {
                 Segment::Seq { index } => path.push_str(&format!("[{index}]")),
                 Segment::Map { key } if path.is_empty() => path.push_str(key),
-                // The names in the stash of a media are content.
-                Segment::Map { .. } if path.ends_with("stash") => break,
+                // The names in the stash of a media and the keys of labels are content.
+                Segment::Map { .. } if path.ends_with("stash") || path == "labels" => break,
                 Segment::Map { key } => path.push_str(&format!(".{key}")),
                 Segment::Enum { .. } | Segment::Unknown => break,
             }

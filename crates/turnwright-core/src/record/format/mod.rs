@@ -2,6 +2,7 @@
 
 mod artifact;
 mod bytes;
+mod conversation_info;
 mod field;
 mod gate;
 mod invalid;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_path_to_error::Track;
 
+use self::conversation_info::StoredInfo;
 use self::field::{Text, Time, VERSION};
 use self::gate::StoredGate;
 use self::invalid::{Invalid, unstorable};
@@ -161,6 +163,7 @@ impl Record {
             Record::Turn(record) => write(kind, &StoredTurn::try_from(&**record)?, to),
             Record::Gate(record) => write(kind, &StoredGate::try_from(&**record)?, to),
             Record::Lease(record) => write(kind, &StoredLease::from(&**record), to),
+            Record::ConversationInfo(record) => write(kind, &StoredInfo::try_from(&**record)?, to),
         }
     }
 
@@ -240,6 +243,7 @@ fn decode<'de, D: Deserializer<'de>>(
         RecordKind::Turn => read::<StoredTurn<'_>, D>(kind, from, resolver),
         RecordKind::Gate => read::<StoredGate<'_>, D>(kind, from, resolver),
         RecordKind::Lease => read::<StoredLease<'_>, D>(kind, from, resolver),
+        RecordKind::ConversationInfo => read::<StoredInfo<'_>, D>(kind, from, resolver),
     }
 }
 

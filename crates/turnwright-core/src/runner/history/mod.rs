@@ -89,7 +89,7 @@ impl History {
         History::all().kinds([])
     }
 
-    /// Loads only these kinds of records. Turns, leases, gates and the ledger are never loaded.
+    /// Loads only these kinds of records. Turns, leases, gates, the ledger and conversation infos are never loaded.
     ///
     /// Default: all kinds.
     pub fn kinds(mut self, kinds: impl IntoIterator<Item = RecordKind>) -> Self {

@@ -14,6 +14,7 @@ mod executor;
 mod gates;
 mod history;
 mod hostile;
+mod info;
 mod on_result;
 mod order;
 mod partial;

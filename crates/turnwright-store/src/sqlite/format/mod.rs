@@ -41,6 +41,7 @@ const STEPS: &[Step] = &[
         and: steps::index_turns,
     },
     Step::sql(include_str!("6.sql")),
+    Step::sql(include_str!("7.sql")),
 ];
 
 /// Returns the format that this release reads and writes.

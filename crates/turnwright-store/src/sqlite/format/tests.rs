@@ -24,6 +24,7 @@ fn empty_database_goes_through_all_steps() {
             "conversations",
             "deleted_conversations",
             "deletions",
+            "labels",
             "media",
             "orphans",
             "records",

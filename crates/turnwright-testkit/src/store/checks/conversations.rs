@@ -1,7 +1,8 @@
 //! Conversations, and listing them.
 
 use turnwright_core::store::{
-    Batch, ConversationFilter, ConversationId, Revision, Store as _, StoreExt as _,
+    Batch, ConversationFilter, ConversationId, FoundConversation, Revision, Store as _,
+    StoreExt as _,
 };
 
 use crate::store::chat::Chat;
@@ -17,6 +18,10 @@ pub(super) async fn apart(a: Chat) -> Outcome {
     a.store.delete_conversation(&a.id).await?;
     a.has_ids("ids of a", []).await?;
     b.has_texts("texts of b", ["of b", "of b"]).await
+}
+
+pub(super) fn ids_of(found: Vec<FoundConversation>) -> Vec<ConversationId> {
+    found.into_iter().map(|found| found.id).collect()
 }
 
 const NAMES: [&str; 12] = [
@@ -41,7 +46,7 @@ pub(super) async fn listed(chat: Chat) -> Outcome {
     chat.other("user/6").apply(Batch::new()).await?;
     chat.other("user/7").delete("x").await?;
     let found = chat.store.conversations(&ConversationFilter::all()).await?;
-    same("conversations", found, all)
+    same("conversations", ids_of(found), all)
 }
 
 pub(super) async fn combined(chat: Chat) -> Outcome {
@@ -61,7 +66,7 @@ pub(super) async fn combined(chat: Chat) -> Outcome {
                 };
                 let promised = all.iter().filter(fits).take(limit.unwrap_or(usize::MAX));
                 let promised: Vec<_> = promised.cloned().collect();
-                let found = chat.store.conversations(&filter).await?;
+                let found = ids_of(chat.store.conversations(&filter).await?);
                 same(&format!("{filter:?}"), found, promised)?;
             }
         }
@@ -70,7 +75,7 @@ pub(super) async fn combined(chat: Chat) -> Outcome {
     loop {
         let mut filter = ConversationFilter::all().limit(5);
         filter.after = found.last().cloned();
-        let page = chat.store.conversations(&filter).await?;
+        let page = ids_of(chat.store.conversations(&filter).await?);
         if page.is_empty() {
             return same("all pages of conversations", found, all);
         }

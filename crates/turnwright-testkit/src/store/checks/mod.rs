@@ -4,6 +4,7 @@ mod batches;
 mod changes;
 mod conversations;
 mod fencing_tokens;
+mod infos;
 mod model;
 mod names;
 mod order;
@@ -62,6 +63,10 @@ checks! {
     "conversations are independent" => conversations::apart;
     "conversations with records are listed in byte order" => conversations::listed;
     "the conditions of a listing hold together" => conversations::combined;
+    "conversations are found by owner and labels" => infos::conditions;
+    "pages of conversations of an owner visit each once" => infos::pages;
+    "a listed conversation has its info" => infos::contents;
+    "a conversation keeps up with its info" => infos::updates;
     "turns are found by id, state, prefix, lease and open gates" => turns::conditions;
     "turns are listed by start time, in pages" => turns::pages;
     "a found turn has its record, its lease and its open gates" => turns::contents;

@@ -3,27 +3,30 @@
 use std::fmt::Debug;
 
 use serde_json::Value;
-use turnwright_core::record::{Lease, Record, RecordKind, TurnState};
+use turnwright_core::record::{ConversationInfo, Lease, Record, RecordKind, TurnState};
 use turnwright_core::store::{
-    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, MemoryStore, Query,
-    Revision, Store, StoreError, TurnFilter,
+    Batch, Changes, ConversationFilter, ConversationId, FoundConversation, FoundTurn, Loaded,
+    MemoryStore, Query, Revision, Store, StoreError, TurnFilter,
 };
 
 use crate::random::Rng;
 use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, same};
-use crate::store::sample::{gate_of, lease_of, note, of_kind, time, turn_in};
+use crate::store::sample::{gate_of, info_of, lease_of, note, of_kind, time, turn_in};
 
 const SEQUENCES: u64 = 8;
 const OPERATIONS: usize = 60;
 const CONVERSATIONS: [&str; 3] = ["chat", "chat/2", "ä\n"];
-const KINDS: [RecordKind; 5] = [
+const KINDS: [RecordKind; 6] = [
     RecordKind::Memory,
     RecordKind::Message,
     RecordKind::Turn,
     RecordKind::Gate,
     RecordKind::Lease,
+    RecordKind::ConversationInfo,
 ];
+const OWNERS: [&str; 2] = ["ada", "Ada"];
+const LABELS: [(&str, &str); 4] = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "")];
 const STATES: [TurnState; 3] = [TurnState::Running, TurnState::Answered, TurnState::Failed];
 
 struct Random(Rng);
@@ -56,6 +59,7 @@ impl Random {
     fn id(&mut self, kind: RecordKind) -> String {
         match kind {
             RecordKind::Lease => Lease::ID.to_owned(),
+            RecordKind::ConversationInfo if !self.one_in(8) => ConversationInfo::ID.to_owned(),
             _ => format!("id-{}", self.below(5)),
         }
     }
@@ -73,9 +77,22 @@ impl Random {
                 let held = !self.one_in(3);
                 lease_of(held.then_some(&*turn), self.small(6))
             }
+            RecordKind::ConversationInfo if id == ConversationInfo::ID => {
+                let owner = self.maybe(Random::owner);
+                let labels: Vec<_> = (0..self.below(3)).map(|_| self.label()).collect();
+                info_of(owner, &labels)
+            }
             RecordKind::Memory => note(&id, &self.below(1_000).to_string()),
             kind => of_kind(kind, &id),
         }
+    }
+
+    fn owner(&mut self) -> &'static str {
+        self.0.pick(&OWNERS).unwrap_or(&"")
+    }
+
+    fn label(&mut self) -> (&'static str, &'static str) {
+        *self.0.pick(&LABELS).unwrap_or(&("", ""))
     }
 
     fn batch(&mut self, revision: Revision) -> Result<Batch, Broken> {
@@ -150,9 +167,15 @@ impl Pair<'_> {
         let mut filter = ConversationFilter::all();
         filter.prefix = random.maybe(|random| random.conversation_id().as_str().to_owned());
         filter.after = random.maybe(Random::conversation_id);
+        filter.owner = random.maybe(|random| random.owner().to_owned());
+        for _ in 0..random.below(3) {
+            if let Some((key, value)) = random.maybe(Random::label) {
+                filter = filter.label(key, value);
+            }
+        }
         filter.limit = random.maybe(|random| random.small(3) as usize);
-        let promised = self.reference.conversations(&filter).await?;
-        let found = self.store.conversations(&filter).await?;
+        let promised = conversations(&self.reference.conversations(&filter).await?)?;
+        let found = conversations(&self.store.conversations(&filter).await?)?;
         same(&format!("{filter:?}"), found, promised)
     }
 }
@@ -215,6 +238,17 @@ fn changes(found: &Changes) -> Result<impl PartialEq + Debug + use<>, Broken> {
         Changes::Since { put, deleted } => Some((seen(put)?, deleted.clone())),
         _ => None,
     })
+}
+
+fn conversations(
+    found: &[FoundConversation],
+) -> Result<Vec<(ConversationId, Option<Value>)>, Broken> {
+    let conversation = |found: &FoundConversation| {
+        let info = found.info.clone().map(Record::from);
+        let info = info.map(|info| info.to_value()).transpose()?;
+        Ok((found.id.clone(), info))
+    };
+    found.iter().map(conversation).collect()
 }
 
 fn turns(found: &[FoundTurn]) -> Vec<String> {

@@ -5,6 +5,7 @@ use turnwright_core::store::{
     ConversationFilter, ConversationId, Query, Store as _, StoreExt as _,
 };
 
+use super::conversations::ids_of;
 use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, same};
 use crate::store::sample::ledger;
@@ -144,7 +145,7 @@ async fn listed(
         .map(|name| ConversationId::new(name.as_str()))
         .collect();
     promised.sort();
-    let found = chat.store.conversations(&filter).await?;
+    let found = ids_of(chat.store.conversations(&filter).await?);
     same(
         &format!("conversations that start with {prefix:?}"),
         found,

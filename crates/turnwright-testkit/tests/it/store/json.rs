@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use turnwright_core::record::{ByteResolver, Record, RecordKind};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, Loaded, Position, Query,
-    Revision, Store, StoreError,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundConversation, Loaded,
+    Position, Query, Revision, Store, StoreError,
 };
 
 #[derive(Clone)]
@@ -223,17 +223,24 @@ impl Store for JsonStore {
     async fn conversations(
         &self,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
-        let tables = self.tables.lock();
-        let ids = tables
-            .conversations
-            .keys()
-            .map(|id| ConversationId::new(id.as_str()));
-        let selected = ids.filter(|id| {
-            let mut rows = tables.records.values();
-            filter.matches(id) && rows.any(|row| row.conversation == id.as_str())
-        });
-        Ok(selected.take(filter.limit.unwrap_or(usize::MAX)).collect())
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        let ids: Vec<String> = {
+            let tables = self.tables.lock();
+            let rows = || tables.records.values();
+            let filled = |id: &&String| rows().any(|row| row.conversation == **id);
+            tables
+                .conversations
+                .keys()
+                .filter(filled)
+                .cloned()
+                .collect()
+        };
+        let mut found = Vec::new();
+        for id in ids.into_iter().map(ConversationId::new) {
+            let loaded = self.load(&id, &FoundConversation::query()).await?;
+            found.push(FoundConversation::new(id, loaded));
+        }
+        Ok(filter.select(found))
     }
 
     async fn changed(

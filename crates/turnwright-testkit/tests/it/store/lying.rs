@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use turnwright_core::record::{ByteResolver, Record};
+use turnwright_core::record::{ByteResolver, Record, RecordKind};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, Layered,
-    Loaded, MemoryStore, Query, Revision, Store, StoreError, StoreLayer, TurnFilter,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundConversation,
+    FoundTurn, Layered, Loaded, MemoryStore, Query, Revision, Store, StoreError, StoreLayer,
+    TurnFilter,
 };
 use turnwright_testkit::store::{Report, try_conformance};
 
@@ -40,6 +41,11 @@ enum Defect {
     NoTurnCursor,
     NoLeases,
     NoGates,
+    NoOwners,
+    AnyLabel,
+    LabelPattern,
+    NoInfos,
+    OldInfos,
 }
 
 struct DefectiveStore(Defect, AtomicUsize);
@@ -86,6 +92,12 @@ impl StoreLayer for DefectiveStore {
         let conversation_id = self.named(conversation_id);
         match self.0 {
             Defect::NoBatchIds => batch.id = BatchId::random(),
+            Defect::OldInfos => {
+                let is_info = |change: &Change| change.key().0 == RecordKind::ConversationInfo;
+                batch
+                    .changes
+                    .retain(|change| !is_info(change) || matches!(change, Change::Put(_)));
+            }
             Defect::BatchIdsAlone => {
                 return match store.apply(&conversation_id, batch).await {
                     Err(error) if error.is_batch_id_reused() => Ok(Revision(1)),
@@ -173,13 +185,14 @@ impl StoreLayer for DefectiveStore {
         &self,
         store: &dyn Store,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<FoundConversation>, StoreError> {
         let mut filter = filter.clone();
         if self.0 == Defect::PatternPrefix {
             let prefix = filter.prefix.take().unwrap_or_default();
             let mut found = store.conversations(&filter).await?;
-            found.retain(|conversation_id| {
-                let name: String = conversation_id
+            found.retain(|one| {
+                let name: String = one
+                    .id
                     .as_str()
                     .chars()
                     .take(prefix.chars().count())
@@ -190,9 +203,18 @@ impl StoreLayer for DefectiveStore {
             });
             return Ok(found);
         }
+        match self.0 {
+            Defect::NoOwners => filter.owner = None,
+            // Only the first label counts.
+            Defect::AnyLabel => filter.labels.truncate(1),
+            Defect::LabelPattern => filter.labels.retain(|(_, value)| value != "%"),
+            _ => {}
+        }
         let mut found = store.conversations(&filter).await?;
-        if self.0 == Defect::ScopesUnsorted {
-            found.sort_by_key(|conversation_id| conversation_id.as_str().to_lowercase());
+        match self.0 {
+            Defect::ScopesUnsorted => found.sort_by_key(|one| one.id.as_str().to_lowercase()),
+            Defect::NoInfos => found.iter_mut().for_each(|one| one.info = None),
+            _ => {}
         }
         Ok(found)
     }
@@ -341,6 +363,20 @@ async fn every_defect_is_found_by_its_check() {
             Defect::NoGates,
             "a found turn has its record, its lease and its open gates",
         ),
+        (
+            Defect::NoOwners,
+            "conversations are found by owner and labels",
+        ),
+        (
+            Defect::AnyLabel,
+            "conversations are found by owner and labels",
+        ),
+        (
+            Defect::LabelPattern,
+            "conversations are found by owner and labels",
+        ),
+        (Defect::NoInfos, "a listed conversation has its info"),
+        (Defect::OldInfos, "a conversation keeps up with its info"),
     ] {
         let report = report(defect).await;
         let found = report

@@ -15,7 +15,7 @@ use json::JsonStore;
 #[tokio::test]
 async fn memory_store_passes() {
     let report = conformance(async || MemoryStore::default()).await;
-    assert_eq!(report.to_string(), "the store meets 48 of 48 requirements");
+    assert_eq!(report.to_string(), "the store meets 52 of 52 requirements");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -40,7 +40,7 @@ async fn json_store_passes_the_damage_checks() {
 
 /// Nothing is damaged in it, which the suite must notice.
 #[tokio::test]
-#[should_panic(expected = "a damaged lease does not affect other records")]
+#[should_panic(expected = "a damaged conversation_info does not affect other records")]
 async fn store_that_hides_damage_fails() {
     let nothing = async |_: &MemoryStore, _: &ConversationId, _: RecordKind, _: &str| {};
     damage_conformance(async || MemoryStore::default(), nothing).await;

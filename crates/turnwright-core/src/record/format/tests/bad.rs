@@ -10,8 +10,8 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    CallState, LedgerEntry, Message, Record, RecordKind, Retrievable, ToolCall, ToolResults,
-    TurnRecord,
+    CallState, ConversationInfo, LedgerEntry, Message, Record, RecordKind, Retrievable, ToolCall,
+    ToolResults, TurnRecord,
 };
 use crate::spool::MemoryReader;
 use crate::trust::TrustTier;
@@ -54,6 +54,12 @@ fn ledger() -> Value {
         ended_at: None,
     };
     Record::from(Arc::new(entry)).to_value().unwrap()
+}
+
+fn info() -> Value {
+    let info = ConversationInfo::new().title("t").owner("o");
+    let info = info.label("k", "v").data("d", 1).build().unwrap();
+    Record::from(info).to_value().unwrap()
 }
 
 fn why(kind: RecordKind, value: &Value) -> String {
@@ -338,6 +344,48 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             "/args",
             json!({}),
             "args: expected JSON text",
+        ),
+        (
+            Kind::ConversationInfo,
+            info(),
+            "/id",
+            json!(""),
+            "id: is empty",
+        ),
+        (
+            Kind::ConversationInfo,
+            info(),
+            "/title",
+            json!("secret\u{1b}[2J"),
+            "title: has control characters, or others that are not seen",
+        ),
+        (
+            Kind::ConversationInfo,
+            info(),
+            "/owner",
+            json!("secret".repeat(100)),
+            "owner: has 600 characters: at most 256 are allowed",
+        ),
+        (
+            Kind::ConversationInfo,
+            info(),
+            "/labels",
+            json!({ "secret": 1 }),
+            "labels: expected a string",
+        ),
+        (
+            Kind::ConversationInfo,
+            info(),
+            "/data",
+            json!("[\"secret\"]"),
+            "data: expected JSON text of an object",
+        ),
+        (
+            Kind::ConversationInfo,
+            info(),
+            "/data",
+            json!({ "secret": 1 }),
+            "data: expected JSON text",
         ),
     ];
     for (kind, value, pointer, instead, expected) in cases {

@@ -9,7 +9,8 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    Lease, Message, ProviderState, Record, RecordKind, Retrievable, ToolCall, ToolResults,
+    ConversationInfo, Lease, Message, ProviderState, Record, RecordKind, Retrievable, ToolCall,
+    ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -91,6 +92,25 @@ fn the_format_of_version_1_is_exact() {
             "updatedAt": "1970-01-01T00:00:00.000000000Z",
             "trustTier": "third-party-public", "inline": true, "source": "s", "text": "p",
         })
+    );
+}
+
+#[test]
+fn a_conversation_info_has_this_shape() {
+    let info = ConversationInfo::new()
+        .title("Trip to Rome")
+        .owner("ada")
+        .label("b", "2")
+        .label("a", "")
+        .data("model", json!({ "n": 1.0 }));
+    assert_eq!(
+        Record::from(info.build().unwrap()).to_json().unwrap(),
+        r#"{"v":1,"kind":"conversation_info","id":"info","title":"Trip to Rome","owner":"ada","labels":{"a":"","b":"2"},"data":"{\"model\":{\"n\":1.0}}"}"#
+    );
+    let empty = ConversationInfo::new().build().unwrap();
+    assert_eq!(
+        Record::from(empty).to_json().unwrap(),
+        r#"{"v":1,"kind":"conversation_info","id":"info"}"#
     );
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 use crate::media::{Media, MediaKind, ModalityHazard};
 use crate::record::{
-    CallState, LedgerEntry, Memory, Message, ProviderState, Record, Retrievable,
+    CallState, ConversationInfo, LedgerEntry, Memory, Message, ProviderState, Record, Retrievable,
     StandingInstruction, Thought, ToolCall, ToolResults,
 };
 use crate::schema::RawArgs;
@@ -286,7 +286,38 @@ fn ledger() -> impl Strategy<Value = Record> {
     })
 }
 
+fn info() -> impl Strategy<Value = Record> {
+    let line = || "[a-zA-Z0-9%_'\"\\\\ äß漢🎉-]{0,40}x";
+    let labels = vec(("[a-zA-Z0-9%_'\"\\\\äß漢🎉-]{1,40}", line()), 0..4);
+    let data = vec((text(), value()), 0..3);
+    (option::of(line()), option::of(line()), labels, data).prop_map(
+        |(title, owner, labels, data)| {
+            let mut info = ConversationInfo::new();
+            if let Some(title) = title {
+                info = info.title(title);
+            }
+            if let Some(owner) = owner {
+                info = info.owner(owner);
+            }
+            for (key, value) in labels {
+                info = info.label(key, value);
+            }
+            for (name, value) in data {
+                info = info.data(name, value);
+            }
+            info.build().unwrap().into()
+        },
+    )
+}
+
 /// Any record of any kind.
 pub(super) fn record() -> impl Strategy<Value = Record> {
-    prop_oneof![message(), of_words(), retrievable(), tool_call(), ledger()]
+    prop_oneof![
+        message(),
+        of_words(),
+        retrievable(),
+        tool_call(),
+        ledger(),
+        info()
+    ]
 }

@@ -137,6 +137,7 @@ fn assert_same(a: &Record, b: &Record) {
         (Record::Retrievable(a), Record::Retrievable(b)) => same_retrievable(a, b),
         (Record::ToolCall(a), Record::ToolCall(b)) => same_call(a, b),
         (Record::Ledger(a), Record::Ledger(b)) => same_entry(a, b),
+        (Record::ConversationInfo(a), Record::ConversationInfo(b)) => assert!(a == b),
         (a, b) => panic!("{a:?} became {b:?}"),
     }
 }

@@ -1,0 +1,263 @@
+//! Metadata of a conversation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorCode};
+use crate::schema::{MAX_DEPTH, admit_key, inspect, is_unseen};
+use crate::validate::Violations;
+
+const NAME: &str = "conversation info";
+
+/// Title, owner, labels and program data of a conversation. At most one for each conversation. Immutable.
+///
+/// A model never sees it: it is not part of the history, the transcript or the timeline of a turn. It is deleted with the
+/// conversation.
+///
+/// [`ConversationInfo::new`] returns a builder, which validates all fields:
+///
+/// ```
+/// use turnwright_core::record::ConversationInfo;
+///
+/// let info = ConversationInfo::new()
+///     .title("Trip to Rome")
+///     .owner("ada")
+///     .label("project", "travel")
+///     .data("model", "small-1")
+///     .build()?;
+/// assert_eq!(info.title(), Some("Trip to Rome"));
+/// assert_eq!(info.labels().get("project").map(String::as_str), Some("travel"));
+///
+/// let error = ConversationInfo::new().title("two\nlines").label("", "x").build().unwrap_err();
+/// assert_eq!(error.message(), "the conversation info is not well defined: title: has control characters, or others that \
+///     are not seen; the key of a label: is empty");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+///
+/// [`Storage::update_conversation_info`](crate::Storage::update_conversation_info) stores it, and
+/// [`Storage::conversations`](crate::Storage::conversations) lists conversations by owner and labels.
+#[derive(Clone, PartialEq)]
+pub struct ConversationInfo {
+    pub(super) id: Arc<str>,
+    pub(super) title: Option<String>,
+    pub(super) owner: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) data: Map<String, Value>,
+}
+
+impl ConversationInfo {
+    /// The id of the one that counts for its conversation.
+    pub const ID: &str = "info";
+    /// The most characters of a title.
+    pub const LONGEST_TITLE: usize = 256;
+    /// The most characters of an owner.
+    pub const LONGEST_OWNER: usize = 256;
+    /// The most labels.
+    pub const MOST_LABELS: usize = 64;
+    /// The most characters of the key of a label.
+    pub const LONGEST_LABEL_KEY: usize = 64;
+    /// The most characters of the value of a label.
+    pub const LONGEST_LABEL_VALUE: usize = 256;
+    /// The most bytes of the program data as JSON text.
+    pub const MOST_DATA_BYTES: usize = 256 * 1024;
+
+    /// Starts an info without content.
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "like the constructors of other records"
+    )]
+    pub fn new() -> ConversationInfoBuilder {
+        ConversationInfo::stored(Self::ID.into(), None, None, BTreeMap::new(), Map::new())
+    }
+
+    /// Starts an info that was stored with these fields.
+    pub(super) fn stored(
+        id: Arc<str>,
+        title: Option<String>,
+        owner: Option<String>,
+        labels: BTreeMap<String, String>,
+        data: Map<String, Value>,
+    ) -> ConversationInfoBuilder {
+        ConversationInfoBuilder(ConversationInfo {
+            id,
+            title,
+            owner,
+            labels,
+            data,
+        })
+    }
+
+    /// Starts an info with the content of this one.
+    pub fn to_builder(&self) -> ConversationInfoBuilder {
+        ConversationInfoBuilder(self.clone())
+    }
+
+    /// Its id among the records of its kind: [`ConversationInfo::ID`].
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The title, for people.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The owner, such as the id of a user. Only used to list conversations: it protects nothing by itself.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// The labels, in the order of their keys.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
+    /// The data of programs, by name.
+    #[must_use]
+    pub fn data(&self) -> &Map<String, Value> {
+        &self.data
+    }
+
+    /// Whether it has no title, no owner, no labels and no data.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.title.is_none()
+            && self.owner.is_none()
+            && self.labels.is_empty()
+            && self.data.is_empty()
+    }
+
+    fn check(&self, wrong: &mut Violations) {
+        wrong.check("id", !self.id.is_empty(), "is empty");
+        if let Some(title) = &self.title {
+            wrong.check_text("title", title, Self::LONGEST_TITLE, shows_in_text);
+            wrong.check("title", title.chars().any(is_visible), "is empty");
+        }
+        if let Some(owner) = &self.owner {
+            wrong.check("owner", !owner.is_empty(), "is empty");
+            wrong.check_text("owner", owner, Self::LONGEST_OWNER, is_plain);
+        }
+        if self.labels.len() > Self::MOST_LABELS {
+            let (found, most) = (self.labels.len(), Self::MOST_LABELS);
+            wrong.add(format!(
+                "labels: there are {found}: at most {most} are allowed"
+            ));
+        }
+        for (key, value) in &self.labels {
+            let field = "the key of a label";
+            wrong.check(field, !key.is_empty(), "is empty");
+            wrong.check_text(field, key, Self::LONGEST_LABEL_KEY, is_plain);
+            let field = "the value of a label";
+            wrong.check_text(field, value, Self::LONGEST_LABEL_VALUE, shows_in_text);
+        }
+        self.check_data(wrong);
+    }
+
+    fn check_data(&self, wrong: &mut Violations) {
+        let mut bytes = 0_usize;
+        for (name, value) in &self.data {
+            wrong.admit("data", admit_key(name));
+            let admitted = inspect(value, MAX_DEPTH);
+            if admitted.is_ok() {
+                let text = value.to_string();
+                bytes = bytes.saturating_add(name.len()).saturating_add(text.len());
+            }
+            wrong.admit("data", admitted);
+        }
+        if bytes > Self::MOST_DATA_BYTES {
+            let most = Self::MOST_DATA_BYTES;
+            wrong.add(format!(
+                "data: has {bytes} bytes: at most {most} are allowed"
+            ));
+        }
+    }
+}
+
+/// Without control characters and without characters that are not seen.
+fn is_plain(c: char) -> bool {
+    !c.is_control() && !is_unseen(c)
+}
+
+/// As [`is_plain`], but with what joins letters and emoji.
+fn shows_in_text(c: char) -> bool {
+    is_plain(c) || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+fn is_visible(c: char) -> bool {
+    is_plain(c) && !c.is_whitespace()
+}
+
+// Titles and owners are personal.
+debug_fields!(ConversationInfo { id });
+
+/// Builds a [`ConversationInfo`].
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ConversationInfoBuilder(ConversationInfo);
+
+impl ConversationInfoBuilder {
+    /// Sets the title: one line of at most 256 characters.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.0.title = Some(title.into());
+        self
+    }
+
+    /// Removes the title, if there is one.
+    pub fn remove_title(mut self) -> Self {
+        self.0.title = None;
+        self
+    }
+
+    /// Sets the owner, such as the id of a user: at most 256 characters.
+    pub fn owner(mut self, owner: impl Into<String>) -> Self {
+        self.0.owner = Some(owner.into());
+        self
+    }
+
+    /// Removes the owner, if there is one.
+    pub fn remove_owner(mut self) -> Self {
+        self.0.owner = None;
+        self
+    }
+
+    /// Sets a label. Keys have at most 64 characters, values at most 256. At most 64 labels.
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.0.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// Removes a label, if there is one with this key.
+    pub fn remove_label(mut self, key: &str) -> Self {
+        self.0.labels.remove(key);
+        self
+    }
+
+    /// Sets a value of your program. All values together have at most 256 KiB as JSON text. They are not encrypted: keep secrets elsewhere.
+    pub fn data(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.0.data.insert(name.into(), value.into());
+        self
+    }
+
+    /// Removes a value of your program, if there is one with this name.
+    pub fn remove_data(mut self, name: &str) -> Self {
+        self.0.data.remove(name);
+        self
+    }
+
+    /// Builds the record.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_CONVERSATION_INFO_VALUE`; the error names every wrong field.
+    pub fn build(self) -> Result<Arc<ConversationInfo>, Error> {
+        let mut wrong = Violations::default();
+        self.0.check(&mut wrong);
+        wrong.finish(ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE, NAME)?;
+        Ok(Arc::new(self.0))
+    }
+}

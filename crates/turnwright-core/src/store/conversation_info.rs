@@ -1,0 +1,67 @@
+//! Reading and changing the metadata of a conversation.
+
+use std::sync::Arc;
+
+use super::ext::undamaged;
+use super::{Batch, ConversationId, FoundConversation, Loaded, Store, StoreError, StoreExt as _};
+use crate::error::Error;
+use crate::record::{ConversationInfo, ConversationInfoBuilder, RecordKind};
+
+/// Implements [`StoreExt::conversation_info`](super::StoreExt::conversation_info).
+pub(crate) async fn conversation_info<S: Store + ?Sized>(
+    store: &S,
+    conversation: &ConversationId,
+) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
+    let loaded = store
+        .load(conversation, &FoundConversation::query())
+        .await?;
+    Ok(FoundConversation::new(conversation.clone(), undamaged(loaded)?).info)
+}
+
+/// Implements [`StoreExt::update_conversation_info`](super::StoreExt::update_conversation_info).
+pub(crate) async fn update_conversation_info<S: Store + ?Sized>(
+    store: &S,
+    conversation: &ConversationId,
+    mut change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
+) -> Result<Arc<ConversationInfo>, Error> {
+    let mut changed = None;
+    let mut batch_of = |loaded: &Loaded| {
+        let (batch, result) = match changed_info(conversation, loaded, &mut change) {
+            Ok((batch, info)) => (batch, Ok(info)),
+            Err(error) => (Batch::new(), Err(error)),
+        };
+        changed = Some(result);
+        batch
+    };
+    let query = FoundConversation::query();
+    store.update(conversation, &query, &mut batch_of).await?;
+    match changed {
+        Some(changed) => changed,
+        // `update` succeeds only after it has called the closure.
+        None => ConversationInfo::new().build(),
+    }
+}
+
+/// The info after the change, and the batch that stores it.
+fn changed_info(
+    conversation: &ConversationId,
+    loaded: &Loaded,
+    change: &mut impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder,
+) -> Result<(Batch, Arc<ConversationInfo>), Error> {
+    let found = FoundConversation::new(conversation.clone(), loaded.clone());
+    if let Some(damaged) = found.damaged {
+        return Err(StoreError::damaged(damaged).into());
+    }
+    let stored = found.info.as_deref();
+    let info = change(stored.map_or_else(ConversationInfo::new, ConversationInfo::to_builder));
+    let info = info.build()?;
+    let batch = match stored {
+        Some(stored) if *stored == *info => Batch::new(),
+        None if info.is_empty() => Batch::new(),
+        Some(_) if info.is_empty() => {
+            Batch::new().delete(RecordKind::ConversationInfo, ConversationInfo::ID)
+        }
+        _ => Batch::new().put(Arc::clone(&info)),
+    };
+    Ok((batch, info))
+}
