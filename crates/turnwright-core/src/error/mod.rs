@@ -196,7 +196,7 @@ codes! {
     /// The result could not be kept.
     SPOOL_ERROR, false, Unavailable, "The tool ran, but its result could not be kept.";
     /// A turn that was interrupted, and runs nowhere: it must be resumed.
-    TURN_INTERRUPTED, false, Unavailable, "The turn was interrupted.";
+    TURN_INTERRUPTED, false, Unavailable, "The task was interrupted.";
     /// The store has no such turn, or several conversations have one of that id.
     UNKNOWN_TURN, false, NotFound, "There is no such turn.";
     /// The conversation has a turn of that id already.
