@@ -200,7 +200,7 @@ codes! {
     /// The result could not be stored.
     SPOOL_ERROR, false, Unavailable, "The tool ran, but its result could not be stored.";
     /// The turn was interrupted and is not running. It must be resumed.
-    TURN_INTERRUPTED, false, Unavailable, "The turn was interrupted.";
+    TURN_INTERRUPTED, false, Unavailable, "The task was interrupted.";
     /// The store has no such turn, or several conversations have a turn with this id.
     UNKNOWN_TURN, false, NotFound, "The turn does not exist.";
     /// The conversation already has a turn with this id.
