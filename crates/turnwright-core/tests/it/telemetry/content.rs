@@ -154,7 +154,7 @@ async fn traced_content_is_limited() {
                 continue;
             };
             assert!(text.len() < 8 * 1024 + 256, "{name}: {}", text.len());
-            cut += usize::from(text.contains("more bytes were left out"));
+            cut += usize::from(text.contains("more bytes omitted"));
         }
     }
     assert_eq!(cut, 6, "{:#?}", seen.paths());
