@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEvent, TurnInput, TurnRunner};
+use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEventKind, TurnInput, TurnRunner};
 use turnwright_models::ChatCompletions;
 
 use crate::script::{LOOK_UP, Script, WAIT};
@@ -18,7 +18,6 @@ impl Ours {
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
         let model = ChatCompletions::builder(url)
             .model("m")
-            .system_prompt(SYSTEM)
             .no_proxy()
             .build()?;
         let tools = tools()?;
@@ -28,6 +27,7 @@ impl Ours {
     /// A runner with a store in memory of its own, on the connections of all others.
     pub(crate) fn runner(&self) -> Result<TurnRunner, Error> {
         turnwright_core::runner(self.model.clone())
+            .instructions(SYSTEM)
             .tools(self.tools.iter().cloned())
             .build()
     }
@@ -95,7 +95,7 @@ async fn read(runner: &TurnRunner, script: Script) {
     let mut turn = runner.start(stored(QUESTION));
     let mut heard = 0;
     while let Some(event) = turn.next().await {
-        if let TurnEvent::MessageDelta(delta) = event {
+        if let TurnEventKind::MessageDelta(delta) = event.kind {
             heard += delta.text.len();
         }
     }

@@ -4,10 +4,8 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, Instant};
 
-use turnwright_core::middleware::hydrate;
-use turnwright_core::store::Store;
-use turnwright_core::{BoxError, DispatchContext, MemoryStore, TurnInput};
-use turnwright_store::sqlite::SqliteStore;
+use turnwright_core::{BoxError, DispatchContext, History, Storage, TurnInput};
+use turnwright_store::sqlite::SqliteStorage as _;
 
 use crate::folder::Folder;
 use crate::runner::runtime;
@@ -21,9 +19,9 @@ const AFTER: [usize; 5] = [200, 1_000, 2_500, 5_000, 10_000];
 pub(crate) struct Growth(Vec<(usize, [Duration; 2])>);
 
 pub(crate) fn measure(folder: &Folder) -> Result<Growth, Box<dyn Error>> {
-    let in_memory = medians(MemoryStore::default())?;
-    let store = runtime().block_on(SqliteStore::open(&folder.file("growth")))?;
-    let in_sqlite = medians(store)?;
+    let in_memory = medians(Storage::memory())?;
+    let storage = runtime().block_on(Storage::sqlite(folder.file("growth")))?;
+    let in_sqlite = medians(storage)?;
     let rows = AFTER.into_iter().zip(in_memory.into_iter().zip(in_sqlite));
     let rows = rows.map(|(after, (memory, sqlite))| (after, [memory, sqlite]));
     Ok(Growth(rows.collect()))
@@ -34,10 +32,10 @@ async fn answer(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-fn medians(store: impl Store + 'static) -> Result<Vec<Duration>, Box<dyn Error>> {
+fn medians(storage: Storage) -> Result<Vec<Duration>, Box<dyn Error>> {
     let runner = turnwright_core::runner(answer)
-        .store(store)
-        .turn_input(hydrate().last(20))
+        .storage(storage)
+        .history(History::last(20))
         .build()?;
     let mut window = Vec::with_capacity(WINDOW);
     let mut medians = Vec::new();

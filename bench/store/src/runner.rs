@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
+use turnwright_core::record::RecordKind;
+use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
+    Batch, Change, ConversationId, Layered, MemoryStore, Revision, Store, StoreError, StoreLayer,
 };
+use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Store, Tool,
-    ToolContext, TurnInput, TurnRunner,
+    BoxError, DispatchContext, Effects, Executor, Storage, Tool, ToolContext, TurnInput, TurnRunner,
 };
 
 const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
@@ -76,10 +78,10 @@ impl Executor for Script {
 
 pub(crate) fn runner(
     called: Called,
-    store: impl Store + 'static,
+    storage: Storage,
 ) -> Result<TurnRunner, turnwright_core::Error> {
     turnwright_core::runner(Script(called))
-        .store(store)
+        .storage(storage)
         .tool(tool(called)?)
         .build()
 }
@@ -117,7 +119,10 @@ impl StoreLayer for Noted {
 /// The batches of so many turns, in order.
 fn batches(called: Called, turns: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     let noted = Noted::default();
-    let runner = runner(called, Layered::new(noted.clone(), MemoryStore::default()))?;
+    let store = Layered::new(noted.clone(), MemoryStore::default());
+    let spool = Arc::new(MemorySpool::with_capacity(64 * 1024 * 1024));
+    let storage = Storage::builder(store, spool, ConversationSecret::from_bytes([7; 32]));
+    let runner = runner(called, storage.build()?)?;
     runtime().block_on(async {
         for _ in 0..turns {
             turn(&runner, "chat").await;

@@ -4,9 +4,8 @@ use std::error::Error;
 use std::time::Instant;
 
 use turnwright_bench_measure::Subject;
-use turnwright_core::store::Store;
-use turnwright_core::{MemoryStore, TurnRunner};
-use turnwright_store::sqlite::SqliteStore;
+use turnwright_core::{Storage, TurnRunner};
+use turnwright_store::sqlite::SqliteStorage as _;
 
 use crate::folder::Folder;
 use crate::runner::{Called, runner, runtime, turn};
@@ -32,11 +31,11 @@ pub(crate) const fn store_label(called: Called) -> &'static str {
 pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
     let mut subjects = Vec::new();
     for called in Called::ALL {
-        let in_memory = runner(called, MemoryStore::default())?;
+        let in_memory = runner(called, Storage::memory())?;
         subjects.push(subject(memory_label(called), in_memory));
         let file = folder.file(&format!("turns-{called:?}"));
-        let store: Box<dyn Store> = Box::new(runtime().block_on(SqliteStore::open(&file))?);
-        subjects.push(subject(store_label(called), runner(called, store)?));
+        let storage = runtime().block_on(Storage::sqlite(&file))?;
+        subjects.push(subject(store_label(called), runner(called, storage)?));
     }
     Ok(subjects)
 }

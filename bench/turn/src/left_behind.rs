@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
+use turnwright_core::spool::ByteStream;
 use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_core::{
-    BoxError, ByteStream, DispatchContext, MemoryStore, Tool, ToolContext, TurnInput, TurnRunner,
+    BoxError, DispatchContext, Storage, Tool, ToolContext, TurnInput, TurnRunner,
 };
 
 const LARGE_TURNS: usize = 100;
@@ -78,10 +79,10 @@ impl Case {
     /// Bytes of memory that are held afterwards, or at the peak, beyond what was held after a first turn.
     pub(crate) fn measure(self) -> Result<f64, Box<dyn Error>> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
-        let store = MemoryStore::default();
+        let storage = Storage::memory();
         let runner = turnwright_core::runner(call_once)
             .tool(tool()?)
-            .store(store.clone())
+            .storage(storage.clone())
             .build()?;
         runtime.block_on(async {
             // What is made once is made now.
@@ -102,9 +103,9 @@ impl Case {
                 }
                 Case::DeletedConversation => {
                     // The allocator keeps some of what was freed, for later. A second round shows whether it was freed.
-                    deleted_conversation(&runner, &store).await?;
+                    deleted_conversation(&runner, &storage).await?;
                     let before = resident_memory_kib()?;
-                    deleted_conversation(&runner, &store).await?;
+                    deleted_conversation(&runner, &storage).await?;
                     return Ok(resident_memory_kib()?.saturating_sub(before) as f64 * 1024.0);
                 }
                 Case::EndlessStream => {
@@ -119,12 +120,13 @@ impl Case {
 
 async fn deleted_conversation(
     runner: &TurnRunner,
-    store: &MemoryStore,
+    storage: &Storage,
 ) -> Result<(), Box<dyn Error>> {
     for _ in 0..LARGE_TURNS {
         turn(runner, "large", Some("chat")).await?;
     }
-    store
+    storage
+        .store()
         .delete_conversation(&ConversationId::new("chat"))
         .await?;
     Ok(())

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use turnwright_core::artifact::Inline;
 use turnwright_core::artifact_tools::ForgePolicy;
-use turnwright_core::spool::MemorySpool;
+use turnwright_core::event::Event;
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, MemoryStore, Next, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnInput, TurnRunner,
+    BoxError, DispatchContext, Effects, Error, Executor, Next, Storage, Tool, ToolContext,
+    ToolRegistry, TurnContext, TurnInput, TurnRunner,
 };
 
 pub(crate) const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
@@ -82,7 +83,7 @@ struct Script(Called);
 #[async_trait]
 impl Executor for Script {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        black_box((ctx.timeline(), ctx.tools().visible()));
+        black_box((ctx.records().timeline(), ctx.tools().visible()));
         ctx.call_tools([ctx.propose(self.0.tool(), ARGS)]).await;
         if ctx.iteration() == CALLS {
             ctx.answer("That is all.").await?;
@@ -102,8 +103,7 @@ pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> 
     }
     let events = Arc::new(AtomicU64::new(0));
     turnwright_core::runner(Script(called))
-        .store(MemoryStore::default())
-        .spool(MemorySpool::default())
+        .storage(Storage::memory())
         .tools(tools.iter().cloned())
         .turn_input(of_turn)
         .turn_input(of_turn)
@@ -141,7 +141,6 @@ pub(crate) async fn turn(runner: &TurnRunner) {
 pub(crate) fn bare(tools: &[Tool]) -> Result<DispatchContext, Error> {
     Ok(DispatchContext::builder()
         .tools(ToolRegistry::new(tools.iter().cloned())?)
-        .spool(MemorySpool::default())
         .build())
 }
 

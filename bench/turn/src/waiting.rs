@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use turnwright_bench_measure::resident_memory_kib;
-use turnwright_core::approval::always;
+use turnwright_core::artifact::Inline;
+use turnwright_core::event::{Event, EventKind};
+use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{Approval, ApprovalRequest};
 use turnwright_core::{
-    Approval, ApprovalRequest, BoxError, DispatchContext, Event, EventKind, Inline, Next, Tool,
-    ToolContext, TurnContext, TurnOutcome, TurnRunner,
+    BoxError, DispatchContext, Next, Tool, ToolContext, TurnContext, TurnOutcome, TurnRunner,
 };
 
 use crate::runner::stored;

@@ -1,4 +1,4 @@
-//! Child processes: started without a shell, with a small environment, and ended together with everything that they start.
+//! Child processes: started without a shell, with a small environment, and killed together with all of their children.
 
 mod environment;
 
@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 
 pub(crate) use environment::Environment;
 
-/// A program to start: its path, its first arguments, and what it sees of the environment.
+/// A program to start: its path, its first arguments and its environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
@@ -40,7 +40,7 @@ impl Program {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // A group of its own, so that the processes that it starts can be killed with it.
+        // Its own process group, so that its children can be killed with it.
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;

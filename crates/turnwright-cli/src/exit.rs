@@ -1,18 +1,18 @@
-//! How the program ends.
+//! Exit codes and error messages.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// How a command ended that ran to its end.
+/// The exit code of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// As it should.
+    /// Success.
     Done = 0,
-    /// What was asked about is not so: arguments that are refused, a turn without an answer. It was said already.
+    /// The answer is no: invalid arguments, a turn without an answer. The reason was printed already.
     No = 1,
-    /// The command makes no sense as it was given. It was said already.
+    /// The command cannot be run as given. The reason was printed already.
     Misused = 2,
-    /// Somebody pressed Ctrl-C.
+    /// Interrupted by Ctrl-C.
     Interrupted = 130,
 }
 
@@ -22,8 +22,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The command cannot be carried out as it was given: a file that is not there, a tool of no such name. Ends with 2, as wrong
-/// options do.
+/// The command cannot be run as given: a missing file, an unknown tool. Exits with 2, as a wrong option does.
 #[derive(Debug)]
 pub(crate) struct Misuse(String);
 
@@ -35,18 +34,18 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// An error of whoever gave the command, in one sentence that says what to do.
+/// An error of the caller, in one message that says what to do.
 pub(crate) fn misuse(sentence: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Misuse(sentence.into()))
 }
 
-/// What to say of an error: one sentence, and the code to end with.
+/// The message and the exit code of an error.
 pub(crate) fn verdict(error: &anyhow::Error) -> (String, u8) {
     let code = if error.is::<Misuse>() { 2 } else { 1 };
     (sentence(error), code)
 }
 
-/// The error and what caused it, each said once.
+/// The error and its causes, without repetitions.
 fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -54,7 +53,7 @@ fn sentence(error: &anyhow::Error) -> String {
             Some(ours) => format!("{} ({})", ours.with_causes(), ours.code()),
             None => cause.to_string(),
         };
-        // Many errors say already what caused them.
+        // Many errors include their cause.
         if text.contains(&message) {
             continue;
         }
@@ -69,8 +68,8 @@ fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether it is only that nobody reads any more, as with `| head`.
-pub(crate) fn nobody_reads(error: &anyhow::Error) -> bool {
+/// Whether the output was closed by its reader, as with `| head`.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |io: &std::io::Error| io.kind() == std::io::ErrorKind::BrokenPipe;
     let mut causes = error.chain();
     causes.any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
@@ -83,27 +82,22 @@ mod tests {
     use turnwright::ErrorCode;
 
     #[test]
-    fn an_error_is_said_once_with_its_cause_and_code() {
+    fn an_error_has_its_cause_and_code_once() {
         let inner = std::io::Error::other("no such file");
-        let error = anyhow::Error::new(inner).context("`a.json` cannot be read");
+        let error = anyhow::Error::new(inner).context("cannot read `a.json`");
         assert_eq!(
             verdict(&error),
-            ("`a.json` cannot be read: no such file".into(), 1)
+            ("cannot read `a.json`: no such file".into(), 1)
         );
 
-        let ours = turnwright::Error::new(ErrorCode::MODEL_UNREACHABLE, "nobody listens there");
-        let error = Err::<(), _>(ours)
-            .context("the chat could not go on")
-            .unwrap_err();
-        let message = "the chat could not go on: nobody listens there (E_MODEL_UNREACHABLE)";
+        let ours = turnwright::Error::new(ErrorCode::MODEL_UNREACHABLE, "connection refused");
+        let error = Err::<(), _>(ours).context("the chat failed").unwrap_err();
+        let message = "the chat failed: connection refused (E_MODEL_UNREACHABLE)";
         assert_eq!(verdict(&error).0, message);
     }
 
     #[test]
-    fn a_misuse_ends_with_two() {
-        assert_eq!(
-            verdict(&misuse("there is no tool `x`")),
-            ("there is no tool `x`".into(), 2)
-        );
+    fn a_misuse_exits_with_two() {
+        assert_eq!(verdict(&misuse("no tool `x`")), ("no tool `x`".into(), 2));
     }
 }

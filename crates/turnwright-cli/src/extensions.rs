@@ -8,12 +8,24 @@ use turnwright::runner::TurnRunnerBuilder;
 pub(crate) type Setting = Box<dyn FnOnce(TurnRunnerBuilder) -> TurnRunnerBuilder>;
 
 /// Extensions of a program.
-#[derive(Default)]
 pub(crate) struct Extensions {
+    /// Whether the built-in tools are offered.
+    pub(crate) builtin_tools: bool,
     pub(crate) tools: Vec<Result<Tool, Error>>,
     pub(crate) settings: Vec<Setting>,
     /// Replaces the model server.
     pub(crate) model: Option<CustomModel>,
+}
+
+impl Default for Extensions {
+    fn default() -> Self {
+        Extensions {
+            builtin_tools: true,
+            tools: Vec::new(),
+            settings: Vec::new(),
+            model: None,
+        }
+    }
 }
 
 /// A model of the program.

@@ -1,4 +1,4 @@
-//! The program `turnwright`, as a library: so that a program of yours can be it, with your own tools in it.
+//! The program `turnwright` as a library: embed it in your own program to get all of its commands with your own tools.
 //!
 //! ```no_run
 //! use turnwright::prelude::*;
@@ -20,8 +20,11 @@ mod args;
 mod chat;
 mod child;
 mod demo;
+mod doctor;
 mod exit;
 mod extensions;
+mod man;
+mod new;
 mod program;
 mod schema;
 mod serve;
@@ -38,7 +41,7 @@ mod wire;
 
 pub use program::Program;
 
-/// The book's page on the program, whose example is compiled like any other.
+/// The book's page on the program; its examples are compiled as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/src/program.md")]
 struct Page;

@@ -1,7 +1,7 @@
-//! What the call path would say to arguments.
+//! `turnwright schema check`: checks arguments as the call path does.
 
 use serde_json::{Value, json};
-use turnwright::{CheckedArgs, InvalidArguments, Schema, SchemaError};
+use turnwright::schema::{CheckedArgs, InvalidArguments, Schema, SchemaError};
 
 use crate::args::SchemaCheck;
 use crate::exit::{Exit, misuse};
@@ -13,7 +13,7 @@ use crate::text;
 pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result<Exit> {
     if options.schema == "-" && options.args == "-" {
         return Err(misuse(
-            "the schema and the arguments cannot both come from standard input: give one of them as a file or as text",
+            "the schema and the arguments cannot both be standard input. Pass one of them as a file or as text",
         ));
     }
     let schema = text::given(&options.schema, text::SCHEMA)?;
@@ -22,7 +22,7 @@ pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result
         Ok(schema) => schema,
         Err(error) => return reject_schema(&error, &mut screen),
     };
-    // As text, as a model would send it: what is no JSON, repeats a key or is too deep is for the call path to judge.
+    // As text, as a model sends it: the call path also checks for invalid JSON, repeated keys and depth.
     match schema.check(args) {
         Ok(checked) => accept(&checked, &mut screen),
         Err(invalid) => reject_args(&invalid, &mut screen),
@@ -68,7 +68,7 @@ fn reject_args(invalid: &InvalidArguments, screen: &mut Screen) -> anyhow::Resul
     Ok(Exit::No)
 }
 
-/// A schema that cannot be enforced is no schema to check by.
+/// A schema that cannot be enforced.
 fn reject_schema(error: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exit> {
     let problems = error.problems();
     if screen.is_json() {
@@ -81,14 +81,15 @@ fn reject_schema(error: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exi
     });
     let listed = match problems.is_empty() {
         true => format!(": {error}"),
-        false => format!(". Mend these, or say less:{}", listed.collect::<String>()),
+        false => format!(
+            ". Fix or remove these keywords:{}",
+            listed.collect::<String>()
+        ),
     };
-    Err(misuse(format!(
-        "the schema cannot be enforced as it stands{listed}"
-    )))
+    Err(misuse(format!("the schema cannot be enforced{listed}")))
 }
 
-/// A JSON pointer for people: the root has no name of its own.
+/// A JSON pointer for users. The root pointer is empty and gets a name.
 fn place(pointer: &str, root: &str) -> String {
     match pointer.is_empty() {
         true => root.to_owned(),
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_has_a_name() {
+    fn the_root_pointer_has_a_name() {
         assert_eq!(place("", "the arguments"), "the arguments");
         assert_eq!(place("/a\u{1b}", "the arguments"), "/a\\u{1b}");
     }

@@ -1,4 +1,4 @@
-//! A model server that plays a script, for tests of any client.
+//! `turnwright serve-script`: a model server with scripted replies.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, Signals, one_line};
 use crate::text;
 
-/// How much of a path is shown.
+/// The most characters of a path that are shown.
 const PATH: usize = 120;
 
 pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Result<Exit> {
@@ -28,7 +28,7 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     let player = Arc::new(player);
     let (server, mut requests) = start(options.port, Arc::clone(&player)).await?;
     let url = format!("{}/v1", server.url());
-    // Whoever reads that it listens may ask it to end at once.
+    // Before the address is printed: its reader may stop the server at once.
     let mut signals = Signals::listen()?;
     match screen.is_json() {
         true => screen.value(&json!({ "url": url }))?,
@@ -44,7 +44,7 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
                     false => screen.line(request.in_words(of)).map_err(Into::into),
                 };
             }
-            // Ctrl-C, or what asks a process to end.
+            // Ctrl-C, or a request to terminate.
             _ = signals.next() => break,
         }
     }
@@ -53,7 +53,7 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     if screen.is_json() {
         screen.value(&json!({ "replies": of, "left": left }))?;
     } else if left > 0 {
-        let text = format!("{left} of {of} replies were not asked for");
+        let text = format!("{left} of {of} replies were not requested");
         screen.painted(style::WARN, text)?;
     }
     Ok(Exit::Done)
@@ -64,14 +64,14 @@ fn read(path: &Path) -> anyhow::Result<Script> {
     text.parse().map_err(|error: io::Error| {
         let name = text::name_of(path);
         misuse(format!(
-            "{name} is {error}. A script is a JSON array of replies, such as \
-             [{{\"calls\": [{{\"name\": \"weather\", \"arguments\": {{\"city\": \"Bern\"}}}}]}}, {{\"text\": \"It rains.\"}}]; \
-             `turnwright serve-script --help` names all that a reply may have"
+            "{name} is {error}. A script is a JSON array of replies, for example \
+             [{{\"calls\": [{{\"name\": \"weather\", \"arguments\": {{\"city\": \"Bern\"}}}}]}}, {{\"text\": \"It rains.\"}}]. \
+             See `turnwright serve-script --help`"
         ))
     })
 }
 
-/// A request, and what it was answered with.
+/// A request and its answer.
 struct Request {
     method: String,
     path: String,
@@ -83,11 +83,11 @@ async fn start(
     player: Arc<Player>,
 ) -> anyhow::Result<(Server, UnboundedReceiver<Request>)> {
     let (note, requests) = unbounded_channel();
-    // It may live long, and nobody asks for its requests.
+    // It may run for long, and its requests are not needed.
     let server = Server::builder().port(port).keep_requests(0);
     let server = server.start(move |request| {
         let played = player.answer(request);
-        // Nobody listens any more only when it is about to stop.
+        // Fails only while the program ends.
         let _ = note.send(Request {
             method: request.method.clone(),
             path: request.path.clone(),
@@ -98,10 +98,10 @@ async fn start(
     let server = server.await.map_err(|error| {
         misuse(match error.kind() {
             io::ErrorKind::AddrInUse => format!(
-                "port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free"
+                "port {port} of 127.0.0.1 is in use. Choose another port, or remove `--port` to use a free one"
             ),
             _ => format!(
-                "port {port} of 127.0.0.1 is not to be had ({error}): leave `--port` out for one that is free"
+                "cannot listen on port {port} of 127.0.0.1: {error}. Remove `--port` to use a free port"
             ),
         })
     })?;
@@ -115,15 +115,15 @@ impl Request {
             What::Reply {
                 number, streamed, ..
             } => {
-                let how = if streamed { "streamed" } else { "whole" };
+                let how = if streamed { "streamed" } else { "not streamed" };
                 format!("reply {} of {of}, {how}", number + 1)
             }
-            What::Models => "the list of models".to_owned(),
+            What::Models => "list of models".to_owned(),
             What::Ended => {
-                let text = format!("an error: the script has {of} replies, and all were given");
+                let text = format!("error: all {of} replies of the script were used");
                 paint(style::BAD, text)
             }
-            _ => paint(style::BAD, "an error: that is not served"),
+            _ => paint(style::BAD, "error: unknown path"),
         };
         format!("{method} {path} → {answer}")
     }

@@ -1,4 +1,4 @@
-//! A turn as it is seen: what the model says, what it calls, what comes of it, who is asked.
+//! Shows a turn: text, calls, results and approvals.
 
 mod follow;
 pub(crate) mod repair;
@@ -18,6 +18,7 @@ use turnwright::{Error, Turn, TurnEvent};
 pub(crate) use follow::{Shown, Viewer, follow};
 pub(crate) use tally::Tally;
 
+use crate::terminal::markdown::{self, MarkdownStream};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{
     ApprovalPrompt, Flow, LINE, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain,
@@ -28,26 +29,34 @@ use crate::terminal::{
 pub(crate) struct Show {
     pub(crate) screen: Screen,
     approval_prompt: Arc<ApprovalPrompt>,
-    /// What was counted so far, in all turns that were shown.
+    /// Counts over all turns that were shown.
     pub(crate) tally: Tally,
+    /// Whether messages are rendered as Markdown where the terminal can do that.
+    markdown: bool,
     speech: Option<Speech>,
-    /// The calls of which something was shown already.
+    /// The calls that were announced.
     announced: HashSet<Arc<str>>,
-    /// How many of these have not ended.
+    /// The number of announced calls that have not ended.
     open: usize,
-    /// Whether something was shown since the last words.
+    /// Whether an empty line comes before the next text.
     apart: bool,
-    /// Whether the model has said something in this turn that was shown.
+    /// Whether text of the model was shown in this turn.
     spoken: bool,
     /// The last event of the turn.
     ended: Option<TurnEvent>,
 }
 
-/// A text that is being said.
+/// A text that is being streamed.
 struct Speech {
     id: Arc<str>,
-    flow: Flow,
-    style: anstyle::Style,
+    form: Form,
+}
+
+/// How a text is shown.
+enum Form {
+    /// As it is, in a style.
+    Plain(Flow, anstyle::Style),
+    Markdown(Box<MarkdownStream>),
 }
 
 impl Show {
@@ -56,6 +65,7 @@ impl Show {
             screen,
             approval_prompt: Arc::new(approval_prompt),
             tally: Tally::default(),
+            markdown: false,
             speech: None,
             announced: HashSet::new(),
             open: 0,
@@ -65,7 +75,13 @@ impl Show {
         }
     }
 
-    /// Starts a turn and shows it to its end. Ctrl-C calls it off.
+    /// Sets whether messages are rendered as Markdown. Default: `false`.
+    pub(crate) fn markdown(mut self, markdown: bool) -> Self {
+        self.markdown = markdown;
+        self
+    }
+
+    /// Starts a turn and shows it to its end. Ctrl-C cancels it.
     pub(crate) async fn turn(
         &mut self,
         runner: &TurnRunner,
@@ -75,7 +91,7 @@ impl Show {
         self.watch(turn).await
     }
 
-    /// Takes a turn of a conversation up again, and shows it to its end. Ctrl-C calls it off.
+    /// Resumes a turn and shows it to its end. Ctrl-C cancels it.
     pub(crate) async fn resume(
         &mut self,
         runner: &TurnRunner,
@@ -105,8 +121,11 @@ impl Show {
 
     async fn show(&mut self, event: TurnEventKind) -> anyhow::Result<()> {
         match event {
-            TurnEventKind::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
-            TurnEventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
+            TurnEventKind::MessageDelta(delta) => {
+                let markdown = self.markdown && self.screen.can_render();
+                self.say(&delta, anstyle::Style::new(), markdown)?;
+            }
+            TurnEventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM, false)?,
             TurnEventKind::Message(_) | TurnEventKind::Thought(_) => self.end_speech()?,
             TurnEventKind::ToolCallStarted {
                 id,
@@ -122,9 +141,10 @@ impl Show {
                     let text = fit(&text, self.screen.columns());
                     self.screen.painted(style::WARN, text)?;
                 }
-                self.screen.busy(&format!("{} runs", one_line(&tool, LINE)));
+                self.screen
+                    .busy(&format!("running {}", one_line(&tool, LINE)));
             }
-            // Within a line that is being written there is no place for it.
+            // The spinner would overwrite the line that is being written.
             TurnEventKind::ToolCallProgress { .. } if self.speech.is_some() => {}
             TurnEventKind::ToolCallProgress { message, .. } => {
                 let message = one_line(&message, LINE);
@@ -138,7 +158,7 @@ impl Show {
                     };
                     self.announce(call.id().into(), call.tool(), &args)?;
                 }
-                // Where several run at once it must be said whose result it is.
+                // If several calls run at once, the result names its tool.
                 let whose = (self.open > 1).then(|| one_line(call.tool(), LINE));
                 result::show(&mut self.screen, &call, whose.as_deref()).await?;
                 self.open = self.open.saturating_sub(1);
@@ -148,7 +168,7 @@ impl Show {
                 if self.speech.as_ref().is_some_and(|speech| speech.id == id) =>
             {
                 self.end_speech()?;
-                let note = "the connection broke: what stands above is void, and comes again";
+                let note = "connection lost: ignore the text above, the request is retried";
                 self.screen.warn(note)?;
                 self.wait();
             }
@@ -157,14 +177,14 @@ impl Show {
         Ok(())
     }
 
-    /// That a call is made.
+    /// Prints a call.
     fn announce(&mut self, id: Arc<str>, tool: &str, args: &str) -> io::Result<()> {
         self.end_speech()?;
         self.open += usize::from(self.announced.insert(id));
         self.apart = true;
         let width = self.screen.columns();
         let name = fit(&format!("→ {}", one_line(tool, LINE)), width);
-        // Arguments of which nothing is left say nothing.
+        // No room for arguments is better than a fragment.
         let args = match width.saturating_sub(columns(&name) + 1) {
             0..8 => String::new(),
             room => format!(" {}", fit(args, room)),
@@ -173,8 +193,8 @@ impl Show {
         self.screen.line(format_args!("{name}{args}"))
     }
 
-    /// A piece of a text.
-    fn say(&mut self, delta: &Delta, style: anstyle::Style) -> io::Result<()> {
+    /// Shows a piece of a text.
+    fn say(&mut self, delta: &Delta, style: anstyle::Style, markdown: bool) -> io::Result<()> {
         if self.screen.is_aside() {
             return Ok(());
         }
@@ -187,42 +207,58 @@ impl Show {
                     self.screen.line("")?;
                 }
                 self.spoken = true;
+                let form = match markdown {
+                    true => Form::Markdown(Box::new(MarkdownStream::new())),
+                    false => Form::Plain(Flow::new(width, MARGIN), style),
+                };
                 Speech {
                     id: Arc::clone(&delta.id),
-                    flow: Flow::new(width, MARGIN),
-                    style,
+                    form,
                 }
             }
         };
-        speech.flow.resize(width);
-        let text = speech.flow.push(&plain(&delta.text));
-        let speech = self.speech.insert(speech);
-        match text.is_empty() {
-            true => Ok(()),
-            false => self.screen.write(paint(speech.style, text)),
+        match &mut speech.form {
+            Form::Plain(flow, style) => {
+                flow.resize(width);
+                let text = flow.push(&plain(&delta.text));
+                if !text.is_empty() {
+                    self.screen.write(paint(*style, text))?;
+                }
+            }
+            Form::Markdown(stream) => {
+                let (width, height) = (self.screen.columns(), self.screen.height());
+                let update = stream.push(&delta.text, width, height);
+                self.screen.update(&update)?;
+            }
         }
+        self.speech = Some(speech);
+        Ok(())
     }
 
     fn end_speech(&mut self) -> io::Result<()> {
-        let Some(mut speech) = self.speech.take() else {
+        let Some(speech) = self.speech.take() else {
             return Ok(());
         };
-        let rest = speech.flow.end();
-        let end = if speech.flow.is_within_line() {
-            "\n"
-        } else {
-            ""
-        };
-        match rest.is_empty() && end.is_empty() {
-            true => Ok(()),
-            false => {
-                let rest = paint(speech.style, rest);
-                self.screen.write(format_args!("{rest}{end}"))
+        match speech.form {
+            Form::Plain(mut flow, style) => {
+                let rest = flow.end();
+                let end = if flow.is_within_line() { "\n" } else { "" };
+                match rest.is_empty() && end.is_empty() {
+                    true => Ok(()),
+                    false => {
+                        let rest = paint(style, rest);
+                        self.screen.write(format_args!("{rest}{end}"))
+                    }
+                }
+            }
+            Form::Markdown(mut stream) => {
+                let update = stream.end(self.screen.columns(), self.screen.height());
+                self.screen.update(&update)
             }
         }
     }
 
-    /// Ends what is being said where it is. A terminal has just shown `^C` there.
+    /// Ends a text where it is. The terminal has just echoed `^C` there.
     fn break_speech(&mut self) -> io::Result<()> {
         match self.speech.take() {
             Some(_) if !self.screen.is_json() => self.screen.write("\n"),
@@ -234,8 +270,8 @@ impl Show {
         self.screen.busy("waiting for the model");
     }
 
-    /// For machines: an event is a line.
-    fn tell(&mut self, event: &TurnEvent) -> anyhow::Result<()> {
+    /// Prints an event as a line of JSON.
+    fn print_json(&mut self, event: &TurnEvent) -> anyhow::Result<()> {
         match self.screen.is_json() {
             true => self.screen.value(event),
             false => Ok(()),
@@ -255,26 +291,34 @@ impl Show {
             return self.screen.value(&Value::Object(line));
         }
         if interrupted {
-            self.screen.painted(style::WARN, "called off")?;
+            self.screen.painted(style::WARN, "cancelled")?;
         } else if let Some(error) = error {
             let why = plain(&error.with_causes()).into_owned();
             let sentence = format!("no answer: {why} ({})", error.code());
             self.screen.quoting(style::BAD, "", MARGIN, &sentence)?;
         } else if outcome.text.trim().is_empty() {
             self.screen
-                .painted(style::WARN, "(the model said nothing)")?;
+                .painted(style::WARN, "(the model returned no text)")?;
         } else if self.screen.is_aside() {
             self.screen.answer(&plain(&outcome.text))?;
         } else if !self.spoken {
-            // A turn that had its answer already says it once more.
-            let quote = quoted(&outcome.text, self.screen.width());
-            self.screen.line(quote)?;
+            // A turn that was answered before is resumed without events.
+            let text = answer(&outcome.text, &self.screen, self.markdown);
+            self.screen.line(text)?;
         }
         Ok(())
     }
 }
 
-/// What a model said, each line behind the margin.
+/// A complete message of a model, behind the margin: rendered if the terminal can do that, otherwise as it is.
+pub(crate) fn answer(text: &str, screen: &Screen, markdown: bool) -> String {
+    match markdown && screen.can_render() {
+        true => markdown::render(text, screen.columns()),
+        false => quoted(text, screen.width()),
+    }
+}
+
+/// Text of a model as it is, each line behind the margin.
 pub(crate) fn quoted(text: &str, width: Option<usize>) -> String {
     wrap(plain(text).trim_end(), width, MARGIN)
 }
@@ -284,18 +328,18 @@ impl Viewer for Show {
         &mut self.screen
     }
 
-    async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
+    async fn event(&mut self, event: TurnEvent, cancelled: bool) -> anyhow::Result<()> {
         match event.kind {
             // Printed with the outcome.
             TurnEventKind::Ended { .. } => {
                 self.ended = Some(event);
                 Ok(())
             }
-            _ if self.screen.is_json() => self.tell(&event),
+            _ if self.screen.is_json() => self.print_json(&event),
             kind @ (TurnEventKind::ToolCall(_) | TurnEventKind::ToolCallIncomplete(_)) => {
                 self.show(kind).await
             }
-            _ if called_off => Ok(()),
+            _ if cancelled => Ok(()),
             kind => self.show(kind).await,
         }
     }
@@ -305,14 +349,14 @@ impl Viewer for Show {
         if let Some(call) = &gate.tool_call {
             self.open += usize::from(self.announced.insert(Arc::clone(call)));
         }
-        self.tell(event)
+        self.print_json(event)
     }
 
     fn after_question(&mut self) {
         self.wait();
     }
 
-    fn called_off(&mut self) -> anyhow::Result<()> {
+    fn cancelled(&mut self) -> anyhow::Result<()> {
         Ok(self.break_speech()?)
     }
 }
@@ -323,7 +367,7 @@ mod tests {
     use proptest::prelude::*;
     use std::num::NonZero;
 
-    /// The rows of a terminal of this width on which a text was written.
+    /// The rows of a terminal of this width after a text was written to it.
     fn rows(text: &str, width: u16) -> Vec<String> {
         let size = |number| NonZero::new(number).unwrap();
         let rows = |line: &str| line.chars().count() * 2 / usize::from(width) + 2;
@@ -340,8 +384,8 @@ mod tests {
     /// Model text in pieces: questions of the program, its prompt, odd blanks, wide and joined characters, escape sequences.
     fn pieces() -> impl Strategy<Value = Vec<String>> {
         let parts = prop::sample::select(vec![
-            "? write_note asks to run",
-            "  write_note: yes, no, edit or see all? ",
+            "? write_note needs approval",
+            "  write_note: yes, no, edit or show all? ",
             "you › ",
             "\n",
             "\n\n",
@@ -378,7 +422,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
-        fn no_row_of_model_text_begins_like_the_program(pieces in pieces(), width in 6_u16..120) {
+        fn every_row_of_model_text_has_the_margin(pieces in pieces(), width in 6_u16..120) {
             let width_of_window = Some(usize::from(width));
             let mut flow = Flow::new(width_of_window, MARGIN);
             let mut streamed: String = pieces.iter().map(|piece| flow.push(&plain(piece))).collect();

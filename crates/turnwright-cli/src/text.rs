@@ -1,4 +1,4 @@
-//! Text that is given as it is, by a file, or on standard input.
+//! Reads text from an argument, a file or standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::exit::misuse;
 
-/// What is read: its name in messages, and the most MiB that it may have.
+/// What is read: its name in messages, and its limit in MiB.
 pub(crate) type Input = (&'static str, u64);
 
 pub(crate) const SCHEMA: Input = ("the schema", 16);
@@ -15,40 +15,43 @@ pub(crate) const SCRIPT: Input = ("the script", 64);
 pub(crate) const TOOLS_FILE: Input = ("the tools file", 16);
 pub(crate) const RECORDING: Input = ("the recording", 256);
 
-/// Reads all of it. What is read takes memory, so it has a limit: a device or a pipe may have no end.
+/// Reads everything, up to the limit: a device or a pipe may be endless.
 fn read((name, most): Input, reader: impl Read, from: &str) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let read = reader.take((most << 20) + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(name, from, &error))?;
     if bytes.len() as u64 > most << 20 {
         return Err(misuse(format!(
-            "{name} ({from}) is too large: at most {most} MiB are read"
+            "{name} ({from}) is larger than the limit of {most} MiB"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        misuse(format!("{name} is not text in UTF-8: byte {at} is not"))
+        misuse(format!("{name} is not valid UTF-8 at byte {at}"))
     })
 }
 
 fn unreadable(name: &str, from: &str, error: &io::Error) -> anyhow::Error {
-    misuse(format!("{name} {from} cannot be read: {error}"))
+    misuse(format!("cannot read {name} from {from}: {error}"))
 }
 
-/// JSON text as it was given on a command line: the text itself, a file that holds it, or `-` for standard input.
+/// The JSON text of an argument: the text itself, the content of a file, or standard input for `-`.
 pub(crate) fn given(argument: &str, input: Input) -> anyhow::Result<String> {
     if argument == "-" {
         return file(Path::new(argument), input);
     }
-    // JSON begins like this, and hardly a file's name does.
+    // JSON begins like this; names of files rarely do.
     let begins = |ch: char| matches!(ch, '{' | '[' | '"' | '-' | '0'..='9');
     let trimmed = argument.trim_start();
     let literal = matches!(trimmed.trim_end(), "true" | "false" | "null" | "");
     let is_text = literal || (trimmed.starts_with(begins) && !Path::new(argument).is_file());
     match is_text {
         true => Ok(argument.to_owned()),
-        false => file(Path::new(argument), input)
-            .map_err(|error| misuse(format!("{error}. JSON text itself begins with `{{` or `[`"))),
+        false => file(Path::new(argument), input).map_err(|error| {
+            misuse(format!(
+                "{error}. To pass JSON text, begin with `{{` or `[`"
+            ))
+        }),
     }
 }
 
@@ -60,7 +63,7 @@ pub(crate) fn name_of(path: &Path) -> String {
     }
 }
 
-/// All of a file, or of standard input for `-`.
+/// The content of a file, or of standard input for `-`.
 pub(crate) fn file(path: &Path, input: Input) -> anyhow::Result<String> {
     let from = name_of(path);
     if path == Path::new("-") {

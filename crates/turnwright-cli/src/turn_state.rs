@@ -11,25 +11,25 @@ use crate::terminal::style;
 /// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum State {
-    /// A program runs it.
+    /// A process runs it
     Running,
-    /// A program runs it, and waits for somebody to answer.
+    /// A process runs it and waits for an answer
     Waiting,
-    /// No program runs it. It waits for answers at its gates, or to be resumed.
+    /// No process runs it; it waits for answers at its gates, or to be resumed
     Suspended,
-    /// Its program came to its end before it did.
+    /// Its process ended before the turn did
     Interrupted,
-    /// It has its answer.
+    /// It was answered
     Answered,
-    /// The executor nacked its dispatch.
+    /// The executor nacked its dispatch
     Nacked,
-    /// It was called off.
+    /// It was cancelled
     Aborted,
-    /// It could not go on.
+    /// It failed
     Failed,
-    /// It came to a limit.
+    /// It reached a limit
     Limit,
-    /// It was interrupted, and the conversation went on without it.
+    /// It was interrupted, and the conversation continued without it
     Abandoned,
 }
 
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// Whether a program is running it.
+    /// Whether a process is running it.
     pub(crate) fn is_live(self) -> bool {
         matches!(self, State::Running | State::Waiting)
     }
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// The name, as it is written on the command line too.
+    /// The name, as on the command line.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
@@ -91,17 +91,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_that_nobody_runs_was_interrupted() {
+    fn a_running_turn_without_a_process_is_interrupted() {
         let running = |held, waits| State::of(TurnState::Running, held, waits);
         assert_eq!(running(true, false), State::Running);
         assert_eq!(running(true, true), State::Waiting);
         assert_eq!(running(false, true), State::Interrupted);
-        // One that has ended is what it ended as, whoever runs another.
+        // A turn that has ended keeps its state, even if another one is running.
         assert_eq!(State::of(TurnState::Failed, true, true), State::Failed);
     }
 
     #[test]
-    fn a_state_is_asked_for_as_it_is_shown() {
+    fn states_have_the_same_name_in_options_and_output() {
         for state in State::value_variants() {
             let asked = state.to_possible_value();
             assert_eq!(

@@ -23,12 +23,12 @@ pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
         "h" => HOUR,
         "d" => DAY,
         "w" => 7 * DAY,
-        _ => return Err("write it like 90s, 30m, 12h, 30d or 8w".to_owned()),
+        _ => return Err("use a number and a unit: 90s, 30m, 12h, 30d or 8w".to_owned()),
     };
     let number: u64 = digits
         .parse()
-        .map_err(|_| "it begins with a whole number".to_owned())?;
-    let seconds = number.checked_mul(unit).ok_or("it is too long")?;
+        .map_err(|_| "begin with a whole number, such as 30d".to_owned())?;
+    let seconds = number.checked_mul(unit).ok_or("the time is too long")?;
     Ok(Duration::from_secs(seconds))
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         "mib" => 1 << 20,
         "gib" => 1 << 30,
         "tib" => 1 << 40,
-        _ => return Err("write it like 500000, 500MB, 1.5GB or 2GiB".to_owned()),
+        _ => return Err("use a number and a unit: 500000, 500MB, 1.5GB or 2GiB".to_owned()),
     };
     let (integer, fraction) = number.split_once('.').unwrap_or((number, "0"));
     // At most nineteen digits: nothing overflows below.
@@ -53,15 +53,15 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         (1..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
     };
     if !is_number(integer) || !is_number(fraction) {
-        return Err("it begins with a number such as 500 or 1.5".to_owned());
+        return Err("begin with a number, such as 500MB or 1.5GB".to_owned());
     }
     let times_unit = |text: &str| text.parse::<u128>().unwrap_or(0) * unit;
     let scale: u128 = fraction.bytes().map(|_| 10).product();
     let bytes = times_unit(integer) + times_unit(fraction) / scale;
-    u64::try_from(bytes).map_err(|_| "it is too large".to_owned())
+    u64::try_from(bytes).map_err(|_| "the size is too large".to_owned())
 }
 
-/// How long ago it was, for people.
+/// How long ago a time was, for users.
 pub(crate) fn ago(at: SystemTime) -> String {
     let elapsed = SystemTime::now().duration_since(at);
     match elapsed.map(|elapsed| elapsed.as_secs()) {
@@ -74,7 +74,7 @@ pub(crate) fn ago(at: SystemTime) -> String {
     }
 }
 
-/// How long it took, for people.
+/// A duration, for users.
 pub(crate) fn took(time: Duration) -> String {
     match time.as_secs() {
         0..100 => format!("{:.1} s", time.as_secs_f64()),
@@ -83,7 +83,7 @@ pub(crate) fn took(time: Duration) -> String {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
@@ -91,7 +91,7 @@ pub(crate) fn count(number: u64) -> String {
     }
 }
 
-/// So many of something: `1 call`, `2,000 calls`.
+/// A number with its noun: `1 call`, `2,000 calls`.
 pub(crate) fn plural(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {noun}{s}", count(number))
@@ -107,7 +107,7 @@ pub(crate) fn listed(items: impl ExactSizeIterator<Item = String>, most: usize) 
     }
 }
 
-/// A number of bytes, for people.
+/// A number of bytes, for users.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         1 => "1 byte".to_owned(),
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_are_formatted() {
         assert_eq!(
             [0, 999, 1_000, 1_234_567].map(count),
             ["0", "999", "1,000", "1,234,567"]
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_read_as_people_write_them() {
+    fn time_spans_are_parsed() {
         let seconds = |text: &str| parse_span(text).map(|span| span.as_secs());
         assert_eq!(seconds("90s"), Ok(90));
         assert_eq!(seconds("30 m"), Ok(1_800));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed() {
         let bytes = parse_bytes;
         assert_eq!(bytes("500"), Ok(500));
         assert_eq!(bytes("10kB"), Ok(10_000));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_for_people() {
+    fn times_are_formatted() {
         let before = |seconds| ago(SystemTime::now() - Duration::from_secs(seconds));
         assert_eq!(before(0), "just now");
         assert_eq!(before(3_601), "60 min ago");
@@ -195,9 +195,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_is_written_is_read_or_refused(text in "[-0-9. kKmMgGtTiIbBdhwsx]{0,40}") {
+        fn any_text_is_parsed_or_refused(text in "[-0-9. kKmMgGtTiIbBdhwsx]{0,40}") {
             let (bytes, span) = (parse_bytes(&text), parse_span(&text));
-            // What is whole and without a unit is itself.
+            // A whole number without a unit is that number of bytes.
             if let Ok(number) = text.parse::<u64>()
                 && text.len() <= 19
             {
@@ -207,7 +207,7 @@ mod tests {
         }
 
         #[test]
-        fn a_part_of_a_unit_is_that_part(integer in 0_u64..1_000_000, part in 0_u64..1_000) {
+        fn a_fraction_of_a_unit_is_exact(integer in 0_u64..1_000_000, part in 0_u64..1_000) {
             let text = format!("{integer}.{part:03}MB");
             proptest::prop_assert_eq!(parse_bytes(&text), Ok(integer * 1_000_000 + part * 1_000));
         }

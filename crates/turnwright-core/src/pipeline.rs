@@ -5,7 +5,7 @@
 //! other layers of its pipeline, and not around what comes after that: how long a turn takes is told by `TurnEnd`.
 //!
 //! ```
-//! use turnwright_core::pipeline::Next;
+//! use turnwright_core::Next;
 //! use turnwright_core::{Message, TurnContext};
 //!
 //! let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
@@ -19,7 +19,7 @@
 //!         _ => next.run().await,
 //!     }
 //! };
-//! # fn is<M: turnwright_core::pipeline::Middleware<TurnContext>>(_: M) {}
+//! # fn is<M: turnwright_core::Middleware<TurnContext>>(_: M) {}
 //! # is(guard);
 //! ```
 

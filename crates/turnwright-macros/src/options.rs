@@ -70,7 +70,7 @@ impl ToolOptions {
                 None => variant(entry, "ArtifactKind", ARTIFACT_KINDS)?,
             },
             "inline" => match number_or_own(entry) {
-                Some(bytes) => quote!(.inline(::turnwright::Inline::UpTo(#bytes))),
+                Some(bytes) => quote!(.inline(::turnwright::__private::Inline::UpTo(#bytes))),
                 None => variant(entry, "Inline", INLINE)?,
             },
             "approval" => {
@@ -94,8 +94,8 @@ impl ToolOptions {
                 quote!(.max_result_bytes(#bytes))
             }
             "exclusive" => match entry.flag()? {
-                true => quote!(.concurrency(::turnwright::Concurrency::Exclusive)),
-                false => quote!(.concurrency(::turnwright::Concurrency::Parallel)),
+                true => quote!(.concurrency(::turnwright::__private::Concurrency::Exclusive)),
+                false => quote!(.concurrency(::turnwright::__private::Concurrency::Parallel)),
             },
             // `trusted` and `ephemeral`: the keys were checked when the list was read.
             _ => {
@@ -112,7 +112,7 @@ impl ToolOptions {
 fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenStream> {
     let variant = quote::format_ident!("{}", entry.choice(choices)?);
     let (method, family) = (&entry.key, quote::format_ident!("{family}"));
-    Ok(quote!(.#method(::turnwright::#family::#variant)))
+    Ok(quote!(.#method(::turnwright::__private::#family::#variant)))
 }
 
 /// What is written as an expression of the author's own, such as a constant, and not as a literal.

@@ -4,11 +4,14 @@
 //! nobody can be asked, and that is a no: `cargo run -p turnwright --example approval < /dev/null`
 
 use std::io::{IsTerminal as _, Write as _};
+use turnwright::approval::Approver;
+use turnwright::async_trait;
 
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
+use turnwright::Error;
+use turnwright::approval::{Approval, ApprovalRequest, PendingCall, when};
 use turnwright::prelude::*;
-use turnwright::{Approval, ApprovalRequest, Error, PendingCall, approval::when};
 
 /// Transfers money.
 #[tool(effects = "writes")]

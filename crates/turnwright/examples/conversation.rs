@@ -3,12 +3,13 @@
 //! Runs offline: `cargo run -p turnwright --example conversation`
 
 use turnwright::Error;
+use turnwright::Message;
 use turnwright::prelude::*;
 use turnwright::record::Author;
 
 /// In the place of a model: it knows nothing but what it is shown, which is all that was said before.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let messages = ctx.records().messages();
+    let messages = ctx.records().all::<Message>();
     let by_user = messages
         .iter()
         .filter(|message| *message.author() == Author::User);

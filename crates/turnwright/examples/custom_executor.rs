@@ -5,6 +5,9 @@
 
 use std::io::Write as _;
 use std::time::Duration;
+use turnwright::Executor;
+use turnwright::async_trait;
+use turnwright::{Message, ToolCall};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,11 +49,11 @@ impl Executor for Rules {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         let input = ctx
             .records()
-            .messages()
+            .all::<Message>()
             .last()
             .map(|message| message.text().to_owned());
         let input = input.unwrap_or_default();
-        let calls = ctx.records().tool_calls();
+        let calls = ctx.records().all::<ToolCall>();
         if calls.is_empty() {
             let wishes: Vec<Value> = input.split(" and ").filter_map(conversion).collect();
             if wishes.is_empty() {

@@ -5,9 +5,10 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use turnwright::Error;
+use turnwright::event::{EventKind, Level};
 use turnwright::middleware::fetch_tools;
 use turnwright::prelude::*;
-use turnwright::{Error, EventKind, event::Level};
 
 /// What the server answered when it was asked for its tools.
 const SENT: &str = r#"[

@@ -34,8 +34,7 @@ async fn main() -> Result<(), Error> {
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([tool])?)
         .build();
-    let _observer = ctx
-        .turn()
+    ctx.turn()
         .events()
         .observe(|event| println!("  · {}", event.name()));
 
@@ -89,7 +88,7 @@ async fn main() -> Result<(), Error> {
         r#"{"city": "Paris", "days": 5}"#,
         r#"{"days":5,"city":"Paris"}"#,
     ] {
-        println!("  {}  {args}", turnwright::checksum("forecast", args));
+        println!("  {}  {args}", turnwright::call::checksum("forecast", args));
     }
     Ok(())
 }
@@ -99,7 +98,7 @@ async fn check(
     ctx: &DispatchContext,
     name: &str,
     args: impl Into<RawArgs>,
-) -> Result<turnwright::CheckedArgs, Option<Error>> {
+) -> Result<turnwright::schema::CheckedArgs, Option<Error>> {
     let tool = ctx.tools().get(name).ok_or(None)?;
     tool.validate(args).await.map_err(Some)
 }

@@ -2,12 +2,13 @@
 //!
 //! `cargo run -p turnwright --example large_output`
 
-use turnwright::TrustTier;
+use turnwright::Json;
 use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
 use turnwright::record::Message;
 use turnwright::render::{Part, Renderer};
 use turnwright::trust::ConversationSecret;
+use turnwright::trust::TrustTier;
 
 /// The log of the last night.
 #[tool(effects = "read_only")]

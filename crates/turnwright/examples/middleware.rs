@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use turnwright::ToolCall;
 
 use serde_json::json;
+use turnwright::event::EventKind;
 use turnwright::prelude::*;
 use turnwright::record::Memory;
-use turnwright::{Error, EventKind, Message, Next};
+use turnwright::{Error, Message, Next};
 
 /// Around the layers further in: those that the builder was given after it. How long a turn takes, its end tells: see below.
 async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
@@ -23,7 +25,7 @@ async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> 
 
 /// Stops a turn before anything is asked of a model.
 async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-    let messages = ctx.records().messages();
+    let messages = ctx.records().all::<Message>();
     let secret = |last: &&Arc<Message>| last.text().contains("password");
     let Some(last) = messages.last().filter(secret) else {
         return next.run().await;
@@ -44,8 +46,8 @@ async fn profile(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxErr
 /// Before the executor, in each iteration.
 async fn announce(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
     let (messages, calls) = (
-        ctx.records().messages().len(),
-        ctx.records().tool_calls().len(),
+        ctx.records().all::<Message>().len(),
+        ctx.records().all::<ToolCall>().len(),
     );
     let iteration = ctx.iteration();
     println!("  before  iteration {iteration}, messages: {messages}, calls: {calls}");
@@ -66,7 +68,7 @@ async fn weather(city: &str) -> String {
 /// In the place of a model: one call, then an answer.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     if ctx.iteration() == 1 {
-        let known = ctx.records().memories();
+        let known = ctx.records().all::<Memory>();
         let city = known
             .iter()
             .find_map(|message| message.text().strip_prefix("Lives in "));
@@ -74,7 +76,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
         ctx.call("weather", args).await;
         return Ok(());
     }
-    let calls = ctx.records().tool_calls();
+    let calls = ctx.records().all::<ToolCall>();
     let last = calls.last().ok_or("no call was made")?;
     ctx.answer(last.text().await.unwrap_or_default()).await?;
     Ok(())

@@ -1,37 +1,31 @@
 //! An agent service for several users: turns as server-sent events, approvals over HTTP, and a database that survives a restart.
 //!
-//! A turn that needs an approval is suspended: it holds no memory and no lease while a person decides. The process can be
-//! killed meanwhile. Runs offline:
+//! A turn that needs an approval is suspended: it holds no memory and no lease while a person decides, and the process can be
+//! killed meanwhile. Turns that a killed process left are resumed at start; a payment that was interrupted is not repeated, and
+//! the model reads that its result is unknown. Runs offline:
 //!
 //! ```sh
 //! cargo run -p turnwright --features sqlite --example service -- service.db 8080
 //! curl -N -H 'Authorization: Bearer ada-token' -d 'Pay Bob.' localhost:8080/chats/bills
 //! curl -H 'Authorization: Bearer ada-token' localhost:8080/approvals
-//! curl -N -H 'Authorization: Bearer ada-token' --json '{"decision": "approve"}' \
-//!     localhost:8080/chats/bills/turns/TURN/gates/GATE
+//! curl -N -H 'Authorization: Bearer ada-token' --json '{"decision": "approve"}' localhost:8080/chats/bills/gates/GATE
+//! curl -N -H 'Authorization: Bearer ada-token' localhost:8080/chats/bills/turns/TURN
 //! ```
 
-use std::{fs::OpenOptions, io, io::Write as _, path::PathBuf};
+use std::{env, fs::File, io, io::Write as _, path::PathBuf, time::Duration};
 
 use axum::extract::{self, Path};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response, Sse, sse};
 use axum::{Json, Router, routing};
 use futures_util::StreamExt as _;
-use serde_json::json;
-use turnwright::approval::always;
-use turnwright::prelude::*;
-use turnwright::{
-    Error, ErrorKind, GateAnswer, State, Turn, TurnEvent, gate::OpenGate, store::TurnFilter,
-};
-
-/// The callers that the service knows. A real one looks tokens up in its sessions.
-const TOKENS: [(&str, &str); 2] = [("ada-token", "ada"), ("bob-token", "bob")];
+use turnwright::{Error, State, Turn, TurnEvent, approval::always, gate::GateAnswer, prelude::*};
 
 type Runner = extract::State<TurnRunner>;
+type ChatAnd = Path<(String, String)>;
 type Reply = Result<Response, StatusCode>;
 
-/// Stands in for a model, such as `ChatCompletions::from_env()`. It decides by the records alone, so it can continue anywhere.
+/// Stands for a model, such as `ChatCompletions::from_env()`. It decides by the records alone, so it can continue anywhere.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     match ctx.records().own_tool_calls().last() {
         None => drop(ctx.call("pay", r#"{"to": "Bob", "cents": 3000}"#).await),
@@ -43,26 +37,19 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 /// Pays an amount.
 #[tool(effects = "writes", approval = always("it moves money"))]
 async fn pay(to: &str, cents: u32, book: State<PathBuf>, ctx: &ToolContext) -> io::Result<String> {
-    let line = format!("{} {cents} to {to}\n", ctx.idempotency_key());
-    let mut book = OpenOptions::new().append(true).create(true).open(&**book)?;
-    book.write_all(line.as_bytes())?;
+    let mut file = File::options().append(true).create(true).open(&**book)?;
+    writeln!(file, "{} {cents} to {to}", ctx.idempotency_key())?;
+    ctx.progress("The payment is in the book.");
+    tokio::fs::write(book.with_extension("receipt"), to.to_owned()).await?;
     Ok(format!("Paid {cents} cents to {to}."))
 }
 
-/// The id of a conversation begins with its user, so a request reaches the conversations of its own user only.
+/// The id of a conversation begins with its user. A real service looks the token up in its sessions.
 fn conversation(headers: &HeaderMap, chat: &str) -> Result<String, StatusCode> {
-    let header = headers.get("authorization");
-    let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-    let user = TOKENS.iter().find(|(known, _)| token == Some(known));
-    let (_, name) = user.ok_or(StatusCode::UNAUTHORIZED)?;
-    Ok(format!("{name}/{chat}"))
-}
-
-fn status(error: impl Into<Error>) -> StatusCode {
-    match error.into().kind() {
-        ErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ErrorKind::InvalidArguments | ErrorKind::Timeout => StatusCode::CONFLICT,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    match headers.get("authorization").map(HeaderValue::as_bytes) {
+        Some(b"Bearer ada-token") => Ok(format!("ada/{chat}")),
+        Some(b"Bearer bob-token") => Ok(format!("bob/{chat}")),
+        _ => Err(StatusCode::UNAUTHORIZED),
     }
 }
 
@@ -72,71 +59,52 @@ fn stream(turn: Turn) -> Response {
     Sse::new(turn.map(event)).into_response()
 }
 
+fn status(error: impl Into<Error>) -> StatusCode {
+    StatusCode::from_u16(error.into().http_status()).unwrap_or_default()
+}
+
 async fn say(user: HeaderMap, runner: Runner, chat: Path<String>, text: String) -> Reply {
-    let conversation = conversation(&user, &chat)?;
-    Ok(stream(
-        runner.start(TurnInput::new(text).conversation(conversation)),
-    ))
+    let input = TurnInput::new(text).conversation(conversation(&user, &chat)?);
+    Ok(stream(runner.start(input)))
+}
+
+/// For a client that was disconnected: the turn from its beginning, and then what it does.
+async fn follow(user: HeaderMap, runner: Runner, Path((chat, turn)): ChatAnd) -> Reply {
+    let turn = runner.attach(conversation(&user, &chat)?, &turn).await;
+    turn.map(stream).map_err(status)
 }
 
 async fn approvals(user: HeaderMap, runner: Runner) -> Reply {
-    let mine = TurnFilter::all().prefix(conversation(&user, "")?).waiting();
-    let turns = runner
-        .storage()
-        .store()
-        .find_turns(&mine)
-        .await
-        .map_err(status)?;
-    let shown = turns.iter().map(|turn| {
-        let gates: Vec<_> = turn
-            .open_gates
-            .iter()
-            .map(|gate| OpenGate::from(&**gate))
-            .collect();
-        json!({ "conversation": turn.conversation.as_str(), "turn": turn.turn_id, "gates": gates })
-    });
-    Ok(Json(shown.collect::<Vec<_>>()).into_response())
+    let waiting = runner.storage().waiting().prefix(conversation(&user, "")?);
+    Ok(Json(waiting.await.map_err(status)?).into_response())
 }
 
-async fn decide(
-    user: HeaderMap,
-    runner: Runner,
-    Path((chat, turn, gate)): Path<(String, String, String)>,
-    Json(answer): Json<GateAnswer>,
-) -> Reply {
-    let conversation = conversation(&user, &chat)?;
-    runner
-        .answer_gate(&conversation, &gate, answer)
-        .await
-        .map_err(status)?;
-    let input = TurnInput::resume(turn).conversation(conversation);
-    Ok(stream(runner.resume(input).await.map_err(status)?))
+async fn decide(user: HeaderMap, runner: Runner, at: ChatAnd, answer: Json<GateAnswer>) -> Reply {
+    let (chat, gate) = &*at;
+    let turn = runner.answer_gate(conversation(&user, chat)?, gate, answer.0);
+    turn.await.map(stream).map_err(status)
 }
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let mut args = std::env::args().skip(1);
-    let database = PathBuf::from(args.next().ok_or("usage: service DATABASE [PORT]")?);
-    let port = args.next().map_or(Ok(0), |port| port.parse::<u16>())?;
+    let database = PathBuf::from(env::args().nth(1).ok_or("usage: service DATABASE PORT")?);
+    let port: u16 = env::args().nth(2).unwrap_or_default().parse()?;
     let runner = turnwright::runner(model)
         .storage(Storage::sqlite(&database).await?)
         .state(database.with_extension("payments"))
         .tool(pay())
         .suspend_at_gates()
+        .lease(Duration::from_secs(5))
         .build()?;
-    // Turns that the last process left, and that wait for nobody, continue in the background.
-    let left = runner.storage().waiting(None, 1_000).await?;
-    for turn in left.into_iter().filter(|turn| turn.open_gates.is_empty()) {
-        let input = TurnInput::resume(turn.turn_id).conversation(turn.conversation.as_str());
-        drop(runner.resume(input).await?);
+    // Turns that the last process left continue in the background.
+    for turn in runner.storage().waiting().running().await? {
+        drop(runner.resume(&turn).await?);
     }
     let app = Router::new()
         .route("/approvals", routing::get(approvals))
         .route("/chats/{chat}", routing::post(say))
-        .route(
-            "/chats/{chat}/turns/{turn}/gates/{gate}",
-            routing::post(decide),
-        )
+        .route("/chats/{chat}/turns/{turn}", routing::get(follow))
+        .route("/chats/{chat}/gates/{gate}", routing::post(decide))
         .with_state(runner);
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}", listener.local_addr()?);

@@ -9,9 +9,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use turnwright::event::{Event, EventKind};
 use turnwright::prelude::*;
 use turnwright::render::{Part, Renderer};
-use turnwright::{Cancellation, Effects, Error, Event, EventKind, Usage};
+use turnwright::{Cancellation, Effects, Error, Usage};
 
 /// Searches a library.
 #[tool(effects = "read_only", timeout_secs = 60)]
@@ -118,7 +119,7 @@ async fn main() -> Result<(), Error> {
     println!("> everything (called off as soon as the inner search has begun)");
     let stop = Cancellation::new();
     let stopping = stop.clone();
-    let _watch = agent.observe(move |event| {
+    agent.observe(move |event| {
         if matches!(event.kind, EventKind::ToolExecutionStart { .. }) {
             stopping.cancel();
         }

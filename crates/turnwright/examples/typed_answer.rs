@@ -6,9 +6,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use turnwright::Error;
-use turnwright::TypedEvent;
+use turnwright::Message;
 use turnwright::prelude::*;
 use turnwright::record::Author;
+use turnwright::runner::TypedEvent;
 
 /// What a bill says.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,7 +35,7 @@ enum Currency {
 
 /// In the place of a model: it gets better at each attempt, as models do once they are told what is wrong.
 async fn learner(ctx: DispatchContext) -> Result<(), BoxError> {
-    ctx.answer(match ctx.records().messages().len() {
+    ctx.answer(match ctx.records().all::<Message>().len() {
         1 => r#"{"from": "Acme", "cents": -1250, "currency": "euro"}"#,
         // A code block around it is taken off, a number as text is repaired: no need to ask again for that.
         _ => "```json\n{\"from\": \"Acme\", \"cents\": \"1250\", \"currency\": \"EUR\", \"items\": [\"anvil\"]}\n```",

@@ -1,5 +1,5 @@
-//! An agent development kit in which a tool is one contract: the schema that the model is shown is the schema that is
-//! enforced, and nothing else reaches a handler.
+//! An agent development kit. The schema that a model is shown is the schema that is enforced: arguments that break it never
+//! reach a handler.
 //!
 //! ```
 //! use turnwright::prelude::*;
@@ -35,17 +35,38 @@
 //! # }
 //! ```
 //!
+//! # Where to look
+//!
+//! | to | use |
+//! | --- | --- |
+//! | define tools | [`macro@tool`], [`Tool`], [`schema`], [`tools`] |
+//! | talk to a model | [`ChatCompletions`], [`models`], [`ModelSettings`] |
+//! | run turns | [`runner()`], [`TurnRunner`], [`Conversation`], [`TurnInput`], [`runner`](mod@runner) |
+//! | follow a turn | [`Turn`], [`event`], [`telemetry`] |
+//! | approve calls, wait for people | [`approval`], [`gate`] |
+//! | change what a turn does | [`Middleware`], [`middleware`], [`context`] |
+//! | store conversations | [`Storage`], [`store`], [`record`]; your own database: [`store::Store`], [`spool::Spool`] |
+//! | recover calls of a dead process | [`reconcile`] |
+//! | read large results | [`artifact`], [`artifact_tools`] |
+//! | show media and text from outside | [`Media`], [`media`], [`trust`] |
+//! | connect a model of your own | [`Executor`], [`dispatch`], [`call`], [`transcript`], [`render`] |
+//! | handle errors | [`Error`], [`ErrorCode`], [`ToolError`] |
+//!
+//! [`prelude`] has the names that nearly every file needs.
+//!
 //! # Features
 //!
-//! - `macros` (on by default): the [`macro@tool`] attribute.
-//! - `artifact-json` (on by default): JSON, JSON lines and JSON5 artifacts, asked by JSONPath.
-//! - `artifact-markdown` and `frontmatter` (on by default): Markdown artifacts and the metadata before them.
-//! - `chat-completions` (on by default): [`ChatCompletions`], for every model server that speaks that protocol, and media over
-//!   HTTP; see [`models`].
-//! - `sniff` (on by default): a media's type from its first bytes.
-//! - `tracing` (on by default): turns, model calls and tool calls as spans: see [`telemetry`].
-//! - `sqlite`: `SqliteStore`, which keeps conversations in one file; SQLite itself is compiled in.
-//! - `tokens`: exact token counts for the vocabularies of OpenAI's models, which are large; without it counts are estimates.
+//! | feature | default | adds |
+//! | --- | --- | --- |
+//! | `macros` | yes | the [`macro@tool`] attribute |
+//! | `chat-completions` | yes | [`ChatCompletions`] for model servers that speak this protocol, and media over HTTP |
+//! | `artifact-json` | yes | JSON, JSON lines and JSON5 artifacts, queried with JSONPath |
+//! | `artifact-markdown` | yes | Markdown artifacts |
+//! | `frontmatter` | yes | the metadata before a Markdown document |
+//! | `sniff` | yes | detects the type of media from the first bytes |
+//! | `tracing` | yes | spans for turns, model calls and tool calls: see [`telemetry`] |
+//! | `sqlite` | no | `SqliteStore`, which stores conversations in one file; SQLite is compiled in |
+//! | `tokens` | no | exact token counts for OpenAI's vocabularies; without it counts are estimates |
 
 #[cfg(doctest)]
 mod book;
@@ -53,35 +74,35 @@ mod book;
 mod narrow;
 pub mod prelude;
 
-// By name, and not all: the module `tool` would stand beside the attribute of that name.
-pub use turnwright_core::gate::{GateAnswer, GateKind};
+// `turnwright_core::tool` gets another name here: `use turnwright::tool` would import the module beside the attribute.
+#[doc(inline)]
+pub use turnwright_core::tool as tools;
+#[doc(inline)]
+pub use turnwright_core::tool::{approval, context, reconcile};
+#[doc(inline)]
 pub use turnwright_core::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, Budget,
-    ByteSender, ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation,
-    DispatchContext, Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault,
-    Field, FinishReason, Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments,
-    Json, Limit, Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware,
-    ModelSettings, ModelUsage, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record,
-    RecordKind, Rejection, Repair, RepairKind, Reporter, ResultHook, Retrievable, Review, Schema,
-    SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage,
-    Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext,
-    ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
-    TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedEvent,
-    TypedOutcome, TypedTurn, Usage, checksum, checksum_of_value,
+    BoxError, Budget, Cancellation, Conversation, DispatchContext, Effects, Error, ErrorCode,
+    ErrorKind, Executor, History, Json, Media, Message, Middleware, ModelSettings, Next, Stash,
+    State, Storage, Tool, ToolBuilder, ToolCall, ToolContext, ToolError, ToolOutput, ToolRegistry,
+    Turn, TurnContext, TurnEvent, TurnEventKind, TurnInput, TurnOutcome, TurnRunner, TurnStatus,
+    Usage,
 };
+#[doc(inline)]
 pub use turnwright_core::{
-    answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
-    middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, settings,
-    spool, stash, storage, store, telemetry, transcript, trust,
+    artifact, artifact_tools, call, dispatch, error, event, gate, media, middleware, record,
+    render, runner, schema, settings, spool, storage, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;
 #[cfg(feature = "chat-completions")]
+#[doc(inline)]
 pub use turnwright_models::{self as models, ChatCompletions};
 #[cfg(feature = "sqlite")]
+#[doc(inline)]
 pub use turnwright_store::sqlite::{self, SqliteStore};
 // For argument types, handlers and approvers in packages that depend on this one alone.
+#[doc(no_inline)]
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 
 /// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.
@@ -89,7 +110,8 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::narrow::{enforced_format, narrow};
-    pub use turnwright_core::tool::returned;
+    pub use turnwright_core::artifact::{ArtifactKind, Inline};
+    pub use turnwright_core::tool::{Concurrency, Effects, OnCollision, returned};
     pub use {schemars, serde, serde_json};
 
     /// Compiles for a type whose default can be shown to the model.

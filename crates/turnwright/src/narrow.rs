@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use schemars::Schema;
 use serde::Serialize;
 use serde_json::{Number, Value, json};
-use turnwright_core::{Error, Schema as CheckedSchema};
+use turnwright_core::Error;
+use turnwright_core::schema::Schema as CheckedSchema;
 
 /// Refuses a format that nobody enforces, with the field's place. In a document made from a type such formats are left
 /// out, since schemars writes many; this one the author asked for.

@@ -5,7 +5,7 @@ use std::{error::Error, hint::black_box};
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use turnwright_bench_measure::Subject;
-use turnwright_core::checksum_of_value;
+use turnwright_core::call::checksum_of_value;
 
 use crate::arguments::Arguments;
 

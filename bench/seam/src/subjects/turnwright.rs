@@ -5,7 +5,7 @@ use std::{error::Error, hint::black_box, marker::PhantomData};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use turnwright_bench_measure::Subject;
-use turnwright_core::{DispatchContext, Tool, ToolContext, ToolExecutor, ToolOutput};
+use turnwright_core::{DispatchContext, Tool, ToolContext, ToolOutput};
 
 use super::Reply;
 use crate::arguments::Arguments;
@@ -14,19 +14,18 @@ pub(crate) const CALL: &str = "**Turnwright**: valid as it came";
 pub(crate) const CALL_DEFAULTED: &str = "Turnwright: a default filled in";
 pub(crate) const CALL_COERCED: &str = "Turnwright: a number given as text";
 
-/// A typed tool and its executor, made once, with a context that nobody observes.
+/// A typed tool and a context without observers, made once.
 pub(crate) struct Turnwright<A> {
     tool: Tool,
-    executor: ToolExecutor,
+    context: DispatchContext,
     arguments: PhantomData<fn() -> A>,
 }
 
 impl<A: Arguments> Turnwright<A> {
     pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
-        let tool = typed::<A>()?;
         Ok(Self {
-            executor: tool.executor(&DispatchContext::standalone()),
-            tool,
+            context: DispatchContext::standalone(),
+            tool: typed::<A>()?,
             arguments: PhantomData,
         })
     }
@@ -37,7 +36,7 @@ impl<A: Arguments> Turnwright<A> {
     }
 
     async fn call(&self, text: &str) -> Result<ToolOutput, turnwright_core::Error> {
-        self.executor.call(text).await
+        self.tool.call(&self.context, text).await
     }
 
     pub(crate) async fn reply(&self, text: &str) -> Reply {

@@ -4,25 +4,27 @@ mod server;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use turnwright::approval::before_writes;
 
+use turnwright::approval::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
+use turnwright::record::RecordKind;
 use turnwright::runner::{History, TurnRunnerBuilder};
-use turnwright::{ApprovalPolicy, RecordKind};
 use turnwright_testkit::cassette::Cassette;
 
-use server::Server;
-pub(crate) use server::is_address;
+pub(crate) use server::{Server, api_key, is_address};
 
 use crate::args;
 use crate::exit::misuse;
 use crate::extensions::{CustomModel, Extensions, apply};
 use crate::storage::{ChatNote, Storage};
 use crate::terminal::one_line;
+use crate::toolbox::{self, Builtin};
 
-/// What the model is told about its task where nobody says anything else.
-const SYSTEM: &str = "You talk to somebody at a terminal. Be brief and exact, and write plain text without markup. \
-    Use your tools where they help: look before you guess, and say what you could not find out.";
+/// The default system prompt.
+const SYSTEM: &str = "You are an assistant in a terminal. Be brief and precise. Use Markdown where it helps: lists, tables and \
+    fenced code blocks with their language. Use your tools: check before you guess, and say what you could not find out.";
 
 /// Lease duration. After a crash, other programs wait this long.
 const LEASE: Duration = Duration::from_secs(10);
@@ -39,8 +41,10 @@ const SENT: [RecordKind; 5] = [
 /// A model with its tools.
 pub(crate) struct Agent {
     pub(crate) options: args::Agent,
-    /// The folder that its tools can read.
+    /// The directory that the built-in tools can read.
     pub(crate) folder: PathBuf,
+    /// Whether there are built-in tools.
+    pub(crate) builtin_tools: bool,
     pub(crate) tools: Vec<Tool>,
     pub(crate) model: Model,
 }
@@ -59,20 +63,22 @@ pub(crate) struct Model {
 }
 
 impl Agent {
-    /// Looks for the model. What goes over the wire is recorded in this file, if one is named. The runner keeps nothing yet:
-    /// see [`with_storage`].
+    /// Finds the model. Requests and responses are recorded in the file, if one is given. The runner has no storage yet: see
+    /// [`with_storage`].
     pub(crate) async fn find(
         options: args::Agent,
         extensions: Extensions,
         record: Option<&Path>,
     ) -> anyhow::Result<(Self, TurnRunnerBuilder)> {
         let folder = existing(options.folder.as_deref().unwrap_or(Path::new(".")))?;
-        let tools = crate::toolbox::gather(
-            &folder,
-            !options.no_fetch,
-            extensions.tools,
-            &options.tool_files.files,
-        )?;
+        let builtin = match extensions.builtin_tools {
+            true => Builtin::In {
+                folder: &folder,
+                fetch: !options.no_fetch,
+            },
+            false => Builtin::None,
+        };
+        let tools = toolbox::gather(builtin, extensions.tools, &options.tool_files.files)?;
         let (model, runner) = match extensions.model {
             Some(model) => own_model(model, &options, record)?,
             None => server_model(&options, record).await?,
@@ -85,6 +91,7 @@ impl Agent {
         let agent = Agent {
             options,
             folder,
+            builtin_tools: extensions.builtin_tools,
             tools,
             model,
         };
@@ -110,18 +117,19 @@ impl Agent {
         let mut warnings = Vec::new();
         let home = etcetera::home_dir().ok();
         let home = home.and_then(|home| home.canonicalize().ok());
-        if self.folder.parent().is_none() || home.as_deref() == Some(&self.folder) {
-            let text = "the model may read all files below this folder but hidden ones; --folder names a smaller one";
+        let is_large = self.folder.parent().is_none() || home.as_deref() == Some(&self.folder);
+        if is_large && self.builtin_tools {
+            let text = "the model can read all files in this directory except hidden ones; use --folder to select a smaller one";
             warnings.push(text.to_owned());
         }
         if self.model.sends_key_in_the_clear {
-            warnings.push("the key goes to this server without encryption; use https".to_owned());
+            warnings.push("the API key is sent to this server unencrypted; use https".to_owned());
         }
         warnings
     }
 }
 
-/// The policy of the program: what is not marked as read-only needs approval.
+/// The policy of the program: tools that are not read-only need approval.
 pub(crate) fn asks_before_writes() -> impl ApprovalPolicy {
     before_writes("it may change something")
 }
@@ -136,7 +144,7 @@ pub(crate) async fn with_storage(
         Some(storage) => runner
             .lease(LEASE)
             .unknown_calls(ask_operator())
-            // A file of another person approves nothing.
+            // Approvals in a file that may be another person's do not count.
             .recall_answers(!storage.place.named)
             .storage(storage.of_runner().await?),
     };
@@ -173,7 +181,7 @@ fn own_model(
 ) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
     if record.is_some() {
         return Err(misuse(
-            "`--record` is for model servers, and this program has a model of its own: leave it out",
+            "`--record` only works with a model server, and this program has its own model. Remove the option",
         ));
     }
     let address = format!("the program's own model ({})", one_line(&model.name, 60));
@@ -194,11 +202,15 @@ fn own_model(
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
     let shown = folder.display();
-    let full = folder
-        .canonicalize()
-        .map_err(|error| misuse(format!("the folder `{shown}` cannot be read: {error}")))?;
+    let full = folder.canonicalize().map_err(|error| {
+        misuse(format!(
+            "cannot read the directory `{shown}`: {error}. Select another one with --folder"
+        ))
+    })?;
     match full.is_dir() {
         true => Ok(full),
-        false => Err(misuse(format!("`{shown}` is no folder"))),
+        false => Err(misuse(format!(
+            "`{shown}` is not a directory. Select one with --folder"
+        ))),
     }
 }

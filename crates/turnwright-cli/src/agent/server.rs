@@ -28,39 +28,53 @@ const SHOWN: usize = 12;
 pub(crate) struct Server {
     base: Url,
     key: Option<String>,
-    /// The model's name.
+    /// The model's name; empty if none is selected.
     pub(crate) model: String,
+}
+
+/// The API key in the environment.
+pub(crate) fn api_key() -> Option<String> {
+    non_blank(std::env::var("OPENAI_API_KEY").ok())
 }
 
 impl Server {
     /// Finds the server and the model. Without a name, the server's only model is used.
     pub(crate) async fn find(options: &args::Agent) -> anyhow::Result<Self> {
-        let key = non_blank(std::env::var("OPENAI_API_KEY").ok());
+        let key = api_key();
         let base = match (non_blank(options.base_url.clone()), &key) {
             (Some(base), _) => base,
             (None, Some(_)) => OPENAI.to_owned(),
             (None, None) => {
                 return Err(misuse(
-                    "no model server is named: give `--base-url http://127.0.0.1:8080/v1` for one on this machine \
-                     (llama.cpp; Ollama has port 11434, vLLM 8000, LM Studio 1234), or set OPENAI_API_KEY for OpenAI's",
+                    "no model server configured. Pass `--base-url http://127.0.0.1:8080/v1` for a local server (llama.cpp; the \
+                     default port of Ollama is 11434, of vLLM 8000, of LM Studio 1234), or set OPENAI_API_KEY to use OpenAI",
                 ));
             }
         };
-        let base = Url::parse(&base).ok().filter(is_web).ok_or_else(|| {
-            misuse("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
-        })?;
-        let mut server = Server {
-            base,
-            key,
-            model: non_blank(options.model.clone()).unwrap_or_default(),
-        };
+        let mut server = Server::at(&base, key, options.model.clone())?;
         if server.model.is_empty() {
-            server.model = only(server.models().await?, &server.address())?;
+            server.model = only(server.models_or_advice().await?, &server.address())?;
         }
         Ok(server)
     }
 
-    /// An executor for it.
+    /// The server at this base URL. Does not connect.
+    pub(crate) fn at(
+        base: &str,
+        key: Option<String>,
+        model: Option<String>,
+    ) -> anyhow::Result<Self> {
+        let base = Url::parse(base.trim()).ok().filter(is_web).ok_or_else(|| {
+            misuse("the base URL is invalid. Example: `http://127.0.0.1:8080/v1`")
+        })?;
+        Ok(Server {
+            base,
+            key,
+            model: non_blank(model).unwrap_or_default(),
+        })
+    }
+
+    /// An executor for this model.
     pub(crate) fn executor(&self) -> ChatCompletionsBuilder {
         let builder = ChatCompletions::builder(self.base.as_str()).model(&self.model);
         match &self.key {
@@ -69,7 +83,7 @@ impl Server {
         }
     }
 
-    /// What requests are sent by where they are recorded.
+    /// The HTTP client for requests that are recorded.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let client = Client::builder();
         match is_loopback(&self.base) {
@@ -78,7 +92,7 @@ impl Server {
         }
     }
 
-    /// For people: which model where.
+    /// The model and its server, for users.
     pub(crate) fn shown(&self) -> String {
         let model = one_line(&self.model, 60);
         format!("{model} at {}", self.address())
@@ -95,39 +109,53 @@ impl Server {
         self.key.is_some() && self.base.scheme() == "http" && !is_loopback(&self.base)
     }
 
+    /// Whether the server is on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        is_loopback(&self.base)
+    }
+
     /// The URL without secrets, on one line.
     pub(crate) fn address(&self) -> String {
         let shown = without_secrets(&self.base);
         one_line(shown.as_str().trim_end_matches('/'), 120)
     }
 
-    /// The names of the models that the server has.
-    async fn models(&self) -> anyhow::Result<Vec<String>> {
+    /// The names of the models that the server lists.
+    pub(crate) async fn models(&self) -> anyhow::Result<Vec<String>> {
         let request_models = async {
             let response = self.request_models().await.map_err(unanswered)?;
             match response.status().as_u16() {
                 200 => {}
-                401 | 403 => anyhow::bail!("the key was refused; is OPENAI_API_KEY right?"),
-                status => anyhow::bail!("it answered with status {status}"),
+                401 | 403 => {
+                    anyhow::bail!("the server rejected the API key; check OPENAI_API_KEY")
+                }
+                status => anyhow::bail!("the server answered with status {status}"),
             }
             let mut body = Vec::new();
             let mut pieces = response.bytes_stream();
             while let Some(piece) = pieces.next().await {
                 body.extend_from_slice(&piece.map_err(unanswered)?);
-                anyhow::ensure!(body.len() <= MAX_LIST, "it answered at too great length");
+                anyhow::ensure!(body.len() <= MAX_LIST, "the list of models is too long");
             }
             // The body is not quoted: a server may repeat the key in it.
-            let names = names(&body).context("what it answers is no list of models")?;
+            let names = names(&body).context("the response is not a list of models")?;
             let is_key = |name: &String| self.key.as_ref().is_some_and(|key| name.contains(key));
             Ok(names.into_iter().filter(|name| !is_key(name)).collect())
         };
         let asked = tokio::time::timeout(LIST_TIMEOUT, request_models).await;
-        let asked = asked.unwrap_or_else(|_| Err(anyhow::anyhow!("it does not answer")));
-        asked.with_context(|| {
+        asked.unwrap_or_else(|_| {
+            let seconds = LIST_TIMEOUT.as_secs();
+            Err(anyhow::anyhow!(
+                "the server did not answer within {seconds} s"
+            ))
+        })
+    }
+
+    /// The same, with advice for a chat that has no model.
+    async fn models_or_advice(&self) -> anyhow::Result<Vec<String>> {
+        self.models().await.with_context(|| {
             let at = self.address();
-            format!(
-                "no model was named, and {at} does not say which it has; name one with `--model`"
-            )
+            format!("cannot list the models of {at}. Select a model with `--model NAME`")
         })
     }
 
@@ -136,7 +164,7 @@ impl Server {
         let path = url.path().trim_end_matches('/');
         let path = path.strip_suffix("/chat/completions").unwrap_or(path);
         url.set_path(&format!("{path}/models"));
-        // A key belongs where it was sent, and a proxy of the environment is not for what runs on this machine.
+        // No redirects: the key is for this server only. No proxy for a server on this machine.
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
         let client = match is_loopback(&url) {
             true => client.no_proxy(),
@@ -154,7 +182,7 @@ impl Server {
 /// The error without the URL, which can hold a key.
 fn unanswered(error: reqwest::Error) -> anyhow::Error {
     match error.is_connect() {
-        true => anyhow::anyhow!("it cannot be reached: is the address right, and does it run?"),
+        true => anyhow::anyhow!("cannot connect; check the URL and that the server is running"),
         false => error.without_url().into(),
     }
 }
@@ -170,19 +198,18 @@ fn names(body: &[u8]) -> Option<Vec<String>> {
 fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
     if models.len() > 1 {
         let named = listed(models.iter().map(|name| one_line(name, 60)), SHOWN);
-        let choose = "choose one with `--model NAME` or OPENAI_MODEL";
         return Err(misuse(format!(
-            "{at} has several models: {choose}. It has {named}"
+            "{at} has several models. Select one with `--model NAME` or OPENAI_MODEL: {named}"
         )));
     }
     models.pop().ok_or_else(|| {
         misuse(format!(
-            "{at} says that it has no model: load one there, or name it with `--model NAME`"
+            "{at} lists no model. Load one on the server, or select one with `--model NAME`"
         ))
     })
 }
 
-/// A text that is not blank, without white space around it.
+/// The text without surrounding white space, unless nothing is left.
 fn non_blank(text: Option<String>) -> Option<String> {
     let text = text.map(|text| text.trim().to_owned());
     text.filter(|text| !text.is_empty())

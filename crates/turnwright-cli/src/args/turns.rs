@@ -1,73 +1,86 @@
-//! What the program is told about turns that were kept.
+//! `turns`: stored turns.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{Agent, StoreFile};
+use super::{Agent, StoreFile, section};
 use crate::turn_state::State;
 use crate::units::{parse_bytes, parse_span};
 
-/// Look at turns that were kept, take them up again, and delete them.
+/// List, show, resume, answer, export and delete stored turns
 ///
-/// A turn may be named by the beginning of its id, if no other begins like that.
+/// A turn can be named by a unique prefix of its id.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Turns {
-    /// The turns, newest first: how far each came, what was said, what was called.
-    #[command(after_help = "Examples:\n  \
-        turnwright turns list\n  \
-        turnwright turns list --state interrupted\n  \
-        turnwright turns list --store agent.db --limit 1000 --json")]
+    /// List turns, newest first
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright turns list",
+        "turnwright turns list --state interrupted",
+        "turnwright turns list --store agent.db --limit 1000 --json",
+    ))]
     List(TurnsList),
-    /// A whole turn: what was said, thought and called, who was asked, what it used, and what to do next.
-    #[command(
-        after_help = "Examples:\n  turnwright turns show 019a8c3e\n  turnwright turns show 019a8c3e --json"
-    )]
+    /// Show a turn: messages, calls, approvals, usage, and what to do next
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright turns show 019a8c3e",
+        "turnwright turns show 019a8c3e --json",
+    ))]
     Show(TurnsShow),
-    /// Takes a turn up again where it was cut off. Nothing is done twice.
+    /// Resume a turn that was interrupted, suspended or cancelled; nothing runs twice
     ///
-    /// The server, the model, the folder and the tools are those of its chat, if it is in your own database. A file that
-    /// `--store` names chooses none of these: `turns show` prints the whole command, for you to look at. Of a call that was
-    /// begun and never ended you are asked what came of it; where there is no terminal nothing happens, unless you say
-    /// `--tell-model`.
-    #[command(after_help = "Examples:\n  \
-        turnwright turns resume 019a8c3e\n  \
-        turnwright turns resume 019a8c3e --wait\n  \
-        turnwright turns resume 019a8c3e --without-tools\n  \
-        turnwright turns resume 019a8c3e --store agent.db --base-url http://127.0.0.1:8080/v1")]
+    /// For a turn in your own database, the server, model, directory and tools are those of its chat. A file named by
+    /// `--store` does not choose any of these: `turns show` prints the complete command for you to review. For each call
+    /// that started and did not end, you are asked whether it took effect. Without a terminal, the turn is then not
+    /// resumed unless you pass `--tell-model`.
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright turns resume 019a8c3e",
+        "turnwright turns resume 019a8c3e --wait",
+        "turnwright turns resume 019a8c3e --without-tools",
+        "turnwright turns resume 019a8c3e --store agent.db --base-url http://127.0.0.1:8080/v1",
+    ))]
     Resume(TurnsResume),
     /// Answer at a gate where a turn waits
     ///
-    /// The turn goes on by itself if a program runs it. Resume it with `turns resume` if it is suspended or was interrupted.
-    #[command(after_help = "Examples:\n  \
-        turnwright turns answer 019a8c3e --approve\n  \
-        turnwright turns answer 019a8c3e --deny \"too expensive\"\n  \
-        turnwright turns answer 019a8c3e --gate address-5f2c --value '{\"street\": \"Elm\"}'")]
+    /// If a program runs the turn, the turn continues at once. If the turn is suspended or was interrupted, resume it with
+    /// `turns resume`.
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright turns answer 019a8c3e --approve",
+        "turnwright turns answer 019a8c3e --deny \"too expensive\"",
+        "turnwright turns answer 019a8c3e --gate address-5f2c --value '{\"street\": \"Elm\"}'",
+    ))]
     Answer(TurnsAnswer),
-    /// Writes the records of a turn or a conversation, one a line as JSON.
-    #[command(after_help = "Examples:\n  \
-        turnwright turns export 019a8c3e\n  \
-        turnwright turns export --conversation shop --with-results --output shop.jsonl")]
+    /// Export the records of a turn or a conversation as JSON lines
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright turns export 019a8c3e",
+        "turnwright turns export --conversation shop --with-results --output shop.jsonl",
+    ))]
     Export(TurnsExport),
-    /// Deletes turns or conversations, with the results that are kept for them. Asks first.
-    #[command(after_help = "Examples:\n  \
-        turnwright turns delete 019a8c3e\n  \
-        turnwright turns delete --conversation shop\n  \
-        turnwright turns delete --older-than 30d --yes\n  \
-        turnwright turns delete --larger-than 500MB --yes")]
+    /// Delete turns or conversations with their results; asks first
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright turns delete 019a8c3e",
+        "turnwright turns delete --conversation shop",
+        "turnwright turns delete --older-than 30d --yes",
+        "turnwright turns delete --larger-than 500MB --yes",
+    ))]
     Delete(TurnsDelete),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TurnsList {
-    /// Those of this conversation alone, with all of its parts; NAME~2 is one part.
+    /// Only show turns of this conversation; NAME~2 is its second part
     #[arg(long, value_name = "NAME")]
     pub(crate) conversation: Option<String>,
-    /// Those that are so alone; may be given several times.
+    /// Only show turns in this state (repeatable)
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) state: Vec<State>,
-    /// So many at most.
+    /// Maximum number of turns
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: u64,
     #[command(flatten)]
@@ -76,7 +89,7 @@ pub(crate) struct TurnsList {
 
 #[derive(Debug, Args)]
 pub(crate) struct TurnsShow {
-    /// Which turn: its id, or the beginning of it.
+    /// Turn: its id or a unique prefix of it
     pub(crate) turn: String,
     #[command(flatten)]
     pub(crate) storage: StoreFile,
@@ -84,9 +97,9 @@ pub(crate) struct TurnsShow {
 
 #[derive(Debug, Args)]
 pub(crate) struct TurnsResume {
-    /// Which turn: its id, or the beginning of it.
+    /// Turn: its id or a unique prefix of it
     pub(crate) turn: String,
-    /// Wait while another program has the conversation.
+    /// Wait while another process runs the conversation
     #[arg(long)]
     pub(crate) wait: bool,
     #[command(flatten)]
@@ -100,9 +113,9 @@ pub(crate) struct TurnsResume {
 #[derive(Debug, Args)]
 #[group(id = "answer", required = true, multiple = false, args = ["approve", "edit", "deny", "value", "reject"])]
 pub(crate) struct TurnsAnswer {
-    /// Turn to answer: its id, or the beginning of it
+    /// Turn to answer: its id or a unique prefix of it
     pub(crate) turn: String,
-    /// Gate to answer at: its id, or the beginning of it [default: the only open gate]
+    /// Gate to answer at: its id or a unique prefix of it [default: the only open gate]
     #[arg(long, value_name = "ID")]
     pub(crate) gate: Option<String>,
     /// Approve the call that waits
@@ -124,14 +137,14 @@ pub(crate) struct TurnsAnswer {
     pub(crate) storage: StoreFile,
 }
 
-/// How a turn is taken up again.
+/// How a turn is resumed.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ResumeOptions {
-    /// Take a turn up without the files of tools that its chat had.
-    #[arg(long, conflicts_with = "files")]
+    /// Resume without the tools files of the original chat
+    #[arg(long, conflicts_with = "files", help_heading = "Resuming")]
     pub(crate) without_tools: bool,
-    /// Take a turn up without asking anybody what became of calls that were cut off: the model is told that nobody knows, for good.
-    #[arg(long)]
+    /// Do not ask about interrupted calls; tell the model that their effect is unknown
+    #[arg(long, help_heading = "Resuming")]
     pub(crate) tell_model: bool,
 }
 
@@ -139,9 +152,9 @@ pub(crate) struct ResumeOptions {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct WhichTurns {
-    /// Which turn: its id, or the beginning of it.
+    /// Turn: its id or a unique prefix of it
     pub(crate) turn: Option<String>,
-    /// All of a conversation, with all of its parts; NAME~2 is one part.
+    /// Conversation with all of its parts; NAME~2 is only its second part
     #[arg(long, value_name = "NAME")]
     pub(crate) conversation: Option<String>,
 }
@@ -150,13 +163,13 @@ pub(crate) struct WhichTurns {
 pub(crate) struct TurnsExport {
     #[command(flatten)]
     pub(crate) which: WhichTurns,
-    /// Into this file, which must not be there yet; to standard output unless told.
+    /// Write to this new file [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Put what is written in the place of the file.
+    /// Overwrite the file if it exists
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-    /// With the bytes of large results, in the records that name them.
+    /// Include the bytes of large results
     #[arg(long)]
     pub(crate) with_results: bool,
     #[command(flatten)]
@@ -166,19 +179,19 @@ pub(crate) struct TurnsExport {
 #[derive(Debug, Args)]
 #[group(id = "what", required = true, multiple = true, args = ["turn", "conversation", "older_than", "larger_than"])]
 pub(crate) struct TurnsDelete {
-    /// Which turn: its id, or the beginning of it.
+    /// Turn: its id or a unique prefix of it
     #[arg(conflicts_with_all = ["conversation", "older_than", "larger_than"])]
     pub(crate) turn: Option<String>,
-    /// All of a conversation, with all of its parts; NAME~2 is one part.
+    /// Conversation with all of its parts; NAME~2 is only its second part
     #[arg(long, value_name = "NAME", conflicts_with_all = ["older_than", "larger_than"])]
     pub(crate) conversation: Option<String>,
-    /// Conversations in which nothing was written for so long: 12h, 30d, 8w.
+    /// Conversations without activity for this long: 12h, 30d, 8w
     #[arg(long, value_name = "AGE", value_parser = parse_span)]
     pub(crate) older_than: Option<Duration>,
-    /// The oldest conversations, until all that is kept has no more than this: 500MB, 2GB.
+    /// The oldest conversations, until the database has at most this size: 500MB, 2GB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) larger_than: Option<u64>,
-    /// Do not ask.
+    /// Delete without asking
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

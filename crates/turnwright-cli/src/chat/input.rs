@@ -1,45 +1,42 @@
-//! What is said to the program and not to the model.
+//! Commands of the chat, which go to the program and not to the model.
 
-/// A line that somebody typed at the prompt.
+/// A line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input<'l> {
-    /// Nothing.
+    /// A blank line.
     Nothing,
-    /// Something for the model.
+    /// A message for the model.
     ToModel(&'l str),
-    /// What can be typed.
+    /// `/help`
     Help,
-    /// Which tools the model has.
+    /// `/tools`
     Tools,
-    /// The conversation is to begin anew.
+    /// `/new`
     New,
-    /// The last turn is to be taken up again.
+    /// `/resume`
     Resume,
-    /// The program is to end.
+    /// `/quit`
     Quit,
-    /// There is no such command.
+    /// An unknown command.
     Unknown(&'l str),
 }
 
-/// What can be typed, and what it does.
+/// The commands and their help.
 pub(super) const COMMANDS: &[(&str, &str)] = &[
-    ("/help", "shows this"),
-    ("/tools", "the tools that the model has"),
+    ("/help", "show this help"),
+    ("/tools", "list the tools of the model"),
     (
         "/new",
-        "begins anew; what was said is kept, and not sent any more",
+        "start a new part; earlier messages stay stored but are not sent",
     ),
-    (
-        "/resume",
-        "takes the last turn up again, if it has no answer",
-    ),
-    ("/quit", "ends the program, as Ctrl-D does"),
+    ("/resume", "resume the last turn, if it has no answer"),
+    ("/quit", "exit (also Ctrl-D)"),
 ];
 
-/// What else is good to know.
+/// Notes below the commands.
 pub(super) const HINTS: &[&str] = &[
-    "Ctrl-C calls a turn off. The arrow keys bring back what you said before.",
-    "A line that ends in \\ goes on in the next one. A line that begins with a space is never a command, and is not kept in the history.",
+    "Ctrl-C cancels a turn. The arrow keys browse the history.",
+    "End a line with \\ to continue on the next one. A line that begins with a space is never a command and is not added to the history.",
 ];
 
 impl<'l> Input<'l> {
@@ -48,7 +45,7 @@ impl<'l> Input<'l> {
         if text.is_empty() {
             return Input::Nothing;
         }
-        // A path is no command, and neither is what was moved away from the edge.
+        // Neither a path nor an indented line is a command.
         let word = text.split_whitespace().next().unwrap_or_default();
         let is_path = word.get(1..).is_some_and(|rest| rest.contains('/'));
         if !line.starts_with('/') || is_path {
@@ -70,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_with_a_slash_is_for_the_program() {
+    fn a_line_with_a_slash_is_a_command() {
         assert_eq!(Input::of("/help"), Input::Help);
         assert_eq!(Input::of("/quit  "), Input::Quit);
         assert_eq!(Input::of("/resume"), Input::Resume);
@@ -80,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_for_the_model() {
+    fn other_lines_go_to_the_model() {
         assert_eq!(Input::of(" hello "), Input::ToModel("hello"));
         assert_eq!(Input::of(" /help"), Input::ToModel("/help"));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the program itself says in a chat.
+//! Messages of the program in a chat.
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use crate::storage;
 use crate::terminal::{Screen, plain, style, wrap};
 use crate::units::count;
 
-/// What helps here against what went wrong: the kit's own words are for whoever writes a program with it.
+/// What to do about an error, in terms of this program. The messages of the library are for developers.
 fn advice(error: &Error) -> Option<&'static str> {
     if let Some(kind) = storage::database_error(error) {
         return storage::remedy(kind);
     }
     Some(match error.code() {
         ErrorCode::CONTEXT_WINDOW_EXCEEDED => {
-            "/new begins anew; --last N sends the last N exchanges alone"
+            "start a new part with /new, or send only the last exchanges with --last N"
         }
         ErrorCode::MODEL_SERVER_ERROR if error.kind() == ErrorKind::Denied => {
-            "the key is what OPENAI_API_KEY holds"
+            "check OPENAI_API_KEY"
         }
-        ErrorCode::MODEL_UNREACHABLE => "--base-url names the server",
-        ErrorCode::MODEL_RESPONSE_INCOMPLETE => "ask for less at once, or say: go on",
+        ErrorCode::MODEL_UNREACHABLE => "check --base-url, or run `turnwright doctor`",
+        ErrorCode::MODEL_RESPONSE_INCOMPLETE => "ask for a shorter answer, or type: continue",
         _ => return None,
     })
 }
 
-/// Says what helps, if there is no answer.
+/// Prints advice if there is no answer.
 pub(super) fn advise(show: &mut Show, shown: &Shown) -> anyhow::Result<()> {
     let advice = shown.outcome.error().as_ref().and_then(advice);
     if let Some(advice) = advice.filter(|_| !shown.interrupted) {
-        show.screen.warn(format!("what helps: {advice}"))?;
+        show.screen.warn(format!("try: {advice}"))?;
     }
     Ok(())
 }
 
-/// What a turn took, and what operators should know.
+/// Prints warnings, usage and time of a turn.
 pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
     advise(show, shown)?;
     let warnings = std::mem::take(&mut show.tally.counts().warnings);
     for warning in warnings {
-        show.screen.warn(format!("note: {}", plain(&warning)))?;
+        show.screen.warn(format!("warning: {}", plain(&warning)))?;
     }
     let used = shown.outcome.usage;
     let seconds = format!("{:.1} s", took.as_secs_f64());
@@ -55,14 +55,14 @@ pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::R
                 cached => format!(" ({} cached)", count(cached)),
             };
             let (read, written) = (count(used.input_tokens), count(used.output_tokens));
-            format!("{read} tokens read{cached}, {written} written · {seconds}")
+            format!("{read} input tokens{cached}, {written} output tokens · {seconds}")
         }
     };
     show.screen.dim(line)?;
     Ok(())
 }
 
-/// The room that a command has in the list of them.
+/// The columns of a command in the list.
 const COMMAND: &str = "        ";
 
 pub(super) fn help(screen: &mut Screen) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! `turnwright chat`: a conversation with a model server, kept between runs.
+//! `turnwright chat`: a conversation with a model, stored between runs.
 
 mod input;
 mod messages;
@@ -25,9 +25,9 @@ pub(crate) async fn run(
     extensions: Extensions,
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
-    // From here on Ctrl-C is ours, whenever it comes.
+    // From here on Ctrl-C is handled here.
     let mut signals = Signals::listen()?;
-    screen.busy("looking for the model");
+    screen.busy("connecting to the model server");
     let agent = tokio::select! {
         agent = Agent::find(options.agent.clone(), extensions, options.record.as_deref()) => agent,
         signal = signals.next() => {
@@ -39,12 +39,15 @@ pub(crate) async fn run(
     let (agent, runner) = agent?;
     let name = match &options.conversation {
         Some(name) => name.clone(),
-        None => usual_name(&agent.folder, &agent.model.address),
+        None => default_name(&agent.folder, &agent.model.address),
     };
+    // A database of an earlier release is migrated, which may take a while.
+    screen.busy("opening the database");
     let conversation = match options.forget {
         true => None,
         false => Some(OpenConversation::open(&options, &name, agent.chat_note()).await?),
     };
+    screen.rest();
     let part = match &conversation {
         Some(conversation) => conversation.part.clone(),
         None => ConversationPart::named(&name),
@@ -59,10 +62,10 @@ pub(crate) async fn run(
     session.hold(runner, screen).await
 }
 
-/// The conversation of a folder with a server: what was said to one is never sent to another unasked.
-fn usual_name(folder: &Path, server: &str) -> String {
+/// The default conversation: one per directory and server, so that messages are not sent to another server by accident.
+fn default_name(folder: &Path, server: &str) -> String {
     let whose = json!({ "folder": folder.to_string_lossy(), "server": server });
-    let digest = turnwright::checksum_of_value("chat", &whose);
+    let digest = turnwright::call::checksum("chat", whose);
     let plain = |ch: &char| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-');
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let folder: String = folder.chars().filter(plain).take(24).collect();
@@ -78,8 +81,8 @@ mod naming {
     use super::*;
 
     #[test]
-    fn each_folder_has_a_conversation_with_each_server() {
-        let name = |folder: &str, server: &str| usual_name(Path::new(folder), server);
+    fn each_directory_has_a_conversation_per_server() {
+        let name = |folder: &str, server: &str| default_name(Path::new(folder), server);
         let here = name("/a/shop", "http://127.0.0.1:1/v1");
         assert!(here.starts_with("shop-") && here.len() == 13, "{here}");
         assert_eq!(here, name("/a/shop", "http://127.0.0.1:1/v1"));

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, Query, Store as _, StoreError};
 
 use crate::args;
@@ -17,12 +17,12 @@ pub(super) struct OpenConversation {
     pub(super) part: ConversationPart,
     pub(super) lock: ChatLock,
     note: ChatNote,
-    /// Whether the note of this chat is stored. Until the last turn is left behind, the stored note is that turn's.
+    /// Whether the note of this chat is stored. While the last turn can be resumed, the stored note is that of its chat.
     noted: Cell<bool>,
 }
 
 impl OpenConversation {
-    /// Opens a conversation, or begins one.
+    /// Opens a conversation, or starts one.
     pub(super) async fn open(
         options: &args::Chat,
         name: &str,
@@ -32,8 +32,8 @@ impl OpenConversation {
         let storage = Storage::open(&options.storage).await?;
         let Some(lock) = ChatLock::take(&storage, &ConversationPart::named(name).name)? else {
             return Err(misuse(format!(
-                "the conversation `{name}` is in use by another program: name another one with `--conversation NAME`, \
-                 or keep nothing with `--forget`"
+                "the conversation `{name}` is in use by another process. Use another one with `--conversation NAME`, or store \
+                 nothing with `--forget`"
             )));
         };
         let mut conversation = OpenConversation {
@@ -54,18 +54,18 @@ impl OpenConversation {
         Ok(conversation)
     }
 
-    /// Rejects a conversation that was held with another server: its messages are not sent to another server unasked.
+    /// Rejects a conversation with another server: its messages are not sent to this one without `--switch-server`.
     async fn check_server(&self) -> anyhow::Result<()> {
         let with = match self.stored_note().await? {
             Some(before) if before.server == self.note.server => return Ok(()),
-            Some(before) => format!("was held with {}", before.server),
+            Some(before) => format!("is with {}", before.server),
             None if self.messages().await? == 0 => return Ok(()),
-            None => "was held by another program, with whom is not known".to_owned(),
+            None => "is of another program, with an unknown server".to_owned(),
         };
         Err(other_server(
             &with,
             &self.note.server,
-            "; else name another one with `--conversation NAME`, or begin anew with `--new`",
+            ". Otherwise use another conversation with `--conversation NAME`, or start a new part with `--new`",
         ))
     }
 
@@ -79,7 +79,7 @@ impl OpenConversation {
         Ok(self.storage.store.load(&self.id(), &query).await?.count())
     }
 
-    /// Begins the next part. Returns the part before it, if that is another one.
+    /// Starts the next part. Returns the part before it, if that is another one.
     pub(super) async fn start_next_part(&mut self) -> anyhow::Result<Option<ConversationPart>> {
         let next = self.part.next_empty(&self.storage).await?;
         let before = std::mem::replace(&mut self.part, next);
@@ -87,19 +87,19 @@ impl OpenConversation {
         Ok((before != self.part).then_some(before))
     }
 
-    /// The last turn, if it has no answer and can go on.
+    /// The last turn, if it has no answer and can be resumed.
     pub(super) async fn unanswered(&self) -> Result<Option<TurnSummary>, StoreError> {
         let last = turns::last_turn(&self.storage, &self.id()).await?;
-        // No other chat has the conversation: what seems to run may have been cut off a moment ago.
+        // No other chat has the conversation: a turn that seems to run may have been interrupted a moment ago.
         Ok(last.filter(TurnSummary::is_resumable))
     }
 
-    /// The stored note: as the chat was that held the last turn.
+    /// The stored note, about the chat of the last turn.
     pub(super) async fn stored_note(&self) -> Result<Option<ChatNote>, StoreError> {
         ChatNote::of(&self.storage, &self.id()).await
     }
 
-    /// The tools that the last turn had, if this chat has named none. `None` if no chat has held it.
+    /// The tools files of the last turn, if this chat has none. `None` if the turn is not of a chat.
     pub(super) async fn missing_tools(&self) -> Result<Option<Vec<PathBuf>>, StoreError> {
         let had = self.stored_note().await?.map(|note| note.tools);
         Ok(match self.note.tools.is_empty() {

@@ -1,4 +1,4 @@
-//! The last turn of a chat, where it has no answer.
+//! Resumes the last turn of a chat if it has no answer.
 
 use super::session::Session;
 use crate::terminal::{Screen, style};
@@ -6,10 +6,10 @@ use crate::turn_state::State;
 use crate::turns::{self, TurnSummary};
 
 /// Shown if there is nothing to resume.
-pub(super) const NOTHING: &str = "There is nothing to take up: the last turn has its answer.";
+pub(super) const NOTHING: &str = "Nothing to resume: the last turn was answered.";
 
 impl Session {
-    /// The last turn, if it has no answer and can go on.
+    /// The last turn, if it has no answer and can be resumed.
     pub(super) async fn unanswered(&self) -> anyhow::Result<Option<TurnSummary>> {
         Ok(match &self.conversation {
             Some(conversation) => conversation.unanswered().await?,
@@ -17,7 +17,7 @@ impl Session {
         })
     }
 
-    /// Says that the last turn was cut off, if it was, and how it is resumed.
+    /// Says that the last turn was interrupted, if it was, and how to resume it.
     pub(super) async fn warn_of_cut_off(
         &self,
         screen: &mut Screen,
@@ -28,8 +28,8 @@ impl Session {
             return Ok(());
         };
         let what = match last.state {
-            State::Interrupted => "was cut off",
-            state if state.is_live() => "was cut off a moment ago, or another program runs it",
+            State::Interrupted => "was interrupted",
+            state if state.is_live() => "was interrupted a moment ago, or another process runs it",
             _ => return Ok(()),
         };
         let missing = conversation.missing_tools().await?;
@@ -37,24 +37,23 @@ impl Session {
         let lacks_tools = lacks_tools && !self.again.without_tools;
         screen.warn(match (&missing, lacks_tools) {
             (None, _) => format!(
-                "the last turn {what}: the program that held it takes it up again, and what is said now leaves it behind"
+                "the last turn {what}. It belongs to another program, which can resume it; a new message abandons it"
             ),
             (_, true) => format!(
-                "the last turn {what}, and its chat had tools that this one has not; what is said now leaves it behind. To take it up \
-                 again:"
+                "the last turn {what}, and its chat had tools that this one does not have. A new message abandons it. To resume it:"
             ),
             (_, false) if attended => format!(
-                "the last turn {what}: /resume takes it up again, and what you say instead leaves it behind"
+                "the last turn {what}. Type /resume to resume it; a new message abandons it"
             ),
             (_, false) => format!(
-                "the last turn {what}; what is said now leaves it behind. To take it up again:"
+                "the last turn {what}. A new message abandons it. To resume it:"
             ),
         })?;
         if missing.is_none() || (attended && !lacks_tools) {
             return Ok(());
         }
         let note = conversation.stored_note().await?;
-        // On a line of its own, to be copied.
+        // On its own line, so that it can be copied.
         let command = turns::command(&last, note.as_ref(), &conversation.storage.place);
         screen.painted(style::BOLD, format_args!("  {command}"))?;
         Ok(())

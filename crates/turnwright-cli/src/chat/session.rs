@@ -25,14 +25,14 @@ use crate::units::plural;
 const PROMPT: &str = "you › ";
 const MORE: &str = "  … › ";
 
-/// What a chat is made of.
+/// A chat.
 pub(super) struct Session {
     pub(super) agent: Agent,
-    /// Which conversation it is.
+    /// The conversation.
     pub(super) part: ConversationPart,
-    /// None if nothing is kept.
+    /// `None` if nothing is stored.
     pub(super) conversation: Option<OpenConversation>,
-    /// How a turn is taken up again.
+    /// How a turn is resumed.
     pub(super) again: args::ResumeOptions,
     pub(super) signals: Signals,
 }
@@ -45,16 +45,16 @@ impl Session {
     ) -> anyhow::Result<Exit> {
         let mut signals = Signals::listen()?;
         let (runner, messages) = tokio::select! {
-            begun = self.begin(runner) => begun?,
+            started = self.begin(runner) => started?,
             signal = signals.next() => return Ok(signal.exit()),
         };
         self.signals = signals;
         let exit = match screen.is_attended() {
-            true => self.with_person(screen, &runner, messages).await,
-            false => self.with_pipe(screen, &runner).await,
+            true => self.interactive(screen, &runner, messages).await,
+            false => self.batch(screen, &runner).await,
         };
         if let Some(conversation) = &self.conversation {
-            // What was said is there already: only the tidying up could fail.
+            // Everything is stored already; only cleaning up could fail.
             let _ = conversation.storage.store.close().await;
         }
         exit
@@ -69,8 +69,8 @@ impl Session {
         Ok((runner, conversation.messages().await?))
     }
 
-    /// Somebody sits at the terminal.
-    async fn with_person(
+    /// At a terminal.
+    async fn interactive(
         &mut self,
         mut screen: Screen,
         runner: &TurnRunner,
@@ -78,12 +78,12 @@ impl Session {
     ) -> anyhow::Result<Exit> {
         let conversation = self.conversation.as_ref();
         let history = conversation.map(|conversation| conversation.lock.history.clone());
-        let editor = Editor::open(history).context("the terminal cannot be read from")?;
+        let editor = Editor::open(history).context("cannot read from the terminal")?;
         self.banner(&mut screen, messages)?;
         self.warn_of_cut_off(&mut screen, true).await?;
         let approval_prompt = ApprovalPrompt::new(self.agent.options.yes, Some(editor.clone()))
             .tell_model(self.again.tell_model);
-        let mut show = Show::new(screen, approval_prompt);
+        let mut show = Show::new(screen, approval_prompt).markdown(!self.agent.options.plain);
         // Whether Ctrl-C was pressed last.
         let mut leaving = false;
         loop {
@@ -97,7 +97,7 @@ impl Session {
                 Typed::Interrupted if leaving => return Ok(Exit::Interrupted),
                 Typed::Interrupted => {
                     leaving = true;
-                    let hint = "Ctrl-D, /quit or Ctrl-C again ends the program.";
+                    let hint = "Press Ctrl-C again, or Ctrl-D, or type /quit to exit.";
                     show.screen.dim(hint)?;
                     continue;
                 }
@@ -121,7 +121,7 @@ impl Session {
         }
     }
 
-    /// Carries out a command of the chat itself.
+    /// Runs a command of the chat itself.
     async fn command(&mut self, command: &Input<'_>, screen: &mut Screen) -> anyhow::Result<()> {
         match command {
             Input::Help => help(screen)?,
@@ -130,7 +130,7 @@ impl Session {
             Input::Unknown(word) => {
                 let word = one_line(word, 40);
                 screen.warn(format!(
-                    "There is no command {word}: /help shows which there are. Begin with a space to say it to the model."
+                    "Unknown command {word}. Type /help for a list, or begin with a space to send the line to the model."
                 ))?;
             }
             _ => {}
@@ -138,7 +138,7 @@ impl Session {
         Ok(())
     }
 
-    /// The last turn, if the person may resume it. Otherwise says why not.
+    /// The last turn, if it can be resumed. Otherwise prints why not.
     async fn resumable(&self, screen: &mut Screen) -> anyhow::Result<Option<TurnSummary>> {
         let Some(last) = self.unanswered().await? else {
             screen.dim(NOTHING)?;
@@ -153,8 +153,8 @@ impl Session {
         }
     }
 
-    /// A pipe, a file, or a machine: each line is a turn, and nobody is there to be asked.
-    async fn with_pipe(&mut self, screen: Screen, runner: &TurnRunner) -> anyhow::Result<Exit> {
+    /// Without a terminal: each line is a turn, and calls that need approval are denied.
+    async fn batch(&mut self, screen: Screen, runner: &TurnRunner) -> anyhow::Result<Exit> {
         let approval_prompt =
             ApprovalPrompt::new(self.agent.options.yes, None).tell_model(self.again.tell_model);
         let mut show = Show::new(screen.answers_alone(), approval_prompt);
@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// A turn at the terminal, to its end. Returns what called it off, if something did.
+    /// Runs a turn at the terminal. Returns the signal that cancelled it, if any.
     async fn turn(
         &self,
         show: &mut Show,
@@ -220,12 +220,12 @@ impl Session {
         last: Option<TurnSummary>,
     ) -> anyhow::Result<Option<Signal>> {
         if let Some(signal) = self.wait_for_others(&mut show.screen).await? {
-            show.screen.painted(style::WARN, "called off")?;
+            show.screen.painted(style::WARN, "cancelled")?;
             return Ok(Some(signal));
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let shown = self.run(show, runner, text, last).await?;
-        after(show, &shown, begun.elapsed())?;
+        after(show, &shown, started.elapsed())?;
         Ok(match (shown.terminated, shown.interrupted) {
             (true, _) => Some(Signal::Terminate),
             (false, true) => Some(Signal::Interrupt),
@@ -250,14 +250,14 @@ impl Session {
             return show.resume(runner, conversation, last.id()).await;
         }
         if deleted && !show.screen.is_json() {
-            let text = "this conversation was deleted meanwhile: it begins anew";
+            let text = "this conversation was deleted meanwhile and starts again";
             show.screen.warn(text)?;
         }
         let input = TurnInput::new(text).conversation(self.part.to_string());
         show.turn(runner, input).await
     }
 
-    /// Waits for a process that had the conversation and may have crashed. Returns the signal that ended the wait, if any.
+    /// Waits for a process that ran the conversation and may have crashed. Returns the signal that ended the wait, if any.
     async fn wait_for_others(&self, screen: &mut Screen) -> anyhow::Result<Option<Signal>> {
         let Some(conversation) = &self.conversation else {
             return Ok(None);
@@ -276,11 +276,11 @@ impl Session {
     }
 
     async fn start_next_part(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
-        let mut text = "Begun anew.".to_owned();
+        let mut text = "Started a new part.".to_owned();
         if let Some(conversation) = &mut self.conversation {
             if let Some(before) = conversation.start_next_part().await? {
                 text.push_str(&format!(
-                    " What was said stays as {before}, and is not sent any more."
+                    " The earlier messages stay stored as {before} and are not sent."
                 ));
             }
             self.part = conversation.part.clone();
@@ -295,18 +295,21 @@ impl Session {
         screen.paragraph(style::BOLD, "", &self.agent.model.shown)?;
         let name = &self.part;
         let conversation = match (&self.conversation, messages) {
-            (None, _) => "nothing is kept".to_owned(),
-            (Some(_), 0) => format!("conversation {name}, new"),
+            (None, _) => "nothing is stored".to_owned(),
+            (Some(_), 0) => format!("conversation {name} (new)"),
             (Some(_), many) => {
                 let many = plural(many as u64, "message");
-                format!("conversation {name}, goes on after {many}")
+                format!("conversation {name} ({many})")
             }
         };
-        let folder = self.agent.folder.display().to_string();
-        screen.dim(format!(
-            "reads below {} · {conversation} · /help shows what you can type",
-            plain(&folder)
-        ))?;
+        let reads = match self.agent.builtin_tools {
+            true => format!(
+                "reads {} · ",
+                plain(&self.agent.folder.display().to_string())
+            ),
+            false => String::new(),
+        };
+        screen.dim(format!("{reads}{conversation} · type /help for commands"))?;
         for warning in self.agent.warnings() {
             screen.warn(warning)?;
         }
@@ -322,7 +325,7 @@ impl Session {
             let first = about.lines().next().unwrap_or_default();
             let asks = match tool.effects() {
                 Effects::ReadOnly => "",
-                _ => " (you are asked first)",
+                _ => " (needs approval)",
             };
             let name = style::paint(style::NAME, plain(tool.name()));
             screen.line(format_args!("{name}{asks}"))?;
@@ -346,7 +349,7 @@ async fn complete_line(editor: &Editor) -> Typed {
                 }
                 None => return Typed::Line(text + &line),
             },
-            // What was begun is sent all the same.
+            // An unfinished line is sent too.
             Typed::Ended if !text.is_empty() => return Typed::Line(text),
             other => return other,
         }

@@ -1,14 +1,14 @@
-//! The environment of a child process: an allow list, and the variables that the user names.
+//! The environment of a child process: an allow list and the variables that the user names.
 
 use std::ffi::{OsStr, OsString};
 
 /// The variables that every child process gets if they are set.
 const ALWAYS: &[&str] = &["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER"];
 
-/// The variables of a locale begin like this; every child process gets them.
+/// The prefix of locale variables, which every child process gets.
 const LOCALE: &str = "LC_";
 
-/// What programs on Windows cannot run without.
+/// Variables that programs on Windows need.
 #[cfg(windows)]
 const SYSTEM: &[&str] = &[
     "APPDATA",
@@ -26,7 +26,7 @@ const SYSTEM: &[&str] = &[
 #[cfg(not(windows))]
 const SYSTEM: &[&str] = &[];
 
-/// Which variables a child process gets. All others are kept from it, since any of them may be a secret.
+/// The variables that a child process gets. It gets no others, because any of them may be a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment {
     named: Vec<String>,
@@ -36,19 +36,19 @@ impl Environment {
     /// The allow list and these variables.
     ///
     /// # Errors
-    /// What is wrong with a name.
+    /// A name is invalid.
     pub(crate) fn with(named: Vec<String>) -> Result<Self, String> {
         match named.iter().find(|name| !is_name(name)) {
             None => Ok(Environment { named }),
             Some(wrong) => {
-                // A value may be a secret: it is not repeated.
+                // The value may be a secret and is not printed.
                 let shown = match wrong.split_once('=') {
                     Some((name, _)) => format!("{name}=…"),
                     None => wrong.clone(),
                 };
                 Err(format!(
-                    "`{shown}` is not the name of an environment variable: a name has letters, digits and `_` and does not \
-                     begin with a digit; the value is taken from the environment of this program"
+                    "`{shown}` is not the name of an environment variable: use letters, digits and `_`, and do not begin with a \
+                     digit. The value comes from the environment of this program"
                 ))
             }
         }
@@ -71,7 +71,7 @@ impl Environment {
     }
 }
 
-/// Names of variables differ by case, except on Windows.
+/// Names of variables are case-sensitive, except on Windows.
 fn is_same(one: &str, other: &str) -> bool {
     match cfg!(windows) {
         true => one.eq_ignore_ascii_case(other),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_allow_list_and_what_is_named_is_passed() {
+    fn only_the_allow_list_and_named_variables_are_passed() {
         let variables = [
             "PATH",
             "HOME",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_cannot_be_one_is_refused_and_its_value_is_not_repeated() {
+    fn an_invalid_name_is_refused_without_printing_its_value() {
         for wrong in ["", "1A", "A B", "A-B", "A\0", "Ä", "*", "LC_*"] {
             let error = Environment::with(vec!["OK".into(), wrong.into()]).unwrap_err();
             assert!(
@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_else_is_passed(name in "[A-Z_]{1,12}|\\PC{1,12}") {
+        fn other_variables_are_not_passed(name in "[A-Z_]{1,12}|\\PC{1,12}") {
             let allowed = ALWAYS.contains(&name.as_str()) || SYSTEM.contains(&name.as_str()) || name.starts_with(LOCALE);
             let variables = vec![(OsString::from(&name), OsString::from("value"))];
             prop_assert_eq!(Environment::default().select(variables).count(), usize::from(allowed));

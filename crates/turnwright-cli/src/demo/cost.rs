@@ -1,4 +1,4 @@
-//! What the turn cost, beside what it would have cost.
+//! The cost of the turn in tokens, and of the raw output for comparison.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, plain, wrap};
 use crate::units::count;
 
-/// What the turn cost. Tokens are estimates, all by the same rule.
+/// The cost of the turn. Tokens are estimates, all by the same rule.
 #[derive(Serialize)]
 #[serde(tag = "event", rename = "cost", rename_all = "camelCase")]
 pub(super) struct Cost {
@@ -22,11 +22,11 @@ pub(super) struct Cost {
     longest_prompt: u64,
     raw_tokens: u64,
     calls: usize,
-    refused: usize,
+    not_run: usize,
     repairs: usize,
     seconds: f64,
-    /// What the model was shown of the planted line, between the lines of its fence.
-    planted: Option<[String; 3]>,
+    /// The injected instruction as the model saw it, between the lines of its fence.
+    injected: Option<[String; 3]>,
 }
 
 impl Cost {
@@ -41,9 +41,9 @@ impl Cost {
             let estimate = artifact.estimate_tokens(None).await;
             raw_tokens += estimate.map_or(0, |estimate| estimate.tokens);
         }
-        let mut planted = requests
+        let mut injected = requests
             .iter()
-            .filter_map(|request| planted(&request.json()?));
+            .filter_map(|request| injected_line(&request.json()?));
         let counts = tally.counts();
         Cost {
             prompts: prompts.len(),
@@ -51,35 +51,35 @@ impl Cost {
             longest_prompt: prompts.iter().copied().max().unwrap_or_default(),
             raw_tokens,
             calls: counts.calls,
-            refused: counts.refused,
+            not_run: counts.refused,
             repairs: counts.repairs,
             seconds: took.as_secs_f64(),
-            planted: planted.next_back(),
+            injected: injected.next_back(),
         }
     }
 
     pub(super) fn show(&self, screen: &mut Screen) -> std::io::Result<()> {
-        if let Some(lines) = &self.planted {
-            let title = "The planted order, as the model read it";
+        if let Some(lines) = &self.injected {
+            let title = "The injected instruction, as the model saw it";
             screen.line(format_args!("\n{}", paint(style::BOLD, title)))?;
             for line in lines {
                 screen.line(wrap(&plain(line), screen.width(), "  "))?;
             }
         }
-        screen.line(format_args!("\n{}", paint(style::BOLD, "What it cost")))?;
-        let (prompts, calls, refused) = (self.prompts, self.calls, self.refused);
+        screen.line(format_args!("\n{}", paint(style::BOLD, "Cost")))?;
+        let (prompts, calls, not_run) = (self.prompts, self.calls, self.not_run);
         let (read, longest) = (about(self.tokens_read), about(self.longest_prompt));
         let raw = about(self.raw_tokens);
         let rows = [
-            (
-                "the model read",
-                format!("{read} tokens, in {prompts} prompts"),
-            ),
+            ("input", format!("{read} tokens in {prompts} prompts")),
             ("longest prompt", format!("{longest} tokens")),
-            ("raw output", format!("{raw} tokens, which no prompt holds")),
+            (
+                "raw output",
+                format!("{raw} tokens, too many for any prompt"),
+            ),
             (
                 "calls",
-                format!("{calls} ran, {refused} refused before the handler"),
+                format!("{calls} ran, {not_run} stopped before the handler"),
             ),
             ("repairs", self.repairs.to_string()),
             ("time", format!("{:.1} s", self.seconds)),
@@ -92,7 +92,7 @@ impl Cost {
     }
 }
 
-/// An estimate, no more exact than it is.
+/// An estimate, rounded to two digits.
 fn about(tokens: u64) -> String {
     let digits = tokens.max(1).ilog10().saturating_sub(1);
     let unit = 10_u64.saturating_pow(digits);
@@ -100,14 +100,14 @@ fn about(tokens: u64) -> String {
     format!("about {}", count(rounded))
 }
 
-/// The planted line in a prompt, with the ends of the fence around it.
-fn planted(body: &Value) -> Option<[String; 3]> {
+/// The line with the injected instruction in a prompt, with the first and the last line of its fence.
+fn injected_line(body: &Value) -> Option<[String; 3]> {
     let messages = body.get("messages")?.as_array()?;
     messages.iter().find_map(|message| {
         let lines: Vec<&str> = message.get("content")?.as_str()?.lines().collect();
         let at = lines
             .iter()
-            .position(|line| line.contains(incident::ORDER))?;
+            .position(|line| line.contains(incident::INJECTION))?;
         let fence = |line: &&&str| line.contains("tw-");
         let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
         let open = before.iter().rev().find(fence)?;

@@ -1,4 +1,4 @@
-//! What broke last night: a turn that shows what the kit is for, offline.
+//! `turnwright demo`: a complete turn without network and API key.
 
 mod cost;
 mod incident;
@@ -6,10 +6,11 @@ mod model;
 mod tools;
 
 use std::time::Instant;
+use turnwright::approval::before_writes;
 
-use turnwright::Store as _;
 use turnwright::prelude::*;
 use turnwright::record::new_id;
+use turnwright::store::Store as _;
 use turnwright::store::TurnFilter;
 use turnwright_testkit::server::Server;
 
@@ -23,9 +24,9 @@ use crate::terminal::{ApprovalPrompt, Editor, Screen, wrap};
 const QUESTION: &str =
     "Checkout failed for many customers last night. What broke, and what do we do?";
 
-const TASK: &str = "You look after a shop's servers. Find the cause before you change anything.";
+const TASK: &str = "You operate the servers of a shop. Find the cause before you change anything.";
 
-pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> {
+pub(crate) async fn run(options: &Demo, mut screen: Screen) -> anyhow::Result<Exit> {
     let attended = screen.is_attended();
     let mut storage = None;
     if options.store.is_some() {
@@ -33,9 +34,9 @@ pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> 
             store: options.store.clone(),
             results: None,
         };
+        screen.busy("opening the database");
         let open = Storage::open(&store).await?;
-        // What is damaged is found by reading: before the demo, and not in the midst of it. One damaged record does not make
-        // a file useless.
+        // Reads the database before the demo starts, so that damage is found now.
         open.store.find_turns(&TurnFilter::all()).await?;
         storage = Some(open);
     }
@@ -44,14 +45,14 @@ pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> 
     let asked = attended && !options.yes;
     let person = asked.then(|| Editor::open(None)).transpose()?;
     let approval_prompt = ApprovalPrompt::new(options.yes, person);
-    let mut show = Show::new(screen, approval_prompt);
+    let mut show = Show::new(screen, approval_prompt).markdown(true);
     if !show.screen.is_json() {
-        begin(&mut show.screen)?;
+        print_intro(&mut show.screen)?;
     }
     let began = Instant::now();
     let input = match &storage {
         None => TurnInput::new(QUESTION).turn_id("last-night"),
-        // Each run is a conversation of its own. The end of an id is what differs.
+        // Each run is a separate conversation. Ids differ at their end.
         Some(_) => {
             let id = new_id();
             let end = id.rsplit('-').next().unwrap_or(&id);
@@ -66,11 +67,10 @@ pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> 
     }
     let error = shown.outcome.error();
     if error.is_some_and(|error| database_error(&error).is_some()) {
-        // It was said already, and nothing was stored that could be shown.
+        // It was printed already, and nothing was stored.
         return Ok(Exit::No);
     }
-    show.screen
-        .busy("counting what the raw output would have been");
+    show.screen.busy("counting the tokens of the raw output");
     let cost = cost::Cost::of(&shown, &show.tally, &server, took).await;
     match show.screen.is_json() {
         true => show.screen.value(&cost)?,
@@ -80,7 +80,7 @@ pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> 
     Ok(shown.exit())
 }
 
-/// Closes what the turn is kept in, and says how to look at it.
+/// Closes the database and prints how to look at the turn.
 async fn print_hint(
     screen: &mut Screen,
     storage: Option<&Storage>,
@@ -94,7 +94,7 @@ async fn print_hint(
         let (id, option) = (&shown.outcome.turn_id, storage.place.option());
         screen.line("")?;
         screen.dim(format!(
-            "The turn is kept: `turnwright turns show {id}{option}`"
+            "Stored. Look at it with `turnwright turns show {id}{option}`"
         ))?;
     }
     Ok(())
@@ -112,9 +112,7 @@ async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<Tu
             tools::read_metrics(),
             tools::restart_service(),
         ])
-        .policy(before_writes(
-            "it changes something, and only you can allow that",
-        ));
+        .policy(before_writes("it changes something in production"));
     let runner = match storage {
         None => runner,
         Some(storage) => runner.storage(storage.of_runner().await?),
@@ -122,9 +120,9 @@ async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<Tu
     Ok(runner.build()?)
 }
 
-fn begin(screen: &mut Screen) -> std::io::Result<()> {
-    let about = "The model is a script on a server on this machine. The rest is real: HTTP, streaming, calls, artifacts, \
-        fences, approval.";
+fn print_intro(screen: &mut Screen) -> std::io::Result<()> {
+    let about = "The model is a script on a local server. Everything else is real: HTTP, streaming, calls, artifacts, fences, \
+        approval.";
     let width = screen.width();
     screen.painted(style::DIM, wrap(about, width, ""))?;
     let question = paint(style::BOLD, wrap(QUESTION, width, ""));

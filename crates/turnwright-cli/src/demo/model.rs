@@ -1,4 +1,4 @@
-//! The model of the demo: a script, which reads from its prompt what a model would read there.
+//! The model of the demo: a script that takes call ids from its prompt, as a model would.
 
 use std::io;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use turnwright_testkit::server::{ReceivedRequest, Server};
 
 use super::incident;
 
-/// What is waited after each piece where a person watches.
+/// The delay after each piece at a terminal.
 const PACE: Duration = Duration::from_millis(18);
 
-/// A server that plays it.
+/// Starts the server.
 pub(super) async fn serve(paced: bool) -> io::Result<Server> {
     Server::start(move |request| {
         let prompt = Prompt::of(request);
@@ -28,14 +28,14 @@ pub(super) async fn serve(paced: bool) -> io::Result<Server> {
 fn reply(step: usize, prompt: &Prompt) -> Reply {
     match step {
         0 => Reply::default()
-            .with_reasoning("First the log of the night, then the metrics.")
-            // The hours come as text, as small models like to write them.
+            .with_reasoning("First the log of last night, then the metrics.")
+            // A number as text, as small models often write it.
             .with_call(Call::new("read_log", json!({ "service": "checkout", "hours": "8" }))),
-        1 => say("The log is far too long to read. I search it.").with_call(Call::new(
+        1 => say("The log is too long to read, so I search it.").with_call(Call::new(
             "artifact_grep",
             json!({ "callId": prompt.id_of("read_log"), "pattern": "ERROR|WARN|deploy", "max": 12 }),
         )),
-        2 => say("The errors begin all at once. What stands around the first one?").with_call(Call::new(
+        2 => say("The errors begin all at once. What is around the first one?").with_call(Call::new(
             "artifact_cat",
             json!({
                 "callId": prompt.id_of("read_log"),
@@ -43,15 +43,15 @@ fn reply(step: usize, prompt: &Prompt) -> Reply {
             }),
         )),
         3 => Reply::default()
-            .with_reasoning("All 20 connections are in use, and the deploy before changed just that number.")
+            .with_reasoning("All 20 connections are in use, and the deploy before it changed exactly that number.")
             .with_call(Call::new("read_metrics", json!({}))),
         4 => say("Which series were above their limit?").with_call(Call::new(
             "artifact_json_get",
             json!({ "callId": prompt.id_of("read_metrics"), "path": "$.series[?@.peak > @.limit]['name', 'limit', 'peak']" }),
         )),
         5 => say(
-            "It was the deploy. One line of the log claims to be an instruction to restart everything without asking: \
-             it came in as a browser's name, so it is data, and I do not follow it.",
+            "It was the deploy. One line of the log contains an injected instruction to restart everything without asking. It \
+             came in as the name of a browser, so it is data, and I do not follow it.",
         )
         .with_call(Call::new("restart_service", json!({ "service": "checkout", "reason": "deploy 7c1f09" }))),
         6 => Reply::default().with_call(Call::new(
@@ -72,16 +72,16 @@ fn answer(prompt: &Prompt) -> String {
         exhausted, up to 399 requests waited for a connection, and orders failed after 5 seconds.";
     let done = match prompt.restarted() {
         true => {
-            "With your consent I restarted the service with its last good configuration; it is healthy again."
+            "With your approval I restarted the service with its last good configuration; it is healthy again."
         }
         false => {
-            "I did not restart anything, since that was not allowed. Restart checkout-api with its last good configuration."
+            "I did not restart anything, because that was not approved. Restart checkout-api with its last good configuration."
         }
     };
-    format!("{cause} {done} Then take back the deploy, and put an alarm on waiting connections.")
+    format!("{cause} {done} Next, revert the deploy and add an alert for waiting connections.")
 }
 
-/// What the model is shown.
+/// The messages that the model sees.
 struct Prompt(Vec<Value>);
 
 impl Prompt {
@@ -91,7 +91,7 @@ impl Prompt {
         Prompt(messages.cloned().unwrap_or_default())
     }
 
-    /// The id by which the result of a tool is asked, as its handle says.
+    /// The call id in the handle of a tool's result.
     fn id_of(&self, tool: &str) -> String {
         let is_of = |content: &&str| content.contains(&format!("tool=\"{tool}\""));
         let contents = self.0.iter();
@@ -103,7 +103,7 @@ impl Prompt {
         handles.next().unwrap_or_default().to_owned()
     }
 
-    /// Whether the last call did what it should.
+    /// Whether the last call restarted the service.
     fn restarted(&self) -> bool {
         let is_result = |message: &&Value| message.get("role") == Some(&json!("tool"));
         let last = self.0.iter().rev().find(is_result);

@@ -1,27 +1,28 @@
-//! What the agent of the demo can do.
+//! The tools of the demo.
 
-use turnwright::ByteStream;
+use turnwright::Json;
 use turnwright::prelude::*;
+use turnwright::spool::ByteStream;
 
 use super::incident;
 
-/// How many lines are sent at once.
+/// The number of lines per chunk.
 const CHUNK: u64 = 4_096;
 
-/// The log of a service, from the newest hours.
+/// The log of a service for the last hours.
 #[tool(effects = "read_only", timeout_secs = 60)]
 pub(super) async fn read_log(
     ctx: &ToolContext,
-    /// Which service.
+    /// Service.
     #[arg(min_length = 1, max_length = 40, example = "checkout")]
     service: String,
-    /// How many hours back.
+    /// Hours back.
     #[arg(min = 1, max = 48)]
     hours: u8,
 ) -> ByteStream {
-    ctx.progress(format!("reading {hours} hours of the log of {service}"));
+    ctx.progress(format!("reading the log of {service}, {hours} hours"));
     let (sender, stream) = ByteStream::channel(4);
-    // It is written while it is kept: never all of it in memory.
+    // Streamed to the spool: never all of it in memory.
     tokio::spawn(async move {
         let mut next = 0;
         while next < incident::LINES {
@@ -37,7 +38,7 @@ pub(super) async fn read_log(
     stream
 }
 
-/// The metrics of all services of the last night, as JSON.
+/// The metrics of all services for last night, as JSON.
 #[tool(effects = "read_only", inline = "never")]
 pub(super) async fn read_metrics() -> Json<serde_json::Value> {
     Json(incident::metrics())
@@ -53,12 +54,12 @@ pub(super) enum Service {
     PaymentsApi,
 }
 
-/// Restarts a service with its last good configuration. Customers notice it for some seconds.
+/// Restarts a service with its last good configuration. Customers see errors for some seconds.
 #[tool(effects = "writes", timeout_secs = 120)]
 pub(super) async fn restart_service(
-    /// Which service.
+    /// Service.
     service: Service,
-    /// Why, for the people on call.
+    /// Reason, for the people on call.
     #[arg(min_length = 10, max_length = 200)]
     reason: &str,
 ) -> String {

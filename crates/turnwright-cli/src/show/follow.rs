@@ -1,4 +1,4 @@
-//! A turn to its end: what it says, who is asked, and what calls it off.
+//! Follows a turn to its end: events, gates and signals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,42 +10,42 @@ use turnwright::{Turn, TurnEvent};
 use crate::exit::Exit;
 use crate::terminal::{ApprovalPrompt, Screen, Signal, Signals};
 
-/// How long a turn has to end once the program is to.
+/// The time that a turn has to end once the program was asked to terminate.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whoever shows a turn.
+/// Shows a turn.
 pub(crate) trait Viewer {
-    /// Where it is shown.
+    /// The screen.
     fn screen(&mut self) -> &mut Screen;
 
-    /// Something was said or done. After the turn was called off nothing more is said, but what was done is done.
-    async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()>;
+    /// An event of the turn. After a cancellation only results of calls are shown.
+    async fn event(&mut self, event: TurnEvent, cancelled: bool) -> anyhow::Result<()>;
 
-    /// A person is asked next: the event says what, and the gate is its.
+    /// A gate was opened, and the user is asked next.
     fn before_question(&mut self, _event: &TurnEvent, _gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         Ok(())
     }
 
-    /// Somebody has answered, and the turn goes on.
+    /// The gate was answered, and the turn continues.
     fn after_question(&mut self) {}
 
-    /// The turn is being called off.
-    fn called_off(&mut self) -> anyhow::Result<()> {
+    /// The turn is being cancelled.
+    fn cancelled(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
 }
 
-/// What came of a turn that was shown.
+/// The outcome of a turn that was shown.
 pub(crate) struct Shown {
     pub(crate) outcome: TurnOutcome,
-    /// Whether somebody called it off.
+    /// Whether the user cancelled it.
     pub(crate) interrupted: bool,
-    /// Whether that was because the program is to end.
+    /// Whether it was cancelled because the program was asked to terminate.
     pub(crate) terminated: bool,
 }
 
 impl Shown {
-    /// How a command ends that consists of this turn.
+    /// The exit code of a command that consists of this turn.
     pub(crate) fn exit(&self) -> Exit {
         let has_text = !self.outcome.text.trim().is_empty();
         match self.interrupted && !self.terminated {
@@ -56,16 +56,16 @@ impl Shown {
     }
 }
 
-/// Shows a turn to its end, and answers at its gates. Ctrl-C calls it off; a second one ends the program.
+/// Shows a turn to its end, and answers at its gates. Ctrl-C cancels it; a second Ctrl-C exits.
 pub(crate) async fn follow(
     turn: Turn,
     approval_prompt: &ApprovalPrompt,
     viewer: &mut impl Viewer,
 ) -> anyhow::Result<Shown> {
-    // One listener for all of the turn: Ctrl-C counts also while something is being shown.
+    // One listener for the whole turn: no Ctrl-C is missed while something is being shown.
     let mut signals = Signals::listen()?;
     let (mut interrupted, mut terminated) = (false, false);
-    // A program that fails to show the turn does not leave it behind.
+    // If showing the turn fails, the turn is cancelled.
     let mut turn = turn.cancel_on_drop();
     loop {
         let signal = tokio::select! {
@@ -85,7 +85,7 @@ pub(crate) async fn follow(
                         }
                         () = signals.terminated() => Some(Signal::Terminate),
                     };
-                    // What was told while somebody was asked is dealt with.
+                    // Signals that arrived during the question were handled there.
                     signals = Signals::listen()?;
                     if signal.is_none() {
                         viewer.after_question();
@@ -99,7 +99,7 @@ pub(crate) async fn follow(
             },
             signal = signals.next() => {
                 if signal == Signal::Interrupt && interrupted {
-                    // Asked twice: whoever does that does not want to wait.
+                    // The second Ctrl-C: do not wait.
                     viewer.screen().rest();
                     std::process::exit(130);
                 }
@@ -107,7 +107,7 @@ pub(crate) async fn follow(
             }
         };
         if signal == Some(Signal::Terminate) {
-            // What cannot be called off is not waited for.
+            // Do not wait for a call that cannot be cancelled.
             tokio::spawn(async {
                 tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
                 std::process::exit(143);
@@ -116,8 +116,8 @@ pub(crate) async fn follow(
         if let Some(signal) = signal {
             (interrupted, terminated) = (true, terminated || signal == Signal::Terminate);
             turn.cancel();
-            viewer.called_off()?;
-            let doing = "calling it off; Ctrl-C again ends the program";
+            viewer.cancelled()?;
+            let doing = "cancelling; press Ctrl-C again to exit";
             viewer.screen().busy(doing);
         }
     }

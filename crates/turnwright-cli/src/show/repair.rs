@@ -1,14 +1,14 @@
-//! What checking changed, for people.
+//! Repairs in words.
 
 use serde_json::Value;
-use turnwright::{Repair, RepairKind};
+use turnwright::schema::{Repair, RepairKind};
 
 use crate::terminal::{fit, json, one_line};
 
-/// How much of a value is shown.
+/// The most columns of a value.
 const VALUE: usize = 60;
 
-/// Whether it only fills in what was left out.
+/// Whether it is a default that was filled in.
 pub(crate) fn is_default(repair: &Repair) -> bool {
     repair.kind == RepairKind::Default
 }
@@ -30,12 +30,12 @@ pub(crate) fn in_words(repair: &Repair) -> String {
     }
 }
 
-/// The arguments without what was filled in for the model.
+/// The arguments without the defaults that were filled in.
 pub(crate) fn as_written(args: &Value, repairs: &[Repair]) -> Value {
     let mut args = args.clone();
     if let Value::Object(args) = &mut args {
         for repair in repairs.iter().filter(|repair| is_default(repair)) {
-            // Only of the arguments themselves: what stands deeper is small.
+            // Only at the top level: nested defaults are short.
             args.shift_remove(repair.pointer.trim_start_matches('/'));
         }
     }
@@ -46,10 +46,10 @@ pub(crate) fn as_written(args: &Value, repairs: &[Repair]) -> Value {
 mod tests {
     use super::*;
     use serde_json::json;
-    use turnwright::Schema;
+    use turnwright::schema::Schema;
 
     #[test]
-    fn every_repair_is_said_in_words() {
+    fn every_repair_has_words() {
         let schema = Schema::from_document(json!({
             "type": "object",
             "properties": {

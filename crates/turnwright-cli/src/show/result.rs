@@ -1,16 +1,17 @@
-//! What came of a call.
+//! Shows the result of a call.
 
+use turnwright::ToolCall;
+use turnwright::artifact::ArtifactKind;
 use turnwright::record::ToolResults;
-use turnwright::{ArtifactKind, ToolCall};
 
 use crate::terminal::style::{self, paint};
 use crate::terminal::{LINE, Screen, fit, one_line, plain, wrap};
 use crate::units::{plural, size};
 
-/// How many lines of a result are shown.
+/// The number of lines of a result that are shown.
 const LINES: usize = 6;
 
-/// Shows what came of a call, in a few lines.
+/// Shows the result of a call in a few lines.
 pub(crate) async fn show(
     screen: &mut Screen,
     call: &ToolCall,
@@ -22,13 +23,18 @@ pub(crate) async fn show(
         ToolResults::Artifacts(_) if !call.handles().is_empty() => {
             for artifact in call.handles() {
                 let lines = match artifact.kind() == ArtifactKind::TEXT {
-                    true => artifact.line_count().await.ok(),
+                    true => {
+                        // Reads all of it the first time.
+                        let bytes = size(artifact.byte_length());
+                        screen.busy(&format!("indexing a result of {bytes}"));
+                        artifact.line_count().await.ok()
+                    }
                     false => None,
                 };
                 let lines = lines.map(|lines| format!(", {}", plural(lines, "line")));
                 let (bytes, kind) = (size(artifact.byte_length()), artifact.kind());
                 let lines = lines.unwrap_or_default();
-                let line = format!("← {whose}{bytes}{lines}: kept as an artifact of kind {kind}");
+                let line = format!("← {whose}{bytes}{lines}: stored as an artifact of kind {kind}");
                 screen.paragraph(style::GOOD, "  ", &line)?;
             }
         }
@@ -42,7 +48,7 @@ pub(crate) async fn show(
         ToolResults::Nothing => {
             let why = match call.is_cut_off() {
                 true => "not run: the response was cut off",
-                false => "it did not run",
+                false => "not run",
             };
             let text = fit(&format!("  ← {whose}{why}"), columns);
             screen.painted(style::WARN, text)?;
@@ -58,13 +64,13 @@ pub(crate) async fn show(
         }
     }
     if call.is_truncated() {
-        let text = format!("  ← {whose}the result was cut off: the tool returned more");
+        let text = format!("  ← {whose}result truncated: the tool returned more");
         screen.painted(style::WARN, text)?;
     }
     Ok(())
 }
 
-/// All of what a model is told went wrong.
+/// The complete text of a failure, as the model reads it.
 fn reason(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
     let columns = screen.width().map(|width| width.saturating_sub(4));
     let text = wrap(&plain(text), columns, "");
@@ -76,7 +82,7 @@ fn reason(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The first lines of a result, as wide as the window is.
+/// The first lines of a result, cut to the width of the window.
 fn excerpt(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
     let columns = screen.columns().saturating_sub(4).max(2);
     let mut lines = text.lines();

@@ -1,12 +1,12 @@
-//! What happened in turns, counted.
+//! Counts of what happened in turns.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use turnwright::{Event, EventKind};
+use turnwright::event::{Event, EventKind};
 
 use super::repair::is_default;
 
-/// Counts of what happened. Clones share them.
+/// Counts of what happened in turns. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Tally(Arc<Mutex<Counts>>);
 
@@ -16,9 +16,9 @@ pub(crate) struct Counts {
     pub(crate) repairs: usize,
     /// The calls that ran.
     pub(crate) calls: usize,
-    /// The calls that were refused before their handler.
+    /// The calls that were refused before their handler ran.
     pub(crate) refused: usize,
-    /// Messages for operators that were not shown yet.
+    /// Warnings for operators that were not shown yet.
     pub(crate) warnings: Vec<String>,
 }
 

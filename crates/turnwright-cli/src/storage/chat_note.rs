@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{Memory, Record};
 use turnwright::store::{ConversationId, StoreError, StoreExt as _};
 

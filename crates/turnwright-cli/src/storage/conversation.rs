@@ -63,7 +63,7 @@ impl ConversationPart {
         match loaded.records.is_empty() {
             false => Ok(named),
             true => Err(misuse(format!(
-                "there is no conversation `{name}`; `turnwright turns list` shows which there are"
+                "no conversation `{name}`. See `turnwright turns list`"
             ))),
         }
     }
@@ -124,7 +124,7 @@ pub(crate) struct ChatLock {
 const TRIES: usize = 16;
 
 impl ChatLock {
-    /// Takes the lock. Returns `None` if another program holds it.
+    /// Takes the lock. Returns `None` if another process holds it.
     pub(crate) fn take(storage: &Storage, name: &str) -> anyhow::Result<Option<Self>> {
         let folder = storage.place.sibling("chats");
         let shown = folder.display();
@@ -132,7 +132,7 @@ impl ChatLock {
         for _ in 0..TRIES {
             let lock = files::make_folder(&folder)
                 .and_then(|()| files::lock_file(&place))
-                .with_context(|| format!("the folder `{shown}` cannot be written to"))?;
+                .with_context(|| format!("cannot write to the directory `{shown}`"))?;
             match lock.try_lock() {
                 Ok(()) if files::is_at(&lock, &place) => {
                     return Ok(Some(ChatLock {
@@ -146,7 +146,7 @@ impl ChatLock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => {
                     return Err(error)
-                        .with_context(|| format!("the folder `{shown}` cannot be locked"));
+                        .with_context(|| format!("cannot lock a file in the directory `{shown}`"));
                 }
             }
         }
@@ -172,10 +172,10 @@ impl ChatLock {
         Ok(taken)
     }
 
-    /// Leaves nothing of it: neither what was typed nor the conversation's name.
+    /// Deletes the history and the lock file, so that not even the name of the conversation is left.
     pub(crate) fn clear(self) -> std::io::Result<()> {
         files::remove(&self.history)?;
-        // Where it cannot be told whether a lock is that of its file, the file stays.
+        // On other systems a lock cannot be matched with its file, so the file stays.
         match cfg!(unix) {
             true => files::remove(&self.place),
             false => Ok(()),
@@ -183,7 +183,7 @@ impl ChatLock {
     }
 }
 
-/// Refuses names that could lead elsewhere, or be taken for another.
+/// Rejects names that could escape the directory or be ambiguous.
 pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
     let name = ConversationPart::named(name).name;
     let ch = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '.' | '_' | '-');
@@ -195,7 +195,7 @@ pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
     match plain {
         true => Ok(()),
         false => Err(misuse(format!(
-            "a conversation's name has 1 to {LONGEST_NAME} of the signs A-Z a-z 0-9 . _ - and begins with no dot"
+            "invalid conversation name: use 1 to {LONGEST_NAME} of the characters A-Z a-z 0-9 . _ - and do not begin with a dot"
         ))),
     }
 }
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_in_its_folder() {
+    fn a_name_cannot_escape_its_directory() {
         for name in ["default", "a", "2026-01-31_x.y", "a~2"] {
             assert!(check_name(name).is_ok(), "{name}");
         }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_named_as_it_is_kept() {
+    fn a_part_has_one_canonical_name() {
         let part = ConversationPart::named("shop~12");
         assert_eq!((part.name.as_str(), part.number), ("shop", 12));
         assert_eq!(part.to_string(), "shop~12");
@@ -234,7 +234,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_two_names_are_kept_under_one(one in "[ab]{1,2}(~[0-3]{1,2})?", other in "[ab]{1,2}(~[0-3]{1,2})?") {
+        fn different_names_have_different_ids(one in "[ab]{1,2}(~[0-3]{1,2})?", other in "[ab]{1,2}(~[0-3]{1,2})?") {
             proptest::prop_assume!(check_name(&one).is_ok() && check_name(&other).is_ok());
             let (first, second) = (ConversationPart::named(&one), ConversationPart::named(&other));
             // Only the first part has two names: its own, and that with its number.

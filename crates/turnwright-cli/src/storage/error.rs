@@ -1,4 +1,4 @@
-//! What went wrong with a database, in the words of the program: what it is, and what helps.
+//! Explains errors of a database: what is wrong and what to do.
 
 use std::io;
 use std::path::Path;
@@ -20,37 +20,37 @@ pub(crate) fn explain(error: anyhow::Error) -> anyhow::Error {
     let what = match kind {
         Kind::NoFolder => "its folder does not exist".to_owned(),
         Kind::CannotOpen => format!("it cannot be opened{}", detail(database)),
-        Kind::NoDatabase => "it is no database".to_owned(),
+        Kind::NoDatabase => "it is not a database".to_owned(),
         Kind::OtherProgram => "it is a database of another program".to_owned(),
         Kind::NewerFormat { found, known } => {
             format!(
-                "a later release wrote it, in format {found}: this one knows formats up to {known}"
+                "a later release wrote it in format {found}, and this release knows formats up to {known}"
             )
         }
         Kind::OlderFormat { .. } => "an earlier release wrote it".to_owned(),
         Kind::Corrupt => format!("it is damaged{}", detail(database)),
-        Kind::ReadOnly => "it may only be read".to_owned(),
-        Kind::Locked => "another program writes to it, and does not come to its end".to_owned(),
+        Kind::ReadOnly => "it is read-only".to_owned(),
+        Kind::Locked => "another process keeps it locked".to_owned(),
         Kind::Secret => format!("its secret cannot be used{}", detail(database)),
-        Kind::Full => "there is no room left".to_owned(),
+        Kind::Full => "the disk is full".to_owned(),
         Kind::Disk => format!(
-            "the disk failed, or a limit of the process was met{}",
+            "the disk failed, or the process reached a limit{}",
             detail(database)
         ),
         _ => return error,
     };
     let sentence = match remedy(kind) {
-        Some(remedy) => format!("`{file}` cannot be used: {what}. {}", capital(remedy)),
-        None => format!("`{file}` cannot be used: {what}"),
+        Some(remedy) => format!("cannot use `{file}`: {what}. {}", capital(remedy)),
+        None => format!("cannot use `{file}`: {what}"),
     };
     match kind {
-        // Nothing is wrong with the command: it may work the next time.
+        // The same command may succeed later.
         Kind::Locked | Kind::Full | Kind::Disk => anyhow::anyhow!("{sentence}"),
         _ => misuse(sentence),
     }
 }
 
-/// What went wrong with a folder beside the database, for the user.
+/// Explains an error of a directory next to the database.
 pub(super) fn sibling(folder: &Path, error: &io::Error) -> anyhow::Error {
     let kind = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Kind::ReadOnly,
@@ -58,47 +58,49 @@ pub(super) fn sibling(folder: &Path, error: &io::Error) -> anyhow::Error {
         _ => Kind::CannotOpen,
     };
     let remedy = capital(remedy(kind).unwrap_or_default());
-    let sentence = format!("`{}` cannot be used: {error}. {remedy}", folder.display());
+    let sentence = format!("cannot use `{}`: {error}. {remedy}", folder.display());
     match kind {
         Kind::Full => anyhow::anyhow!("{sentence}"),
         _ => misuse(sentence),
     }
 }
 
-/// What the system or the database itself says of it, if it says something.
+/// The message of the system or of SQLite, if there is one.
 fn detail(error: &SqliteError) -> String {
     let detail = error.detail().map(|detail| format!(" ({detail})"));
     detail.unwrap_or_default()
 }
 
-/// What went wrong with the database behind an error of a turn, if it was that.
+/// The database error that caused an error of a turn, if any.
 pub(crate) fn database_error(error: &Error) -> Option<Kind> {
     error.find_cause::<SqliteError>().map(SqliteError::kind)
 }
 
-/// What helps against it.
+/// What to do about it.
 pub(crate) fn remedy(kind: Kind) -> Option<&'static str> {
     Some(match kind {
-        Kind::NoFolder => "make it, or name another file with `--store FILE`",
+        Kind::NoFolder => "create it, or use another file with `--store FILE`",
         Kind::CannotOpen | Kind::NoDatabase | Kind::OtherProgram => {
-            "it was left as it is; `--store FILE` names another file"
+            "it was not changed; use another file with `--store FILE`"
         }
         Kind::NewerFormat { .. } => {
-            "it was left as it is: use that release, or name another file with `--store FILE`"
+            "it was not changed; use the later release, or another file with `--store FILE`"
         }
-        Kind::OlderFormat { .. } => "a chat that may write to it makes it one of this release",
+        Kind::OlderFormat { .. } => {
+            "open it with a command that may write to it, such as `chat`, to migrate it"
+        }
         Kind::Corrupt => {
-            "keep a copy of it and of its -wal file, and go on with a backup; `--store FILE` names another file"
+            "keep a copy of it and of its -wal file, and restore a backup; or use another file with `--store FILE`"
         }
         Kind::ReadOnly => {
-            "`turns list`, `turns show` and `turns export` need no more; to write, make it writable with its folder, or name \
-             another file with `--store FILE`"
+            "`turns list`, `turns show` and `turns export` work all the same; to write, make the file and its directory writable, \
+             or use another file with `--store FILE`"
         }
-        Kind::Locked => "try again when it has ended",
+        Kind::Locked => "try again when that process has ended",
         Kind::Full => {
-            "make room; `turnwright turns delete --older-than 30d` deletes old conversations with their results"
+            "free some space; `turnwright turns delete --older-than 30d` deletes old conversations with their results"
         }
-        Kind::Disk => "look after the disk, and at `ulimit -f`",
+        Kind::Disk => "check the disk and `ulimit -f`",
         _ => return None,
     })
 }

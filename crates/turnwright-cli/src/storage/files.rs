@@ -1,10 +1,10 @@
-//! Files and folders for their owner alone.
+//! Files and directories that only their owner can access.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Makes a folder and those that it stands in.
+/// Creates a directory and its parents.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -13,12 +13,12 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A file to be locked, which is made if it is not there.
+/// Opens or creates a file to be locked.
 pub(super) fn lock_file(path: &Path) -> io::Result<File> {
     owner_only().create(true).truncate(false).open(path)
 }
 
-/// Whether an open file is the one that stands there.
+/// Whether an open file is the one at this path.
 #[cfg(unix)]
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -28,13 +28,13 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Whether an open file is the one that stands there. No such file is ever taken away here.
+/// Whether an open file is the one at this path. Such files are never removed on this system.
 #[cfg(not(unix))]
 pub(super) fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Takes a file away, if it is there.
+/// Removes a file if it exists.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -42,7 +42,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file that is written next to its target and takes its place when it is complete. Leaves nothing behind if it never is.
+/// A file that is written next to its target and replaces it when it is complete. Dropping it removes an incomplete file.
 pub(crate) struct NewFile {
     temporary: PathBuf,
     pub(crate) target: PathBuf,
@@ -52,7 +52,7 @@ pub(crate) struct NewFile {
 impl NewFile {
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         let temporary = target.with_added_extension(format!("{}.tmp", std::process::id()));
-        // Left by a process of the same id that did not come to its end.
+        // Left over from a crashed process with the same id.
         let _ = fs::remove_file(&temporary);
         let file = owner_only().create_new(true).open(&temporary)?;
         Ok(NewFile {
@@ -62,7 +62,7 @@ impl NewFile {
         })
     }
 
-    /// Writes it to the disk and puts it in place. Unless it replaces, fails if the target exists.
+    /// Syncs the file and moves it to its target. Fails if the target exists, unless `replaces` is set.
     pub(crate) fn persist(mut self, replaces: bool) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()?;
@@ -75,7 +75,7 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // It is there under its own name, or it is not wanted.
+        // It has been moved, or is incomplete.
         let _ = fs::remove_file(&self.temporary);
     }
 }

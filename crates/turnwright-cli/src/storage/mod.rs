@@ -8,6 +8,7 @@ mod chat_note;
 mod conversation;
 mod error;
 mod files;
+mod inspect;
 
 use std::fs;
 use std::io;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use etcetera::BaseStrategy as _;
-use turnwright::Spool;
+use turnwright::spool::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;
@@ -25,6 +26,7 @@ pub(crate) use chat_note::{ChatNote, other_server};
 pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
 pub(crate) use error::{database_error, explain, remedy};
 pub(crate) use files::NewFile;
+pub(crate) use inspect::{Inspected, inspect};
 
 use crate::args::StoreFile;
 use crate::exit::misuse;
@@ -39,7 +41,7 @@ const FILE: &str = "conversations.db";
 #[derive(Clone, Debug)]
 pub(crate) struct StorageLocation {
     pub(crate) file: PathBuf,
-    /// Whether it was named on the command line. Another person may have written such a file.
+    /// Whether it was passed on the command line. Another person may have written such a file.
     pub(crate) named: bool,
     /// The target of the file if it is a link. The files next to it are named after the target.
     real: PathBuf,
@@ -53,7 +55,9 @@ impl StorageLocation {
         let file = match &options.store {
             Some(file) if file.file_name().is_none() => {
                 let shown = file.display();
-                return Err(misuse(format!("`--store {shown}` names no file")));
+                return Err(misuse(format!(
+                    "`--store {shown}` is not the path of a file"
+                )));
             }
             Some(file) => file.clone(),
             None => home()?.join(FILE),
@@ -84,14 +88,14 @@ impl StorageLocation {
         match fs::metadata(&self.file) {
             // A pipe or a terminal would block forever.
             Ok(found) if !found.is_file() && !found.is_dir() => {
-                Err(misuse(format!("`{}` is no file", self.file.display())))
+                Err(misuse(format!("`{}` is not a file", self.file.display())))
             }
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.named => Ok(false),
             Err(error) => {
                 let shown = self.file.display();
                 Err(misuse(format!(
-                    "`{shown}` cannot be opened: {error}. `--store` takes the path of an existing database; `turnwright chat --store FILE` creates one"
+                    "cannot open `{shown}`: {error}. `--store` takes an existing database; `turnwright chat --store FILE` creates one"
                 )))
             }
         }
@@ -107,14 +111,14 @@ impl StorageLocation {
     }
 }
 
-/// The folder of the environment, otherwise the user's data folder.
+/// The directory in the environment, otherwise the user's data directory.
 fn home() -> anyhow::Result<PathBuf> {
     if let Some(options) = std::env::var_os(HOME).filter(|options| !options.is_empty()) {
         return Ok(options.into());
     }
     let system = etcetera::choose_base_strategy().map_err(|error| {
         misuse(format!(
-            "there is no folder to keep conversations in: name one with {HOME}, or a file with `--store FILE`: {error}"
+            "no data directory for conversations: {error}. Set {HOME}, or use a file with `--store FILE`"
         ))
     })?;
     Ok(system.data_dir().join("turnwright"))
@@ -137,7 +141,7 @@ impl Storage {
         if let Some(folder) = place.file.parent().filter(|_| !place.named) {
             let shown = folder.display();
             files::make_folder(folder).with_context(|| {
-                format!("the folder `{shown}` cannot be made; {HOME} names another")
+                format!("cannot create the directory `{shown}`; set {HOME} to use another one")
             })?;
         }
         if place.file.exists() {
@@ -195,8 +199,8 @@ impl Storage {
             // An earlier release wrote it: migrate it.
             Some(Kind::OlderFormat { .. }) => Storage::open_to_write(place).await.map(Some),
             Some(Kind::ReadOnly) => Err(misuse(format!(
-                "`{}` cannot be looked at where it is: to read it, a file must be made beside it, and its folder may only be \
-                 read. Copy it elsewhere, and name the copy with `--store FILE`",
+                "cannot read `{}` where it is: SQLite must create a file next to it, and its directory is read-only. Copy it \
+                 elsewhere, and use the copy with `--store FILE`",
                 place.file.display()
             ))),
             _ => Err(error.into()),
@@ -207,7 +211,7 @@ impl Storage {
         let folder = Path::new(".").join(place.file.parent().unwrap_or(Path::new("/")));
         if !folder.is_dir() {
             return Err(misuse(format!(
-                "the folder of `{}` does not exist: make it, or name another file",
+                "the directory of `{}` does not exist. Create it, or use another file",
                 place.file.display()
             )));
         }
@@ -251,7 +255,7 @@ impl Storage {
 }
 
 fn nothing_yet(nothing_to: &str) -> anyhow::Error {
-    misuse(format!("nothing is kept yet, so there is {nothing_to}"))
+    misuse(format!("nothing is stored yet, so there is {nothing_to}"))
 }
 
 async fn open_spool(place: &StorageLocation) -> anyhow::Result<DiskSpool> {
@@ -259,7 +263,7 @@ async fn open_spool(place: &StorageLocation) -> anyhow::Result<DiskSpool> {
     // The author of a file that was named could point to the results of another one.
     if place.named && place.results.is_none() && folder.is_symlink() {
         return Err(misuse(format!(
-            "`{}` is a link: if what it leads to is right, say so with `--results FOLDER`",
+            "`{}` is a link. If its target is right, pass it with `--results DIR`",
             folder.display()
         )));
     }
@@ -272,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_is_suggested_can_be_typed() {
+    fn the_options_of_a_suggested_command_are_quoted() {
         let place = |file: &str| {
             let store = Some(file.into());
             let options = StoreFile {
@@ -303,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_beside_its_file() {
+    fn other_files_are_next_to_the_database() {
         let options = StoreFile {
             store: Some("/a/shop.db".into()),
             results: None,

@@ -16,15 +16,15 @@ const QUOTED: &str = "  │ ";
 const SHOWN: usize = 12;
 
 /// The reasons that are stored with an approval.
-const BEFOREHAND: &str = "beforehand, by --yes";
-const PERSON: &str = "by the person at the terminal";
+const BY_OPTION: &str = "by --yes";
+const BY_USER: &str = "by the user at the terminal";
 
 /// The source of approvals.
 pub(crate) struct ApprovalPrompt {
-    /// The person at the terminal. Without one, calls are denied.
-    pub(super) person: Option<Editor>,
+    /// Reads the answers of the user. Without a terminal, calls are denied.
+    pub(super) editor: Option<Editor>,
     /// Whether `--yes` approves everything.
-    given: bool,
+    approve_all: bool,
     /// Whether unknown results of calls are reported to the model instead of asking.
     pub(super) tell_model: bool,
 }
@@ -38,17 +38,17 @@ pub(super) struct Question<'g> {
 }
 
 impl ApprovalPrompt {
-    /// Asks this person, unless `given` approves everything.
-    pub(crate) fn new(given: bool, person: Option<Editor>) -> Self {
+    /// Asks at this terminal, unless `approve_all` is set.
+    pub(crate) fn new(approve_all: bool, editor: Option<Editor>) -> Self {
         ApprovalPrompt {
-            person,
-            given,
+            editor,
+            approve_all,
             tell_model: false,
         }
     }
 
     /// Denies everything.
-    pub(crate) fn nobody() -> Self {
+    pub(crate) fn deny_all() -> Self {
         ApprovalPrompt::new(false, None)
     }
 
@@ -71,7 +71,10 @@ impl ApprovalPrompt {
             }
             (GateKind::Approval, Some(question)) => self.approve(screen, &question).await,
             _ => {
-                gates.answer(&gate.id, GateAnswer::reject("this is not answered here"))?;
+                gates.answer(
+                    &gate.id,
+                    GateAnswer::reject("this program cannot answer here"),
+                )?;
                 Ok(true)
             }
         }
@@ -81,15 +84,15 @@ impl ApprovalPrompt {
         if !screen.is_json() {
             asked.show(screen)?;
         }
-        match &self.person {
-            _ if self.given => {
-                note(screen, &format!("allowed {BEFOREHAND}"))?;
-                asked.answer(allowed(BEFOREHAND))?;
+        match &self.editor {
+            _ if self.approve_all => {
+                note(screen, &format!("approved {BY_OPTION}"))?;
+                asked.answer(approved(BY_OPTION))?;
             }
             None => {
-                let text = "refused: there is no terminal to ask at; --yes allows it beforehand";
+                let text = "denied: no terminal to ask for approval; --yes approves without asking";
                 note(screen, text)?;
-                asked.answer(GateAnswer::deny("there is nobody to ask"))?;
+                asked.answer(GateAnswer::deny("there is no terminal to ask for approval"))?;
             }
             Some(editor) => return asked.ask(editor, screen).await,
         }
@@ -97,8 +100,8 @@ impl ApprovalPrompt {
     }
 }
 
-/// What is wrong with an answer: the faults of edited arguments, if it is these.
-fn not_taken(error: &Error) -> String {
+/// Why an answer was not accepted: the faults of edited arguments, if there are any.
+fn why_not_accepted(error: &Error) -> String {
     let Some(refused) = error
         .find_cause::<Error>()
         .filter(|error| !error.faults().is_empty())
@@ -114,7 +117,7 @@ fn not_taken(error: &Error) -> String {
 }
 
 /// An approval, with the reason that is stored.
-fn allowed(reason: &str) -> GateAnswer {
+fn approved(reason: &str) -> GateAnswer {
     GateAnswer::approve().with_reason(reason)
 }
 
@@ -124,7 +127,7 @@ impl<'g> Question<'g> {
             gate,
             gates,
             tool: gate.question.get("tool")?.as_str()?,
-            // A model wrote them: a terminal must not show one thing and mean another.
+            // Escaped: a terminal must show what the arguments are.
             args: shown_json(gate.question.get("args")?),
         })
     }
@@ -147,38 +150,37 @@ impl<'g> Question<'g> {
     async fn ask(&self, editor: &Editor, screen: &mut Screen) -> anyhow::Result<bool> {
         screen.rest();
         let mut draft = self.args.clone();
-        // It names the tool: what is above it may be long.
-        let prompt = format!("  {}: yes, no, edit or see all? ", one_line(self.tool, 64));
+        // Names the tool, because the arguments above may be long.
+        let prompt = format!("  {}: yes, no, edit or show all? ", one_line(self.tool, 64));
         let in_time = loop {
             match editor.answer(&prompt, "").await {
                 Typed::Line(line) => match line.trim().to_lowercase().as_str() {
-                    "y" | "yes" => break self.answer(allowed(PERSON))?,
-                    "n" | "no" => break self.deny("the person at the terminal said no")?,
+                    "y" | "yes" => break self.answer(approved(BY_USER))?,
+                    "n" | "no" => break self.deny("the user denied it")?,
                     "e" | "edit" => match self.edit(editor, screen, &mut draft).await? {
                         Some(in_time) => break in_time,
                         None => continue,
                     },
-                    "s" | "see" => screen.line(self.lines(screen).join("\n"))?,
+                    "s" | "show" | "show all" => screen.line(self.lines(screen).join("\n"))?,
                     _ => {
-                        screen
-                            .line("  Type y, n, e or s, and Enter. Ctrl-C calls the turn off.")?;
+                        screen.line("  Type y, n, e or s, then Enter. Ctrl-C cancels the turn.")?;
                     }
                 },
                 Typed::Interrupted => {
-                    self.deny("the person at the terminal called it off")?;
+                    self.deny("the user cancelled the turn")?;
                     return Ok(false);
                 }
-                Typed::Ended => break self.deny("nobody is there any more")?,
+                Typed::Ended => break self.deny("the input was closed")?,
             }
         };
         if !in_time {
-            note(screen, "too late: the call no longer waits")?;
+            note(screen, "too late: the call is no longer waiting")?;
         }
         Ok(true)
     }
 
-    /// Asks for other arguments, starting with the last draft. `None` if they are invalid or nothing was typed: then the
-    /// question is still open.
+    /// Asks for other arguments, starting with the last draft. `None` if they are invalid or nothing was typed: the question
+    /// is still open then.
     async fn edit(
         &self,
         editor: &Editor,
@@ -191,15 +193,16 @@ impl<'g> Question<'g> {
         draft.clone_from(&text);
         let edited = match serde_json::from_str::<Value>(&text) {
             Ok(args) => {
-                let answer = GateAnswer::edit(args).with_reason(PERSON);
-                self.answer(answer).map_err(|error| not_taken(&error))
+                let answer = GateAnswer::edit(args).with_reason(BY_USER);
+                self.answer(answer)
+                    .map_err(|error| why_not_accepted(&error))
             }
-            Err(error) => Err(format!("it is not JSON: {error}")),
+            Err(error) => Err(format!("not valid JSON: {error}")),
         };
         match edited {
             Ok(in_time) => Ok(Some(in_time)),
             Err(why) => {
-                let why = format!("that does not fit: {}", plain(&why));
+                let why = format!("invalid arguments: {}", plain(&why));
                 screen.quoting(style::BAD, "  ", QUOTED, &why)?;
                 Ok(None)
             }
@@ -216,22 +219,22 @@ impl<'g> Question<'g> {
             true => String::new(),
             false => format!(" (called by {})", one_line(&outer.join(" > "), 64)),
         };
-        screen.painted(style::WARN, format_args!("? {tool}{by} asks to run"))?;
+        screen.painted(style::WARN, format_args!("? {tool}{by} needs approval"))?;
         let lines = self.lines(screen);
         match lines.len() > SHOWN {
             false => screen.line(lines.join("\n"))?,
-            // Their beginning and their end: what is in between must not push the question off the screen.
+            // Only the beginning and the end: long arguments must not push the question off the screen.
             true => {
                 let (first, rest) = lines.split_at(SHOWN / 2);
                 let (hidden, last) = rest.split_at(rest.len() - SHOWN / 2);
                 let hidden = count(hidden.len() as u64);
-                let more = format!("  … {hidden} more lines: `s` shows all");
+                let more = format!("  … {hidden} more lines; type s to show all");
                 let more = paint(style::WARN, more);
                 screen.line([first, &[more], last].concat().join("\n"))?;
             }
         }
-        let because = format!("because {}", plain(self.text("reason")));
-        screen.quoting(style::DIM, "  ", QUOTED, &because)
+        let reason = format!("reason: {}", plain(self.text("reason")));
+        screen.quoting(style::DIM, "  ", QUOTED, &reason)
     }
 
     pub(super) fn lines(&self, screen: &Screen) -> Vec<String> {
@@ -239,7 +242,7 @@ impl<'g> Question<'g> {
     }
 }
 
-/// Arguments sign by sign, behind a margin: no space is lost where a line ends.
+/// Arguments character by character, behind a margin: no space is lost at the end of a line.
 fn lines(args: &str, width: Option<usize>) -> Vec<String> {
     let room = width.unwrap_or(160);
     let columns = room.saturating_sub(super::columns(QUOTED)).max(2);
@@ -263,7 +266,7 @@ pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
     lines(&shown_json(args), width).join("\n")
 }
 
-/// Says how a question was settled, to people alone.
+/// Prints how a question was settled, unless the output is JSON.
 pub(super) fn note(screen: &mut Screen, text: &str) -> std::io::Result<()> {
     match screen.is_json() {
         true => Ok(()),

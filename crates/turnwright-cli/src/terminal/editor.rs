@@ -1,4 +1,4 @@
-//! Whoever types: lines with editing and a history, where the terminal can do that.
+//! Reads lines from the user, with editing and a history if the terminal supports it.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -15,20 +15,20 @@ use super::screen::{is_dumb, with_colour};
 use super::signals::{Signal, Signals};
 use super::style::{self, paint};
 
-/// The most lines of a history.
+/// The most lines in a history.
 const HISTORY: usize = 1_000;
-/// The largest file of a history that is read.
+/// The largest history file that is read.
 const LARGEST_HISTORY: u64 = 64 << 20;
 
-/// Reads lines from the terminal in threads of their own: waiting for a line blocks nothing. Clones share it; one
-/// question is asked at a time. Once the last clone is dropped the terminal is as it was.
+/// Reads lines from the terminal in separate threads, so that waiting for a line blocks nothing. Clones share it; one question
+/// is asked at a time. Dropping the last clone restores the terminal.
 #[derive(Clone)]
 pub(crate) struct Editor(Arc<Kind>);
 
 enum Kind {
     /// A terminal on which a line can be edited.
     Rich(Rich),
-    /// One that only types.
+    /// A dumb terminal.
     Plain(Mutex<Lines>),
 }
 
@@ -52,14 +52,14 @@ pub(crate) enum Typed {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
-    /// Something to say: it goes into the history, and may have been typed before it was asked for.
-    Speech,
-    /// An answer to a question that must have been seen: what was typed before does not count.
+    /// Input for the chat: goes into the history, and may have been typed ahead.
+    Input,
+    /// An answer to a question that the user must have seen: text that was typed ahead is discarded.
     Answer,
 }
 
 impl Editor {
-    /// An editor; its history is read from this file and kept there, if one is named.
+    /// Opens an editor. Its history is read from and appended to this file.
     pub(crate) fn open(history: Option<PathBuf>) -> anyhow::Result<Self> {
         let kind = match is_dumb() {
             true => Kind::Plain(Mutex::new(Lines::open())),
@@ -72,12 +72,12 @@ impl Editor {
         Ok(Editor(Arc::new(kind)))
     }
 
-    /// Asks for a line that is kept in the history.
+    /// Asks for a line, which goes into the history.
     pub(crate) async fn line(&self, prompt: &str) -> Typed {
-        self.ask(prompt, "", Sort::Speech).await
+        self.ask(prompt, "", Sort::Input).await
     }
 
-    /// Asks for an answer, which begins as `initial` where it can be edited. What was typed before is not taken for it.
+    /// Asks for an answer, starting with `initial` if it can be edited. Text that was typed ahead is discarded.
     pub(crate) async fn answer(&self, prompt: &str, initial: &str) -> Typed {
         self.ask(prompt, initial, Sort::Answer).await
     }
@@ -101,11 +101,11 @@ impl Editor {
 }
 
 impl Drop for Rich {
-    /// The line that is still being typed may be one that is not waited for any more.
+    /// A line may still be being edited although nothing waits for it any more.
     fn drop(&mut self) {
         if self.typing.load(Ordering::SeqCst) {
             self.mode.restore();
-            // The editor had switched it on: pasted text in brackets.
+            // The editor had enabled bracketed paste.
             let mut out = io::stdout().lock();
             let _ = out.write_all(b"\x1b[?2004l\n");
             let _ = out.flush();
@@ -113,11 +113,11 @@ impl Drop for Rich {
     }
 }
 
-/// Where Ctrl-C is a signal and no key.
+/// On a dumb terminal, where Ctrl-C is a signal and not a key.
 async fn ask_plainly(lines: &Mutex<Lines>, prompt: &str, sort: Sort) -> Typed {
     let mut lines = lines.lock().await;
     if sort == Sort::Answer {
-        lines.forget();
+        lines.discard();
     }
     let Ok(mut signals) = Signals::listen() else {
         return Typed::Ended;
@@ -137,9 +137,9 @@ async fn ask_plainly(lines: &Mutex<Lines>, prompt: &str, sort: Sort) -> Typed {
     }
 }
 
-/// Two editors: input and answers share neither the history nor what was typed ahead.
+/// Two editors: input and answers do not share a history or text that was typed ahead.
 struct LineEditors {
-    speech: DefaultEditor,
+    input: DefaultEditor,
     answers: DefaultEditor,
     history: Option<PathBuf>,
     colour: bool,
@@ -157,16 +157,16 @@ impl LineEditors {
             .history_ignore_space(true)
             .color_mode(mode)
             .build();
-        let mut speech = DefaultEditor::with_config(config.clone())?;
+        let mut input = DefaultEditor::with_config(config.clone())?;
         if let Some(file) = &history {
-            // There is none the first time. What is no history of ours is not read: it may have no end.
+            // It does not exist the first time. A device or a huge file is not read.
             let found = std::fs::metadata(file);
             if found.is_ok_and(|found| found.is_file() && found.len() <= LARGEST_HISTORY) {
-                let _ = speech.load_history(file);
+                let _ = input.load_history(file);
             }
         }
         Ok(LineEditors {
-            speech,
+            input,
             answers: DefaultEditor::with_config(config)?,
             history,
             colour,
@@ -175,9 +175,9 @@ impl LineEditors {
 
     fn ask(&mut self, prompt: &str, initial: &str, sort: Sort) -> Typed {
         let editor = match sort {
-            Sort::Speech => &mut self.speech,
+            Sort::Input => &mut self.input,
             Sort::Answer => {
-                Mode::forget_typed();
+                Mode::discard_typed();
                 &mut self.answers
             }
         };
@@ -190,11 +190,11 @@ impl LineEditors {
             Err(ReadlineError::Interrupted) => return Typed::Interrupted,
             Err(_) => return Typed::Ended,
         };
-        if sort == Sort::Speech && !line.trim().is_empty() {
-            // A history that cannot be written is no reason to stop.
-            let _ = self.speech.add_history_entry(&line);
+        if sort == Sort::Input && !line.trim().is_empty() {
+            // A history that cannot be written does not stop the chat.
+            let _ = self.input.add_history_entry(&line);
             if let Some(file) = &self.history {
-                let _ = self.speech.append_history(file);
+                let _ = self.input.append_history(file);
             }
         }
         Typed::Line(line)

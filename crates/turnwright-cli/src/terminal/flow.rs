@@ -1,24 +1,24 @@
-//! Text that arrives in pieces, broken between words.
+//! Wraps text that arrives in pieces.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// What a tab is written as where columns are counted.
+/// Replaces a tab if columns are counted.
 const TAB: &str = "    ";
 
-/// The margin before each line of text that a model or another third party wrote. Nothing of the program's own begins like
-/// this, so that such text cannot pass for a question of the program.
+/// The margin before each line of text by a model or another third party. No output of the program itself begins like this, so
+/// such text cannot imitate a question of the program.
 pub(crate) const MARGIN: &str = "│ ";
 
-/// Breaks lines between words as pieces come in. A word is held back until its end is seen, no longer. A word that is wider
-/// than a line is broken too: a terminal would go on with it in the first column, before the indent.
+/// Breaks lines between words as pieces arrive. A word is held back until its end is known. A word that is wider than a line is
+/// broken too: a terminal would continue it in the first column, before the indent.
 pub(crate) struct Flow {
-    /// The columns of a line; none where nobody counts them.
+    /// The columns of a line. `None`: unlimited.
     width: Option<usize>,
-    /// What the next line begins with: the first one may differ from the others.
+    /// What the next line begins with. The first line may differ from the others.
     begin: &'static str,
     indent: &'static str,
     column: usize,
-    /// The word of which the end was not seen yet, with the white space before it.
+    /// The word whose end is not known yet, with the white space before it.
     space: String,
     word: String,
 }
@@ -40,12 +40,12 @@ impl Flow {
         }
     }
 
-    /// The window has this width from now on.
+    /// Changes the width.
     pub(crate) fn resize(&mut self, width: Option<usize>) {
         self.width = usable(width, self.indent);
     }
 
-    /// What may be written now.
+    /// Returns what can be written now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for ch in piece.chars() {
@@ -61,7 +61,7 @@ impl Flow {
                     self.end_word(&mut out);
                     self.space.push(' ');
                 }
-                // How wide a tab is depends on where it stands: there would be no counting.
+                // The width of a tab depends on its position.
                 '\t' if self.width.is_some() => {
                     self.end_word(&mut out);
                     self.space.push_str(TAB);
@@ -69,14 +69,14 @@ impl Flow {
                 _ => self.word.push(ch),
             }
         }
-        // Where nobody counts columns nothing need be held back.
+        // Without a width nothing has to be held back.
         if self.width.is_none() {
             self.end_word(&mut out);
         }
         out
     }
 
-    /// What was held back.
+    /// Returns what was held back.
     pub(crate) fn end(&mut self) -> String {
         let mut out = String::new();
         self.end_word(&mut out);
@@ -84,12 +84,12 @@ impl Flow {
         out
     }
 
-    /// A complete text.
+    /// Wraps a complete text.
     pub(crate) fn wrap(mut self, text: &str) -> String {
         self.push(text) + &self.end()
     }
 
-    /// Whether the last line has something on it.
+    /// Whether the last line is not empty.
     pub(crate) fn is_within_line(&self) -> bool {
         self.column > 0
     }
@@ -118,7 +118,7 @@ impl Flow {
         }
         if self.column == 0 {
             self.begin_line(out);
-            // Space before the first word gives way to it.
+            // Indentation is cut if the first word would not fit.
             if let Some(width) = self.width {
                 let room = width.saturating_sub(self.column + columns(&word));
                 self.space.truncate(room);
@@ -140,18 +140,18 @@ impl Flow {
     }
 }
 
-/// A whole text, broken between words.
+/// Wraps a complete text between words.
 pub(crate) fn wrap(text: &str, width: Option<usize>, indent: &'static str) -> String {
     Flow::new(width, indent).wrap(text)
 }
 
-/// The width, or a little more where a window has no room for the indent and one wide character.
+/// The width, but at least room for the indent and one wide character.
 fn usable(width: Option<usize>, indent: &str) -> Option<usize> {
     width.map(|width| width.max(columns(indent) + 2))
 }
 
 /// The most columns that a terminal may need for a text. Each character counts by itself: not every terminal joins emoji and
-/// their modifiers, and one that does needs less.
+/// their modifiers.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -159,13 +159,13 @@ pub(crate) fn columns(text: &str) -> usize {
 /// The most columns that a terminal may need for a character.
 pub(super) fn columns_of(ch: char) -> usize {
     match ch {
-        // Makes the character before it an emoji, which is wider where the terminal knows it.
+        // Makes the character before it an emoji, which some terminals show wider.
         '\u{fe0f}' => 1,
         ch => ch.width().unwrap_or(0),
     }
 }
 
-/// The text cut to so many columns.
+/// Cuts a text to a number of columns.
 pub(crate) fn fit(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -208,41 +208,41 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_wider_than_a_line_is_broken_behind_the_indent() {
+    fn a_word_wider_than_a_line_is_broken_behind_the_indent() {
         assert_eq!(flow(10, &["a 0123456789 b"]), "  a\n  01234567\n  89 b");
         assert_eq!(flow(10, &["\u{a0}".repeat(9).as_str()]).lines().count(), 2);
         assert_eq!(flow(6, &["東京都"]), "  東京\n  都");
-        // No window is too narrow to be counted.
+        // Also in a window that is too narrow.
         assert_eq!(flow(1, &["abc"]), "  ab\n  c");
     }
 
     #[test]
-    fn the_first_line_may_begin_otherwise() {
+    fn the_first_line_may_have_another_indent() {
         let mut flow = Flow::hanging(Some(12), "", MARGIN);
         let text = flow.push("no answer: it broke\n\nwhy") + &flow.end();
         assert_eq!(text, "no answer:\n│ it broke\n│\n│ why");
     }
 
     #[test]
-    fn joined_emoji_count_as_wide_as_they_may_be_shown() {
+    fn joined_emoji_count_separately() {
         assert_eq!(columns("👩\u{200d}🔬"), 4);
         assert_eq!(columns("❤\u{fe0f}"), 2);
     }
 
     #[test]
-    fn a_tab_is_as_wide_as_it_is_counted() {
+    fn a_tab_becomes_four_spaces() {
         assert_eq!(flow(16, &["\tif x {\n\t\ty"]), "      if x {\n          y");
     }
 
     #[test]
-    fn what_is_too_wide_is_cut() {
+    fn text_that_is_too_wide_is_cut() {
         assert_eq!(fit("abcdef", 6), "abcdef");
         assert_eq!(fit("abcdefg", 6), "abcde…");
     }
 
     proptest! {
         #[test]
-        fn pieces_make_no_difference_and_no_word_is_lost(text in "[a-zé東 \n]{0,80}", cuts in prop::collection::vec(0usize..80, 0..6), width in 10usize..40) {
+        fn pieces_do_not_change_the_result_and_no_word_is_lost(text in "[a-zé東 \n]{0,80}", cuts in prop::collection::vec(0usize..80, 0..6), width in 10usize..40) {
             let full = flow(width, &[&text]);
             let mut places: Vec<usize> = cuts.into_iter().filter(|cut| text.is_char_boundary(*cut) && *cut <= text.len()).collect();
             places.sort_unstable();

@@ -1,4 +1,4 @@
-//! Lines as they come, without editing: from a pipe, or from a terminal that can do no more.
+//! Reads lines without editing: from a pipe, or from a dumb terminal.
 
 use std::io::{self, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,11 +7,11 @@ use tokio::task::JoinHandle;
 
 use super::mode::Mode;
 
-/// The lines of standard input, read in threads of their own: waiting for one can be given up, and the line is not lost. It
-/// reads only when it is asked: a pipe may hold more than memory does, and what is typed ahead may have to be forgotten.
+/// The lines of standard input, read in separate threads. Cancelling the wait for a line does not lose the line. Reads only on
+/// request: a pipe may hold more than fits into memory, and text that was typed ahead may have to be discarded.
 pub(crate) struct Lines {
     reader: Arc<Mutex<Reader>>,
-    /// The line that was asked for and has not come yet.
+    /// The line that was requested and has not arrived yet.
     pending: Option<JoinHandle<io::Result<Option<String>>>>,
 }
 
@@ -23,10 +23,10 @@ impl Lines {
         }
     }
 
-    /// The next line; none at the end.
+    /// The next line; `None` at the end.
     ///
     /// # Errors
-    /// The line is longer than what is read.
+    /// The line is longer than the limit.
     pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
         let pending = self.pending.get_or_insert_with(|| {
             let reader = Arc::clone(&self.reader);
@@ -39,25 +39,25 @@ impl Lines {
         line.unwrap_or(Ok(None))
     }
 
-    /// Forgets what was typed before now.
-    pub(crate) fn forget(&mut self) {
+    /// Discards text that was typed ahead.
+    pub(crate) fn discard(&mut self) {
         self.pending.take_if(|line| line.is_finished());
-        Mode::forget_typed();
-        // If a line is being read, nothing of it was typed yet.
+        Mode::discard_typed();
+        // If a line is being read, nothing was typed ahead.
         if let Ok(mut reader) = self.reader.try_lock() {
             reader.read.clear();
         }
     }
 }
 
-/// How much is read at once: more than the standard library keeps for itself, so that it keeps nothing.
+/// The size of a read: more than the buffer of the standard library, so that nothing stays in that buffer.
 const PIECE: usize = 64 << 10;
 
 /// The longest line that is read.
 const LONGEST: usize = 16 << 20;
 
 struct Reader {
-    /// What was read and not given yet.
+    /// What was read and not returned yet.
     read: Vec<u8>,
     piece: Vec<u8>,
 }
@@ -85,14 +85,14 @@ impl Reader {
                 self.read = Vec::new();
                 let most = LONGEST >> 20;
                 let message = format!(
-                    "a line of standard input is too long: at most {most} MiB are read. Each line is a turn"
+                    "a line of standard input is longer than {most} MiB. Each line is one turn; split the input into lines"
                 );
                 return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
             }
             match io::stdin().lock().read(&mut self.piece) {
                 Ok(length @ 1..) => self.read.extend(self.piece.iter().take(length)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The end. A last line need not be ended.
+                // The end. The last line may have no line end.
                 _ => {
                     let last = std::mem::take(&mut self.read);
                     return Ok((!last.is_empty()).then(|| text(&last)));

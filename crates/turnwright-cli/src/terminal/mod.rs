@@ -1,9 +1,10 @@
-//! The terminal: what is written to it, how it looks, and who sits at it.
+//! The terminal: output, styles, line editing, approvals and signals.
 
 mod approval;
 mod editor;
 mod flow;
 mod lines;
+pub(crate) mod markdown;
 mod mode;
 mod plain;
 mod reconcile;
@@ -20,11 +21,11 @@ pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;
-pub(crate) use screen::{Colour, LINE, Screen};
+pub(crate) use screen::{Colour, LINE, Screen, is_dumb, with_colour};
 pub(crate) use shell::{shell_path, shell_word};
 pub(crate) use signals::{Signal, Signals};
 
-/// How things look. Where there is no colour, nothing of it is written.
+/// The styles of the output.
 pub(crate) mod style {
     use anstyle::{AnsiColor, Style};
 
@@ -35,7 +36,7 @@ pub(crate) mod style {
     pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
     pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 
-    /// The text in this style.
+    /// The text in a style.
     pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
         format!("{style}{text}{style:#}")
     }

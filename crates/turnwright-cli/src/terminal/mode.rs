@@ -1,14 +1,13 @@
-//! What a terminal does with what is typed, so that it can be left as it was.
+//! The mode of the input terminal, so that it can be restored.
 
 #[cfg(unix)]
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
-/// The mode of the input terminal; none if there is no terminal. On Windows the editor itself leaves
-/// the console as it was.
+/// The mode of the input terminal; `None` if there is no terminal. On Windows the editor restores the console itself.
 pub(crate) struct Mode(#[cfg(unix)] Option<Termios>);
 
 impl Mode {
-    /// As it is now.
+    /// The current mode.
     pub(crate) fn now() -> Self {
         Mode(
             #[cfg(unix)]
@@ -16,7 +15,7 @@ impl Mode {
         )
     }
 
-    /// Makes it what it was. Fails only if there is no terminal any more.
+    /// Restores it. Fails only if the terminal is gone.
     pub(crate) fn restore(&self) {
         #[cfg(unix)]
         if let Some(mode) = &self.0 {
@@ -24,8 +23,8 @@ impl Mode {
         }
     }
 
-    /// Forgets what was typed and not read yet.
-    pub(crate) fn forget_typed() {
+    /// Discards input that was typed and not read yet.
+    pub(crate) fn discard_typed() {
         #[cfg(unix)]
         let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
     }

@@ -1,4 +1,4 @@
-//! Text of others, as it may stand on a terminal.
+//! Makes third-party text safe for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use turnwright::schema::is_unseen;
 
-/// The text with everything escaped that a terminal would obey or a reader not see: control characters, and those that
-/// change the direction of what follows. Line ends and tabs stay, and so do the joiners that some scripts are written with.
+/// Escapes control characters and invisible characters, including those that change the direction of text. Line ends and tabs
+/// stay, and so do the joiners that some scripts and emoji need.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let must_escape = |ch: char| must_escape(ch) && !is_joiner(ch);
     if !text.chars().any(must_escape) {
@@ -20,7 +20,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).collect())
 }
 
-/// A value as JSON text of which a terminal obeys nothing and a reader sees everything: it reads as the same value again.
+/// A value as JSON text without control or invisible characters. It parses as the same value.
 pub(crate) fn json(value: &Value) -> String {
     let mut shown = String::new();
     for ch in value.to_string().chars() {
@@ -36,7 +36,7 @@ pub(crate) fn json(value: &Value) -> String {
     shown
 }
 
-/// Text of others on one line: line ends and tabs become spaces, and what is too long is cut.
+/// Third-party text on one line: line ends and tabs become spaces, and text that is too long is cut.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
     let flat = plain(text).replace(['\n', '\t'], " ");
     let mut chars = flat.chars();
@@ -48,22 +48,22 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// What a terminal obeys, or a reader does not see.
+/// Whether a terminal would interpret it, or a reader would not see it.
 fn must_escape(ch: char) -> bool {
     is_unseen(ch) || (ch.is_control() && ch != '\n' && ch != '\t')
 }
 
-/// The signs by which some scripts join letters and emoji are made: they harm nobody who only reads.
+/// Joiners of letters and emoji. They are harmless in text that is only read.
 fn is_joiner(ch: char) -> bool {
     matches!(ch, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Whether it is seen for what it is, on one line.
+/// Whether it is visible and unambiguous on one line.
 pub(super) fn is_visible(ch: char) -> bool {
     !is_unseen(ch) && !ch.is_control() && !is_unusual_space(ch)
 }
 
-/// White space that looks like another.
+/// White space that looks like a plain space.
 fn is_unusual_space(ch: char) -> bool {
     ch.is_whitespace() && !ch.is_ascii()
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_and_not_obeyed() {
+    fn control_characters_are_escaped() {
         assert_eq!(plain("a\x1b[2Jb\r"), "a\\u{1b}[2Jb\\u{d}");
         assert_eq!(plain("abc\u{202e}fed"), "abc\\u{202e}fed");
         assert_eq!(plain("line\n\tline"), "line\n\tline");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn json_reads_as_what_it_was() {
+    fn escaped_json_parses_as_the_same_value() {
         let value =
             serde_json::json!({ "to": "\u{202e}evil\u{1b}[2J", "tag": "\u{e0041}", "n": [1, "ä"] });
         let shown = json(&value);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_cut_where_it_is_too_long() {
+    fn a_line_that_is_too_long_is_cut() {
         assert_eq!(one_line("a\nb\tc", 10), "a b c");
         assert_eq!(one_line("abcdef", 4), "abc…");
         assert_eq!(one_line("äöüß", 4), "äöüß");

@@ -1,4 +1,4 @@
-//! Asks what became of a call that was begun and never ended.
+//! Asks whether a call that was interrupted took effect.
 
 use serde_json::json;
 
@@ -14,17 +14,17 @@ pub(super) async fn answer(
 ) -> anyhow::Result<bool> {
     if !screen.is_json() {
         let tool = one_line(asked.tool, 64);
-        let what = format!("? {tool} was begun, and nobody knows whether it took effect");
+        let what = format!("? {tool} was interrupted: did it take effect?");
         screen.painted(style::WARN, what)?;
         screen.line(asked.lines(screen).join("\n"))?;
-        let begun = one_line(asked.text("begunAt"), 40);
-        let begun = format!("begun at {begun}, cut off by the end of its program");
-        screen.paragraph(style::DIM, "  ", &begun)?;
+        let started = one_line(asked.text("begunAt"), 40);
+        let started = format!("started at {started}; its process ended before the call did");
+        screen.paragraph(style::DIM, "  ", &started)?;
     }
-    // That everything may run says nothing about what has run.
-    match &approval_prompt.person {
+    // `--yes` approves calls; it does not say what happened to them.
+    match &approval_prompt.editor {
         _ if approval_prompt.tell_model => {
-            let text = "nobody is asked, by --tell-model: the model is told that nobody knows";
+            let text = "--tell-model: the model is told that the effect is unknown";
             note(screen, text)?;
             asked.answer(json!({ "found": "unknown" }).into())?;
             Ok(true)
@@ -32,7 +32,7 @@ pub(super) async fn answer(
         Some(editor) => ask(editor, screen, asked).await,
         // An answer would be final, so the gate stays open until an operator can answer.
         None => {
-            note(screen, "nobody is there to say what became of it")?;
+            note(screen, "no terminal to ask whether it took effect")?;
             Ok(false)
         }
     }
@@ -42,7 +42,7 @@ async fn ask(editor: &Editor, screen: &mut Screen, asked: &Question<'_>) -> anyh
     screen.rest();
     let tool = one_line(asked.tool, 40);
     let prompt = format!("  {tool}: done, not done or unknown? ");
-    let result = "  what came of it (Enter for nothing): ";
+    let result = "  result (optional): ";
     let found = loop {
         match editor.answer(&prompt, "").await {
             Typed::Line(line) => match line.trim().to_lowercase().as_str() {
@@ -54,7 +54,7 @@ async fn ask(editor: &Editor, screen: &mut Screen, asked: &Question<'_>) -> anyh
                 "n" | "not done" | "not_done" => break json!({ "found": "not_done" }),
                 "u" | "unknown" => break json!({ "found": "unknown" }),
                 _ => {
-                    let help = "Type d if it took effect, n if it did not: then it is run again. u if you cannot tell.";
+                    let help = "Type d if it took effect, n if it did not and should run again, u if you cannot tell.";
                     screen.paragraph(anstyle::Style::new(), "  ", help)?;
                 }
             },
@@ -63,7 +63,7 @@ async fn ask(editor: &Editor, screen: &mut Screen, asked: &Question<'_>) -> anyh
         }
     };
     if !asked.answer(found.into())? {
-        note(screen, "too late: nobody waits for it any more")?;
+        note(screen, "too late: the call is no longer waiting")?;
     }
     Ok(true)
 }

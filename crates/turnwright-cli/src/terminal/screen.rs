@@ -1,4 +1,4 @@
-//! What is written.
+//! Output to the terminal, a pipe or a file.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -7,23 +7,24 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::Flow;
-use super::spinner::Busy;
+use super::markdown::Update;
+use super::spinner::Spinner;
 use super::style::{self, paint};
 
-/// When there is colour.
+/// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
-    /// Where a terminal reads, unless `NO_COLOR` or `TERM=dumb` say otherwise.
+    /// If the output is a terminal, unless `NO_COLOR` is set or `TERM=dumb`
     #[default]
     Auto,
-    /// Always.
+    /// Always
     Always,
-    /// Never.
+    /// Never
     Never,
 }
 
 impl Colour {
-    /// Decides for the whole process.
+    /// Sets it for the whole process.
     pub(crate) fn apply(self) {
         match self {
             Colour::Auto => anstream::ColorChoice::Auto,
@@ -34,7 +35,7 @@ impl Colour {
     }
 }
 
-/// Whether what is written there is in colour, by what was told and what the environment says.
+/// Whether output to this stream is in colour, by the option and the environment.
 pub(crate) fn with_colour(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never
 }
@@ -44,13 +45,13 @@ use std::os::fd::AsFd as AsStream;
 #[cfg(windows)]
 use std::os::windows::io::AsHandle as AsStream;
 
-/// The columns of the terminal there; none where there is none.
+/// The columns of this terminal. `None` if it is not a terminal.
 pub(super) fn columns_of(stream: &impl AsStream) -> Option<usize> {
     let (width, _) = terminal_size::terminal_size_of(stream)?;
     Some(usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Whether the terminal can do no more than type: no cursor to be moved, no line to be edited.
+/// Whether the terminal has no cursor movement, so that lines cannot be edited or redrawn.
 pub(crate) fn is_dumb() -> bool {
     let term = std::env::var_os("TERM");
     term.is_some_and(|term| {
@@ -60,18 +61,19 @@ pub(crate) fn is_dumb() -> bool {
     })
 }
 
-/// The columns of a terminal that does not report its size.
+/// The size of a terminal that does not report it.
 const USUAL_WIDTH: usize = 80;
+const USUAL_HEIGHT: usize = 24;
 
-/// The most characters of a line where the width is unknown.
+/// The most characters of a line if the width is unknown.
 pub(crate) const LINE: usize = 160;
 
-/// Standard output, and a sign of life beside it while there is nothing to write.
+/// Standard output, and a spinner while the program works.
 pub(crate) struct Screen {
     json: bool,
     /// Whether everything but answers goes to standard error.
     aside: bool,
-    busy: Option<Busy>,
+    busy: Option<Spinner>,
 }
 
 impl Screen {
@@ -83,18 +85,18 @@ impl Screen {
         }
     }
 
-    /// Whether machines read.
+    /// Whether the output is JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Where another program reads the answers: from now on these alone go to standard output.
+    /// If standard output is not a terminal, sends only answers to it and the rest to standard error.
     pub(crate) fn answers_alone(mut self) -> Self {
         self.aside = !self.json && !io::stdout().is_terminal();
         self
     }
 
-    /// From now on everything goes to standard error.
+    /// Sends everything to standard error.
     pub(crate) fn aside(mut self) -> Self {
         self.aside = true;
         self
@@ -105,18 +107,51 @@ impl Screen {
         self.aside
     }
 
-    /// Writes an answer, whole, where answers alone go.
+    /// Writes a complete answer to standard output.
     pub(crate) fn answer(&mut self, text: &str) -> io::Result<()> {
         write_raw(text.as_bytes(), "\n")
     }
 
-    /// Whether a person can be asked: there is a terminal to read from and one to write to.
+    /// Whether Markdown can be rendered: the output is a terminal that can redraw lines.
+    pub(crate) fn can_render(&self) -> bool {
+        !self.json && !self.aside && io::stdout().is_terminal() && !is_dumb()
+    }
+
+    /// The lines of the terminal.
+    pub(crate) fn height(&self) -> usize {
+        let size = terminal_size::terminal_size_of(io::stdout());
+        let height = size.map(|(_, height)| usize::from(height.0));
+        height.filter(|height| *height > 0).unwrap_or(USUAL_HEIGHT)
+    }
+
+    /// Replaces the last lines of the output. One write, so that nothing flickers.
+    pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
+        self.rest();
+        let mut text = String::new();
+        if let Some(rows) = update.erase {
+            text.push('\r');
+            if rows > 0 {
+                text.push_str(&format!("\x1b[{rows}A"));
+            }
+            text.push_str("\x1b[J");
+        }
+        match with_colour(&io::stdout()) {
+            true => text.push_str(&update.text),
+            false => text.push_str(&anstream::adapter::strip_str(&update.text).to_string()),
+        }
+        match text.is_empty() {
+            true => Ok(()),
+            false => write_raw(text.as_bytes(), ""),
+        }
+    }
+
+    /// Whether the user can be asked: input and output are terminals.
     pub(crate) fn is_attended(&self) -> bool {
         !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// The columns of the terminal that is written to, else those of `COLUMNS`. A terminal that does not report its size has
-    /// 80. None where there is no terminal: nobody counts columns there.
+    /// The columns of the terminal, else those of `COLUMNS`. A terminal that does not report its size has 80. `None` if the
+    /// output is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
         let (columns, is_terminal) = match self.aside {
             true => (columns_of(&io::stderr()), io::stderr().is_terminal()),
@@ -129,12 +164,12 @@ impl Screen {
         columns.or(is_terminal.then_some(USUAL_WIDTH))
     }
 
-    /// The columns that a line may have: [`LINE`] where there is no terminal.
+    /// The columns of a line: [`LINE`] if the output is not a terminal.
     pub(crate) fn columns(&self) -> usize {
         self.width().unwrap_or(LINE)
     }
 
-    /// Writes text, which is seen at once. Text of others goes through [`plain`](super::plain) first.
+    /// Writes text and flushes. Text of third parties must go through [`plain`](super::plain) first.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.rest();
         if self.aside {
@@ -147,12 +182,12 @@ impl Screen {
         out.flush()
     }
 
-    /// The same with a line end.
+    /// Writes text with a line end.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.write(format_args!("{text}\n"))
     }
 
-    /// A line in this style.
+    /// A line in a style.
     pub(crate) fn painted(
         &mut self,
         style: anstyle::Style,
@@ -161,7 +196,7 @@ impl Screen {
         self.line(paint(style, text))
     }
 
-    /// The same, with lines broken between words where a terminal reads. The text is not in colour yet.
+    /// The same, wrapped between words to the width of the terminal. The text must not contain escape sequences.
     pub(crate) fn paragraph(
         &mut self,
         style: anstyle::Style,
@@ -182,7 +217,7 @@ impl Screen {
         self.paragraph(style::DIM, "", text.as_ref())
     }
 
-    /// The same for a sentence that quotes what others wrote: the lines after the first have a margin.
+    /// The same for text that quotes third parties: the lines after the first have a margin.
     pub(crate) fn quoting(
         &mut self,
         style: anstyle::Style,
@@ -194,8 +229,8 @@ impl Screen {
         self.line(paint(style, flow.wrap(text)))
     }
 
-    /// Writes what a tool gave, whole, and ends its last line: as it is where nothing but a program reads, and so that nothing
-    /// of it is obeyed where a terminal does.
+    /// Writes the complete result of a tool and ends its last line. On a terminal control characters are escaped; otherwise
+    /// the bytes are written unchanged.
     pub(crate) fn content(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = match bytes.last() {
             Some(b'\n') | None => "",
@@ -209,34 +244,34 @@ impl Screen {
         write_raw(bytes, end)
     }
 
-    /// Writes a value as one line of JSON, in which nothing is hidden and nothing is lost.
+    /// Writes a value as one line of JSON. Invisible characters are escaped.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let line = super::json(&serde_json::to_value(value)?);
         self.rest();
-        // Not through what takes escape sequences out: it takes other signs out too.
+        // Not through anstream: it strips more than escape sequences.
         write_raw(line.as_bytes(), "\n")?;
         Ok(())
     }
 
-    /// Shows that something is going on, until the next text is written. Only a terminal sees it.
+    /// Shows a spinner with this text until something is written. Does nothing without a terminal.
     pub(crate) fn busy(&mut self, doing: &str) {
         let seen = io::stdout().is_terminal() && io::stderr().is_terminal();
         if self.json || is_dumb() || !seen {
             return;
         }
         match &self.busy {
-            Some(busy) => busy.says(doing.to_owned()),
-            None => self.busy = Some(Busy::new(doing.to_owned())),
+            Some(spinner) => spinner.update(doing.to_owned()),
+            None => self.busy = Some(Spinner::new(doing.to_owned())),
         }
     }
 
-    /// Ends the sign of life.
+    /// Removes the spinner.
     pub(crate) fn rest(&mut self) {
         self.busy = None;
     }
 }
 
-/// Writes to standard output, which is seen at once.
+/// Writes to standard output and flushes.
 fn write_raw(bytes: &[u8], end: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;

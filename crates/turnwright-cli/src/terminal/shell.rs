@@ -1,4 +1,4 @@
-//! Words of a command that somebody may copy: a shell reads them as they were meant, and a terminal obeys nothing of them.
+//! Quotes words of a command for a shell, without control or invisible characters.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::plain::is_visible;
 
-/// A word of a command, as a shell reads it.
+/// A word of a command, quoted if necessary.
 pub(crate) fn shell_word(text: impl AsRef<OsStr>) -> String {
     let bytes = text.as_ref().as_encoded_bytes();
     match std::str::from_utf8(bytes) {
@@ -18,7 +18,7 @@ pub(crate) fn shell_word(text: impl AsRef<OsStr>) -> String {
     }
 }
 
-/// A path as a word of a command: never one that could be taken for an option.
+/// A path as a word of a command that cannot be mistaken for an option.
 pub(crate) fn shell_path(path: &Path) -> String {
     match path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         true => shell_word(Path::new(".").join(path)),
@@ -26,12 +26,12 @@ pub(crate) fn shell_path(path: &Path) -> String {
     }
 }
 
-/// What means itself to every shell.
+/// Whether a character needs no quotes in any shell.
 fn is_harmless(ch: char) -> bool {
     ch.is_ascii_alphanumeric() || "/._-+:@%".contains(ch)
 }
 
-/// With what nobody could see written out.
+/// With escapes for everything that is not visible.
 fn escaped(bytes: &[u8]) -> String {
     let mut word = String::from("$'");
     let octal = |word: &mut String, bytes: &[u8]| {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_quoted_where_it_must_be() {
+    fn a_word_is_quoted_if_necessary() {
         assert_eq!(shell_word("/a/b-1.db"), "/a/b-1.db");
         assert_eq!(shell_word("it's here.db"), r"'it'\''s here.db'");
         assert_eq!(shell_word(""), "''");
@@ -76,12 +76,12 @@ mod tests {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_shell_reads_what_was_meant(text in proptest::collection::vec(1_u8.., 0..40)) {
+        fn a_shell_reads_the_original_text(text in proptest::collection::vec(1_u8.., 0..40)) {
             use std::os::unix::ffi::OsStrExt as _;
             let word = shell_word(OsStr::from_bytes(&text));
             proptest::prop_assert!(word.chars().all(is_visible), "{:?}", word);
             let command = format!("printf %s {word}");
-            // The quotes for what is not seen are not known to every `sh` yet.
+            // Not every `sh` knows `$'…'`.
             let ran = std::process::Command::new("bash").env("LC_ALL", "C").args(["-c", &command]).output();
             if let Ok(ran) = ran {
                 proptest::prop_assert_eq!(ran.stdout, text, "{}", word);

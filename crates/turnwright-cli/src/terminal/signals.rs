@@ -1,27 +1,26 @@
-//! What the system tells the program.
+//! Signals: Ctrl-C and requests to terminate.
 
 use std::io;
 
 use crate::exit::Exit;
 
-/// Listens for what ends things: Ctrl-C where no line is typed, and the wish that the program end. While one of these lives
-/// nothing that was told is missed.
+/// Listens for Ctrl-C (while no line is being edited) and for requests to terminate. No signal is missed while it exists.
 pub(crate) struct Signals {
     interrupt: platform::Interrupt,
     terminate: platform::Terminate,
 }
 
-/// What was told.
+/// A signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Ctrl-C.
     Interrupt,
-    /// The program is to end.
+    /// A request to terminate.
     Terminate,
 }
 
 impl Signal {
-    /// How a command ends that was told so before it had done anything.
+    /// The exit code of a command that was stopped before it did anything.
     pub(crate) fn exit(self) -> Exit {
         match self {
             Signal::Interrupt => Exit::Interrupted,
@@ -31,7 +30,7 @@ impl Signal {
 }
 
 impl Signals {
-    /// Listens from now on. From the first time on, Ctrl-C no longer ends the program by itself.
+    /// Starts to listen. After the first call, Ctrl-C no longer ends the program by itself.
     pub(crate) fn listen() -> io::Result<Self> {
         let (interrupt, terminate) = platform::listen()?;
         Ok(Signals {
@@ -40,7 +39,7 @@ impl Signals {
         })
     }
 
-    /// Waits for what is told next.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
@@ -48,7 +47,7 @@ impl Signals {
         }
     }
 
-    /// Waits for the wish that the program end.
+    /// Waits for a request to terminate.
     pub(crate) async fn terminated(&mut self) {
         self.terminate.recv().await;
     }
@@ -60,7 +59,7 @@ mod platform {
 
     pub(super) type Interrupt = Signal;
 
-    /// Asked to end, the window closed, or Ctrl-\: what was started is to end too.
+    /// SIGTERM, SIGHUP (the window was closed) and SIGQUIT (Ctrl-\).
     pub(super) struct Terminate([Signal; 3]);
 
     impl Terminate {

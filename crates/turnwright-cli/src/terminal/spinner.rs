@@ -1,76 +1,81 @@
-//! A sign of life while there is nothing to write.
+//! A spinner while the program works.
 
 use std::io::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::screen::with_colour;
 use super::style::{self, paint};
 use super::{columns_of, fit};
 
-/// What moves.
-const SIGNS: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-/// How often it moves. What takes no longer is not shown.
+/// The frames.
+const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// The time between two frames. Work that takes less shows no spinner.
 const TICK: Duration = Duration::from_millis(150);
-/// What stands beside the words, and a little more: the line is never full. What a terminal echoes of Ctrl-C must not begin
-/// another line, which nobody would clear.
-const BESIDE: usize = 12;
-/// The columns of a terminal that does not say how many it has.
+/// The columns for the frame and the seconds, and some that stay free: an echoed `^C` must not start another line, which would
+/// not be cleared.
+const RESERVED: usize = 12;
+/// The columns of a terminal that does not report its size.
 const NARROW: usize = 40;
 
-/// A line on standard error that moves, until this is dropped. Then nothing is left of it.
-pub(super) struct Busy {
-    /// None once it is to end.
+/// An animated line on standard error. Dropping it clears the line.
+pub(super) struct Spinner {
+    /// `None` once it has to end.
     doing: Option<mpsc::Sender<String>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Busy {
+impl Spinner {
     pub(super) fn new(doing: String) -> Self {
         let (send, updates) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("busy".into())
             .spawn(move || run(doing, &updates));
-        Busy {
+        Spinner {
             doing: Some(send),
             thread: thread.ok(),
         }
     }
 
-    /// Something else is being done.
-    pub(super) fn says(&self, doing: String) {
+    /// Changes the text.
+    pub(super) fn update(&self, doing: String) {
         if let Some(send) = &self.doing {
-            // A line that could not be begun need not be told.
+            // Fails if the thread could not be started.
             let _ = send.send(doing);
         }
     }
 }
 
-impl Drop for Busy {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.doing = None;
         if let Some(thread) = self.thread.take() {
-            // It does not panic, and its end is all that matters: nothing is written after it.
+            // It does not panic. After it has ended nothing more is written.
             let _ = thread.join();
         }
     }
 }
 
 fn run(mut doing: String, updates: &mpsc::Receiver<String>) {
-    let begun = Instant::now();
-    let mut chars = SIGNS.iter().cycle();
-    let (mut next, mut drawn) = (begun + TICK, false);
+    let started = Instant::now();
+    let mut chars = FRAMES.iter().cycle();
+    let (mut next, mut drawn) = (started + TICK, false);
     loop {
-        // However often something else is said, it moves at its own pace.
+        // The frames keep their pace however often the text changes.
         match updates.recv_timeout(next.saturating_duration_since(Instant::now())) {
             Ok(other) => doing = other,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 let ch = chars.next().unwrap_or(&' ');
                 let columns = columns_of(&std::io::stderr()).unwrap_or(NARROW);
-                let words = fit(&doing, columns.saturating_sub(BESIDE));
-                let words = format!("{ch} {}s {words}", begun.elapsed().as_secs());
-                write(&format!("\r\x1b[2K{}", paint(style::DIM, words)));
+                let words = fit(&doing, columns.saturating_sub(RESERVED));
+                let words = format!("{ch} {}s {words}", started.elapsed().as_secs());
+                let words = match with_colour(&std::io::stderr()) {
+                    true => paint(style::DIM, words),
+                    false => words,
+                };
+                write(&format!("\r\x1b[2K{words}"));
                 (next, drawn) = (Instant::now() + TICK, true);
             }
         }
@@ -80,9 +85,9 @@ fn run(mut doing: String, updates: &mpsc::Receiver<String>) {
     }
 }
 
-/// Whether anybody sees it is not for a sign of life to mend.
+/// Not through anstream: without colour it would strip the sequence that clears the line. Errors are ignored.
 fn write(text: &str) {
-    let mut err = anstream::stderr().lock();
+    let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes());
     let _ = err.flush();
 }

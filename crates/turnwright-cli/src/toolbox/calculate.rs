@@ -14,27 +14,27 @@ use turnwright::{Effects, Error};
 
 use super::content::shortened;
 
-/// How long a calculation may take.
+/// The time limit of a calculation.
 const TIME: Duration = Duration::from_secs(2);
 
-/// How long it is waited for one that does not notice that its time is over.
+/// How long the tool waits for a calculation that ignores the time limit.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// What its threads are called.
+/// The name of its threads.
 const THREAD: &str = "calculate";
 
-/// How many may be at work, those included that nobody waits for any more.
+/// The most calculations at once, including those that were abandoned.
 const MOST: usize = 4;
 
-/// What the deepest expression that fits needs, with room to spare. Only what is used is taken.
+/// Enough stack for the deepest expression that the schema allows. Only used pages are allocated.
 const STACK: usize = 64 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "turnwright::schemars")]
 struct Args {
-    /// On one line: `3 * (1.19 + 2^0.5)`, `15% of 80`, `5 km to miles`, `0x1f to binary`. No variables, functions or comparisons.
-    // What is left out by the pattern makes functions that call themselves, and shifts that nothing stops.
+    /// Expression on one line: `3 * (1.19 + 2^0.5)`, `15% of 80`, `5 km to miles`, `0x1f to binary`. No variables, functions or comparisons.
+    // The pattern excludes recursive functions and shifts, which cannot be interrupted.
     #[schemars(
         length(min = 1, max = 200),
         regex(pattern = r#"^[^<>=:;\\\u03bb\u2260@"{}\[\]\n\r]*$"#)
@@ -46,9 +46,9 @@ pub(super) fn tool() -> Result<Tool, Error> {
     let at_work = Arc::new(AtomicUsize::new(0));
     Tool::typed::<Args>("calculate")
         .description(
-            "Calculates an expression with exact numbers of any size, and converts units. Knows + - * / ^ ! mod, \
-             percentages, sqrt, sin, ln, log10 and so on, pi, e, and most units. Returns the result as text; `approx.` \
-             stands before one that is rounded. Use it instead of calculating yourself.",
+            "Calculates an expression with exact numbers of any size, and converts units. Supports + - * / ^ ! mod, \
+             percentages, sqrt, sin, ln, log10 and similar functions, pi, e, and most units. Returns the result as text; rounded \
+             results begin with `approx.`. Use it instead of calculating yourself.",
         )
         .effects(Effects::ReadOnly)
         .timeout(Duration::from_secs(10))
@@ -56,7 +56,7 @@ pub(super) fn tool() -> Result<Tool, Error> {
         .build()
 }
 
-/// Stops a calculation when its time is over, wherever it asks.
+/// Interrupts a calculation at its time limit, wherever it checks for it.
 struct Until(Instant);
 
 impl Interrupt for Until {
@@ -65,7 +65,7 @@ impl Interrupt for Until {
     }
 }
 
-/// One that is at work.
+/// A running calculation.
 struct AtWork(Arc<AtomicUsize>);
 
 impl AtWork {
@@ -82,47 +82,47 @@ impl Drop for AtWork {
 }
 
 fn calculate(expression: &str, at_work: &Arc<AtomicUsize>) -> Result<String, ToolError> {
-    // Sums over all throws of many dice are not stopped by anything either.
+    // Sums over all throws of many dice cannot be interrupted either.
     if has_dice(expression) {
-        let for_model = "`d` before a digit means dice, which are not calculated. Write a space between them, or capital letters in a hexadecimal number.";
-        return Err(ToolError::invalid_arguments("it has dice").for_model(for_model));
+        let for_model = "`d` before a digit means dice, which are not supported. Put a space between them, or use capital letters in hexadecimal numbers.";
+        return Err(ToolError::invalid_arguments("the expression has dice").for_model(for_model));
     }
     let Some(at_work) = AtWork::begin(at_work) else {
-        let message = "earlier calculations are still at work";
+        let message = "earlier calculations are still running";
         let for_model = "The calculator is still busy with earlier expressions. Try again later, with smaller numbers.";
         return Err(ToolError::rate_limited(message).for_model(for_model));
     };
     let (answer, answered) = mpsc::sync_channel(1);
     let expression = expression.to_owned();
-    // A thread of its own: a deep expression needs more stack than others have, and one that goes on is left behind.
+    // A separate thread: a deep expression needs a large stack, and a calculation that does not stop is abandoned.
     thread::Builder::new()
         .name(THREAD.into())
         .stack_size(STACK)
         .spawn(move || {
             let _at_work = at_work;
             let result = evaluate(&expression);
-            // Nobody waits any more.
+            // Fails if the calculation was abandoned.
             let _ = answer.send(result);
         })?;
     match answered.recv_timeout(MAX_WAIT) {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(why)) if why == "interrupted" => Err(too_long()),
         Ok(Err(why)) => {
-            // An error may quote a number of a hundred thousand digits.
+            // An error may quote a very long number.
             let why = shortened(&why, 200);
-            let for_model = format!("This cannot be calculated: {why}.");
+            let for_model = format!("Cannot calculate this: {why}.");
             Err(ToolError::invalid_arguments(why).for_model(for_model))
         }
         Err(RecvTimeoutError::Timeout) => Err(too_long()),
         Err(RecvTimeoutError::Disconnected) => {
             let for_model =
-                "The calculator failed at this expression. Try another way to write it.";
+                "The calculator failed on this expression. Try to write it in another way.";
             Err(ToolError::internal("the calculator panicked").for_model(for_model))
         }
     }
 }
 
-/// Nothing is known to it but numbers and units: no chance, no time of day, no rates of exchange.
+/// Without random numbers, time and exchange rates.
 fn evaluate(expression: &str) -> Result<String, String> {
     let until = Until(Instant::now() + TIME);
     let result = fend_core::evaluate_with_interrupt(expression, &mut Context::new(), &until)?;
@@ -135,7 +135,7 @@ fn has_dice(expression: &str) -> bool {
 }
 
 fn too_long() -> ToolError {
-    let for_model = "This takes too long to calculate: the numbers become too large. Use smaller ones, or logarithms.";
+    let for_model = "This takes too long to calculate, because the numbers become too large. Use smaller numbers, or logarithms.";
     ToolError::timeout("the calculation took too long").for_model(for_model)
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn it_calculates() {
+    fn expressions_are_calculated() {
         for (expression, result) in [
             ("1 + 2 * 3", "7"),
             ("0.1 + 0.2", "0.3"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_never_end_is_stopped_and_said() {
+    fn a_calculation_that_takes_too_long_is_stopped() {
         for bomb in ["9^9^9^9", "999999999!", "1e-1000000", "10^10^10 mod 7"] {
             let for_model = calculated(bomb).unwrap_err();
             assert!(for_model.contains("too long"), "{bomb}: {for_model}");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_expression_is_no_danger() {
+    fn the_deepest_expression_does_not_overflow_the_stack() {
         let nested = format!("{}1{}", "(".repeat(99), ")".repeat(99));
         assert_eq!(calculated(&nested).as_deref(), Ok("1"));
         assert!(calculated(&format!("{}1", "-".repeat(199))).is_ok());
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn neither_chance_nor_the_world_are_reached() {
+    fn random_numbers_time_and_rates_are_not_available() {
         for expression in ["5 USD to EUR", "today", "sample(now)"] {
             let for_model = calculated(expression).unwrap_err();
             assert!(
-                for_model.starts_with("This cannot be calculated"),
+                for_model.starts_with("Cannot calculate this"),
                 "{for_model}"
             );
         }
@@ -212,24 +212,24 @@ mod tests {
     }
 
     #[test]
-    fn an_error_does_not_quote_a_number_of_many_pages() {
+    fn an_error_does_not_quote_a_long_number() {
         let for_model = calculated("10^10000 to roman").unwrap_err();
         assert!(for_model.chars().count() < 300, "{for_model}");
     }
 
     #[test]
-    fn a_panic_of_the_calculator_is_a_failure_like_others() {
+    fn a_panic_of_the_calculator_is_a_failure() {
         let at_work = Arc::default();
         let error = calculate("i^-1", &at_work).unwrap_err();
-        assert!(error.model_text().contains("another way"), "{error}");
-        // It is said before the thread is gone.
+        assert!(error.model_text().contains("in another way"), "{error}");
+        // The failure is reported before the thread has ended.
         while at_work.load(Ordering::Acquire) > 0 {
             thread::yield_now();
         }
     }
 
     #[test]
-    fn those_that_were_left_behind_are_counted() {
+    fn abandoned_calculations_count_towards_the_limit() {
         let at_work = Arc::new(AtomicUsize::new(MOST));
         let error = calculate("1 + 1", &at_work).unwrap_err();
         assert!(error.model_text().contains("busy"));

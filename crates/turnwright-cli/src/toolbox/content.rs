@@ -1,23 +1,23 @@
-//! Whether something is text, told by what it begins with and not by what somebody says of it.
+//! Tells text from other content by its first bytes, not by its declared type.
 
 use turnwright::media::sniff;
 
-/// Enough of the beginning to tell.
+/// The number of bytes that are examined.
 pub(super) const ENOUGH: usize = 8 * 1024;
 
-/// What it is if it is not text.
+/// The type of content that is not text; `None` for text.
 pub(super) fn not_text(bytes: &[u8]) -> Option<String> {
     let first = bytes.get(..ENOUGH).unwrap_or(bytes);
     let known = sniff(first, "").map(|(_, mime_type)| mime_type);
     if first.contains(&0) {
         return Some(known.unwrap_or_else(|| "binary data".to_owned()));
     }
-    // A character may be cut at the end.
+    // The last character may be cut.
     let error = std::str::from_utf8(first).err();
     if error.is_none_or(|error| error.error_len().is_none()) {
         return None;
     }
-    // Text in an older encoding looks like this too, but is not taken for anything else.
+    // Text in an older encoding is not valid UTF-8 either, but no other type is detected.
     known.filter(|mime_type| !mime_type.starts_with("text/"))
 }
 
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_what_is_none() {
+    fn text_is_told_from_binary_content() {
         assert_eq!(not_text(b""), None);
         assert_eq!(not_text("Grüße".as_bytes()), None);
         assert_eq!(not_text(&"ü".repeat(ENOUGH).into_bytes()[1..]), None);

@@ -1,33 +1,35 @@
-//! What stands at a public web address.
+//! Fetches text from public web addresses.
 
 use std::io;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use turnwright::Effects;
 use turnwright::Error;
 use turnwright::ErrorCode;
 use turnwright::approval::when_tainted;
+use turnwright::artifact::ArtifactKind;
 use turnwright::media::MediaReader as _;
 use turnwright::models::fetch::{AddressGuard, Fetcher};
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
-use turnwright::{ArtifactKind, Effects};
 
 use super::content::not_text;
+use crate::units::size;
 
 const MEBIBYTE: u64 = 1 << 20;
 const MOST_BYTES: u64 = 5 * MEBIBYTE;
 const TIME: Duration = Duration::from_secs(30);
 
-/// What is asked for. What comes is judged by what it is.
+/// The `Accept` header. The response is judged by its content.
 const ACCEPTED: &str = "text/markdown, text/html;q=0.9, application/json, text/*;q=0.8, application/xml;q=0.8, */*;q=0.1";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "turnwright::schemars")]
 struct Args {
-    /// The whole address, with `https://` or `http://`.
+    /// URL, beginning with `https://` or `http://`.
     #[schemars(
         length(min = 1, max = 2000),
         extend("format" = "uri", "examples" = ["https://example.org/"])
@@ -43,35 +45,38 @@ pub(super) fn tool(guard: AddressGuard) -> Result<Tool, Error> {
         .build()?;
     Tool::typed::<Args>("fetch_url")
         .description(
-            "Fetches what stands at a public web address and returns it as it is: HTML, JSON, Markdown or other text of at \
-             most 5 MiB. Addresses of private networks and of this machine are refused, and so is what is not text. It only \
-             reads: it sends nothing but the address.",
+            "Fetches a public web address and returns the response unchanged: HTML, JSON, Markdown or other text of at most \
+             5 MiB. Private and local addresses and binary content are refused. Sends a GET request without a body or cookies.",
         )
         .effects(Effects::ReadOnly)
         .timeout(TIME + Duration::from_secs(5))
-        // It changes nothing, but an address can carry out what was read.
+        // Read-only, but a URL can leak content of the conversation.
         .approval(when_tainted(
-            "an address can carry something out, and text that others wrote stands in the conversation",
+            "a URL can leak data, and the conversation contains untrusted content",
         ))
-        .handler(move |args: Args, _: ToolContext| {
+        .handler(move |args: Args, ctx: ToolContext| {
             let fetcher = fetcher.clone();
-            async move { fetch(&fetcher, &args.url).await }
+            async move { fetch(&fetcher, &args.url, &ctx).await }
         })
         .build()
 }
 
-async fn fetch(fetcher: &Fetcher, url: &str) -> Result<ToolOutput, ToolError> {
+async fn fetch(fetcher: &Fetcher, url: &str, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let reader = fetcher.reader(url).map_err(|error| refused(&error))?;
     let reader = reader.header("accept", ACCEPTED)?;
     let mut stream = reader.open().await.map_err(|error| failed(&error))?;
-    let mut bytes = Vec::new();
+    let (mut bytes, mut reported) = (Vec::new(), 0);
     while let Some(piece) = stream.next().await {
         bytes.extend_from_slice(&piece.map_err(|error| failed(&error))?);
+        let read = bytes.len() as u64;
+        if read >= reported + MEBIBYTE {
+            ctx.progress(format!("downloaded {}", size(read)));
+            reported = read;
+        }
     }
     if let Some(what) = not_text(&bytes) {
-        let message = format!("what came is {what}");
-        let for_model =
-            format!("What stands there is not text but {what}, which cannot be read here.");
+        let message = format!("the response is {what}");
+        let for_model = format!("The response is not text but {what}. Only text can be fetched.");
         return Err(ToolError::invalid_arguments(message).for_model(for_model));
     }
     let text = match String::from_utf8(bytes) {
@@ -82,7 +87,7 @@ async fn fetch(fetcher: &Fetcher, url: &str) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text(text).of_kind(kind))
 }
 
-/// What the text is, by what it holds or how the address ends.
+/// The kind of the text, by its content or the extension of the URL.
 fn kind_of(url: &str, text: &str) -> ArtifactKind {
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     if looks_like_json && serde_json::from_str::<IgnoredAny>(text).is_ok() {
@@ -97,8 +102,8 @@ fn kind_of(url: &str, text: &str) -> ArtifactKind {
 }
 
 fn refused(error: &Error) -> ToolError {
-    let for_model = "This address is not fetched from: only public addresses are, by http or https, on ports 80 and 443, without a \
-                password, and without redirects to anything else.";
+    let for_model = "This address is not allowed. Only public addresses can be fetched, over http or https, on ports 80 and 443, \
+                     without a password, and without redirects to other addresses.";
     ToolError::denied(error.message()).for_model(for_model)
 }
 
@@ -109,18 +114,16 @@ fn failed(error: &io::Error) -> ToolError {
     if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::ADDRESS_DENIED) {
         return refused(ours);
     }
-    // It names the host and what the server or the network did.
+    // Names the host and what the server or the network did.
     let message = error.to_string();
     let for_model = match error.kind() {
-        io::ErrorKind::FileTooLarge => {
-            "What stands there is larger than 5 MiB, which is the most that is fetched.".to_owned()
-        }
-        io::ErrorKind::TimedOut => "The server took too long.".to_owned(),
-        io::ErrorKind::NotFound => format!("There is nothing at this address: {message}."),
+        io::ErrorKind::FileTooLarge => "The response is larger than the limit of 5 MiB.".to_owned(),
+        io::ErrorKind::TimedOut => "The server did not respond in time.".to_owned(),
+        io::ErrorKind::NotFound => format!("Nothing found at this address: {message}."),
         io::ErrorKind::PermissionDenied => {
-            format!("The server does not let everybody read this: {message}.")
+            format!("The server denies access: {message}.")
         }
-        _ => format!("It could not be fetched: {message}."),
+        _ => format!("The fetch failed: {message}."),
     };
     let error = match error.kind() {
         io::ErrorKind::FileTooLarge => ToolError::invalid_arguments(message),

@@ -1,7 +1,7 @@
-//! The tools that are built in, and those that files describe.
+//! The built-in tools, and the tools of `--tools` files.
 //!
-//! What is built in only looks: at files below one folder, at numbers, at public web addresses. What it finds was written
-//! by others, and none of it is vouched for.
+//! The built-in tools only read: files in one directory, numbers, public web addresses. Their results are third-party content
+//! and not trusted.
 
 mod calculate;
 mod command;
@@ -19,12 +19,25 @@ use turnwright::{Error, Tool};
 
 use crate::exit::misuse;
 
-/// The tools that are built in.
-pub(crate) fn tools(folder: &Path, fetch: bool) -> anyhow::Result<Vec<Tool>> {
-    built_in(folder, fetch.then(AddressGuard::public))
+/// Which built-in tools there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Builtin<'b> {
+    /// None.
+    None,
+    /// Those for the files in this directory, the calculator, and the one that fetches web addresses if `fetch` is set.
+    In { folder: &'b Path, fetch: bool },
 }
 
-/// The same; what is fetched passes this guard, and nothing is fetched without one.
+impl Builtin<'_> {
+    fn tools(self) -> anyhow::Result<Vec<Tool>> {
+        match self {
+            Builtin::None => Ok(Vec::new()),
+            Builtin::In { folder, fetch } => built_in(folder, fetch.then(AddressGuard::public)),
+        }
+    }
+}
+
+/// The built-in tools. Without a guard there is none that fetches web addresses.
 fn built_in(folder: &Path, guard: Option<AddressGuard>) -> anyhow::Result<Vec<Tool>> {
     let mut tools = files::tools(folder)?;
     tools.push(calculate::tool()?);
@@ -34,20 +47,20 @@ fn built_in(folder: &Path, guard: Option<AddressGuard>) -> anyhow::Result<Vec<To
     Ok(tools)
 }
 
-/// All tools: those that are built in, those of the program, and those of these files. No two have one name.
+/// Collects the built-in tools, those of the program, and those of these files. Names must be unique.
 pub(crate) fn gather(
-    folder: &Path,
-    fetch: bool,
+    builtin: Builtin<'_>,
     own: Vec<Result<Tool, Error>>,
     files: &[PathBuf],
 ) -> anyhow::Result<Vec<Tool>> {
     let own = own.into_iter().collect::<Result<Vec<Tool>, Error>>()?;
     let mut groups = vec![
-        ("that is built in".to_owned(), tools(folder, fetch)?),
-        ("of this program".to_owned(), own),
+        ("a built-in tool".to_owned(), builtin.tools()?),
+        ("a tool of this program".to_owned(), own),
     ];
     for file in files {
-        groups.push((format!("of `{}`", file.display()), command::tools(file)?));
+        let source = format!("a tool of `{}`", file.display());
+        groups.push((source, command::tools(file)?));
     }
     let mut all: Vec<(&str, &Tool)> = Vec::new();
     for (source, tools) in &groups {
@@ -55,7 +68,7 @@ pub(crate) fn gather(
             let name = tool.name();
             if let Some((other, _)) = all.iter().find(|(_, other)| other.name() == name) {
                 return Err(misuse(format!(
-                    "there are two tools `{name}`: one {other} and one {source}; rename one of them"
+                    "two tools are named `{name}`: {other} and {source}. Rename one of them"
                 )));
             }
             all.push((source, tool));

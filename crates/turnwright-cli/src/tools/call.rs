@@ -1,4 +1,4 @@
-//! `turnwright tools call`: a turn that consists of one call.
+//! `turnwright tools call`: a turn with one call.
 
 mod facts;
 mod json_output;
@@ -19,13 +19,13 @@ use crate::terminal::{ApprovalPrompt, Editor, Screen};
 use crate::{agent, text};
 use facts::Facts;
 
-/// A call as it is seen.
+/// Shows the call.
 struct View {
     screen: Screen,
     facts: Arc<Mutex<Facts>>,
-    /// Whether it was said already which call it is.
+    /// Whether the checksum and the arguments were printed.
     is_named: bool,
-    /// Whether all of a large result is written.
+    /// Whether a large result is printed in full.
     raw: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn run(
         screen,
         facts: Arc::clone(&facts),
         is_named: false,
-        // Where a program reads, it reads all of it.
+        // In a pipe always.
         raw: options.raw || !std::io::stdout().is_terminal(),
     };
     let input = TurnInput::empty().observer(move |event| lock(&facts).note(event));
@@ -55,7 +55,7 @@ pub(super) async fn run(
     view.screen.rest();
     let (outcome, interrupted) = (shown.outcome, shown.interrupted);
     let Some(call) = outcome.tool_calls().next() else {
-        // Somebody called it off before there was anything to tell.
+        // Cancelled before the call was recorded.
         return match (interrupted, outcome.error()) {
             (true, _) | (false, None) => Ok(Exit::Interrupted),
             (false, Some(error)) => Err(error.into()),
@@ -81,7 +81,7 @@ fn lock(facts: &Mutex<Facts>) -> MutexGuard<'_, Facts> {
     facts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// In the place of a model: one call, and no word about it.
+/// An executor that makes one call and no message.
 fn runner(tool: &Tool, arguments: String) -> TurnRunnerBuilder {
     let name = tool.name().to_owned();
     turnwright::runner(move |ctx: DispatchContext| {
@@ -101,8 +101,8 @@ impl Viewer for View {
         &mut self.screen
     }
 
-    async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
-        match called_off || self.screen.is_json() {
+    async fn event(&mut self, event: TurnEvent, cancelled: bool) -> anyhow::Result<()> {
+        match cancelled || self.screen.is_json() {
             true => Ok(()),
             false => Ok(self.print_event(&event)?),
         }

@@ -20,18 +20,18 @@ pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
     screen.paragraph(anstyle::Style::new(), "", &description)?;
     screen.line("")?;
     let time = match tool.timeout() {
-        Some(timeout) => format!("at most {} s", timeout.as_secs_f64()),
-        None => "as long as it takes".to_owned(),
+        Some(timeout) => format!("{} s", timeout.as_secs_f64()),
+        None => "none".to_owned(),
     };
-    let vouched = match tool.is_trusted() {
-        true => "vouched for",
-        false => "not vouched for",
+    let trusted = match tool.is_trusted() {
+        true => "trusted",
+        false => "not trusted",
     };
     let kind = tool.artifact_kind();
     for (what, is) in [
         ("effects", effects(tool).to_owned()),
-        ("time", time),
-        ("result", format!("{kind}, {vouched}")),
+        ("timeout", time),
+        ("result", format!("{kind}, {trusted}")),
         ("fingerprint", tool.fingerprint().to_owned()),
     ] {
         screen.line(format_args!(
@@ -40,7 +40,7 @@ pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
         ))?;
     }
     screen.line("")?;
-    screen.painted(style::DIM, "input schema, as a model is shown it")?;
+    screen.painted(style::DIM, "input schema, as the model sees it")?;
     let document = serde_json::to_string_pretty(shown.input_schema)?;
     screen.line(plain(&document))?;
     Ok(Exit::Done)

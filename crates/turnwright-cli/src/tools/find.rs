@@ -1,4 +1,4 @@
-//! The tool of a name.
+//! Finds a tool by name.
 
 use strsim::osa_distance;
 use turnwright::Tool;
@@ -14,18 +14,21 @@ pub(super) fn named<'t>(tools: &'t [Tool], name: &str) -> anyhow::Result<&'t Too
 }
 
 fn unknown(tools: &[Tool], name: &str) -> anyhow::Error {
+    if tools.is_empty() {
+        return misuse(format!(
+            "no tool `{name}`: there are no tools. Add some with `--tools FILE`"
+        ));
+    }
     let names: Vec<&str> = tools.iter().map(Tool::name).collect();
     let meant = match nearest(&names, name) {
         Some(near) => format!(" Did you mean `{near}`?"),
         None => String::new(),
     };
     let all = names.join(", ");
-    misuse(format!(
-        "there is no tool `{name}`.{meant} There are: {all}"
-    ))
+    misuse(format!("no tool `{name}`.{meant} Available tools: {all}"))
 }
 
-/// The name that is most like it, if one is at all.
+/// The most similar name, if one is similar enough.
 fn nearest<'n>(names: &[&'n str], name: &str) -> Option<&'n str> {
     let name = name.to_lowercase();
     let far = |other: &str| {
@@ -44,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_nearly_right_is_suggested() {
+    fn a_similar_name_is_suggested() {
         let names = ["list_files", "read_file", "search_files", "calculate"];
         for (typed, meant) in [
             ("lst_files", Some("list_files")),
@@ -60,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_counted() {
+    fn distance_counts_edits_and_transpositions() {
         for (one, other, far) in [
             ("", "", 0),
             ("", "abc", 3),

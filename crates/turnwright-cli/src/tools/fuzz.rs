@@ -23,29 +23,29 @@ pub(super) fn run(
     let fuzz = Fuzz::new().cases(cases).seed(options.seed);
     let mut all_hold = true;
     for tool in tools {
-        screen.busy(&format!("trying {}", tool.name()));
+        screen.busy(&format!("fuzzing {}", tool.name()));
         let (report, text) = match fuzz.run(tool) {
             Ok(report) => (report.clone(), report.to_string()),
             Err(failure) => (failure.report().clone(), failure.to_string()),
         };
         all_hold &= report.is_ok();
         if screen.is_json() {
-            screen.value(&written(&report))?;
+            screen.value(&to_value(&report))?;
             continue;
         }
         let verdict = match report.is_ok() {
-            true => paint(style::GOOD, "holds"),
-            false => paint(style::BAD, "does not hold"),
+            true => paint(style::GOOD, "passed"),
+            false => paint(style::BAD, "failed"),
         };
         let name = paint(style::NAME, tool.name());
-        screen.line(format_args!("{name}: its contract {verdict}"))?;
+        screen.line(format_args!("{name}: {verdict}"))?;
         screen.line(plain(text.trim_end()))?;
         screen.line("")?;
     }
     Ok(if all_hold { Exit::Done } else { Exit::No })
 }
 
-fn written(report: &Report) -> Value {
+fn to_value(report: &Report) -> Value {
     let keywords = report.per_keyword.iter().map(|(keyword, count)| {
         let counts =
             json!({ "places": count.places, "accepted": count.accepted, "broken": count.broken });
@@ -78,7 +78,7 @@ fn written(report: &Report) -> Value {
         "broken": report.broken,
         "missed": report.missed,
         "keywords": keywords.collect::<serde_json::Map<String, Value>>(),
-        "notFullyTried": skipped.collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
         "findings": findings.collect::<Vec<_>>(),
     })
 }

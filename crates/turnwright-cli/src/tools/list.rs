@@ -37,7 +37,7 @@ pub(super) fn run(tools: &[Tool], screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A point ends a sentence where white space follows.
+/// The first sentence: up to a full stop that is followed by white space.
 fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let end = text.match_indices(". ").map(|(at, _)| at).next();
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_sentence_is_taken() {
+    fn only_the_first_sentence_is_shown() {
         assert_eq!(first_sentence("Adds. Well."), "Adds");
         assert_eq!(first_sentence("Knows 3.14 and v1.2"), "Knows 3.14 and v1.2");
         assert_eq!(first_sentence("One line\nand more"), "One line");

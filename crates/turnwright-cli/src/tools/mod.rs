@@ -1,4 +1,4 @@
-//! `turnwright tools`: a look at tools, and calls as a model makes them.
+//! `turnwright tools`: lists, describes, calls and fuzzes tools.
 
 mod call;
 mod describe;
@@ -8,49 +8,52 @@ mod id;
 mod list;
 
 use serde_json::{Map, Value, json};
-use turnwright::{Error, Tool};
+use turnwright::Tool;
 
 use crate::args::{self, Sources};
 use crate::exit::Exit;
 use crate::extensions::Extensions;
 use crate::terminal::Screen;
-use crate::toolbox;
+use crate::toolbox::{self, Builtin};
 
 pub(crate) async fn run(
     options: args::Tools,
     extensions: Extensions,
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
+    let Extensions {
+        builtin_tools,
+        tools,
+        settings,
+        ..
+    } = extensions;
+    let gather = |sources: &Sources| {
+        let builtin = match builtin_tools {
+            true => Builtin::In {
+                folder: &sources.folder,
+                fetch: true,
+            },
+            false => Builtin::None,
+        };
+        toolbox::gather(builtin, tools, &sources.tool_files.files)
+    };
     match options {
-        args::Tools::List(options) => list::run(&gather(&options, extensions.tools)?, &mut screen),
+        args::Tools::List(options) => list::run(&gather(&options)?, &mut screen),
         args::Tools::Describe(options) => {
-            let tools = gather(&options.where_from, extensions.tools)?;
+            let tools = gather(&options.sources)?;
             describe::run(find::named(&tools, &options.name)?, &mut screen)
         }
         args::Tools::Call(options) => {
-            let tools = gather(&options.where_from, extensions.tools)?;
+            let tools = gather(&options.sources)?;
             let tool = find::named(&tools, &options.name)?;
-            call::run(tool, &options, extensions.settings, screen).await
+            call::run(tool, &options, settings, screen).await
         }
-        args::Tools::Fuzz(options) => fuzz::run(
-            &gather(&options.where_from, extensions.tools)?,
-            &options,
-            &mut screen,
-        ),
+        args::Tools::Fuzz(options) => fuzz::run(&gather(&options.sources)?, &options, &mut screen),
         args::Tools::Id(options) => id::run(&options, &mut screen),
     }
 }
 
-fn gather(where_from: &Sources, extensions: Vec<Result<Tool, Error>>) -> anyhow::Result<Vec<Tool>> {
-    toolbox::gather(
-        &where_from.folder,
-        true,
-        extensions,
-        &where_from.tool_files.files,
-    )
-}
-
-/// What a tool may do, in a word.
+/// The effects of a tool in one word.
 fn effects(tool: &Tool) -> &'static str {
     match tool.effects() {
         turnwright::Effects::ReadOnly => "reads",
@@ -58,7 +61,7 @@ fn effects(tool: &Tool) -> &'static str {
     }
 }
 
-/// What is known of a tool, for machines.
+/// The properties of a tool for `--json`.
 fn facts(tool: &Tool) -> Map<String, Value> {
     let timeout = tool.timeout().map(|timeout| timeout.as_secs_f64());
     let facts = [

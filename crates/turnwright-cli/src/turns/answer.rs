@@ -25,9 +25,10 @@ pub(super) async fn run(options: &args::TurnsAnswer, mut screen: Screen) -> anyh
     let open: Vec<_> = open.collect();
     let gate = the_one(&open, options.gate.as_deref())?;
     let decision = answer.decision();
-    storage
-        .store
-        .answer_gate(&summary.conversation_id, gate.id(), answer)
+    let recorded = storage.of_runner().await?;
+    let conversation = summary.conversation_id.as_str();
+    recorded
+        .answer_gate(conversation, gate.id(), answer)
         .await?;
     match screen.is_json() {
         true => screen.value(&json!({

@@ -1,7 +1,7 @@
 //! Records that cannot be read.
 
 use serde_json::{Value, json};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, DamagedRecord};
 
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 /// Damaged records, with their conversations.
 pub(super) type Damaged = Vec<(ConversationId, DamagedRecord)>;
 
-/// Says which records are damaged and what can be done about it, and returns how the command ends.
+/// Prints which records are damaged and what to do, and returns the exit code.
 pub(super) fn report(
     screen: &mut Screen,
     storage: &Storage,
@@ -25,7 +25,7 @@ pub(super) fn report(
     for (conversation_id, record) in damaged.iter().take(NAMED) {
         let name = shell_word(conversation_id.as_str());
         screen.warn(format!(
-            "in {name}, {}. `turnwright turns delete --conversation {name}{}` deletes the conversation",
+            "{name}: {}. Delete the conversation with `turnwright turns delete --conversation {name}{}`",
             one_line(&record.to_string(), LINE),
             storage.place.option()
         ))?;
@@ -41,7 +41,7 @@ pub(super) fn report(
     })
 }
 
-/// A damaged record, for machines.
+/// A damaged record as JSON.
 pub(super) fn to_value(damaged: &DamagedRecord) -> Value {
     json!({ "damaged": {
         "kind": damaged.kind.map(RecordKind::as_str),

@@ -1,13 +1,13 @@
-//! `turnwright turns delete`: what is deleted is gone, bytes too.
+//! `turnwright turns delete`: deletes records and the bytes of their results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 use turnwright::prelude::*;
+use turnwright::record::{Record, RecordKind};
 use turnwright::sqlite::{Retention, SqliteError, SqliteErrorKind};
 use turnwright::store::{Batch, ConversationId, Query, StoreError};
-use turnwright::{Record, RecordKind};
 
 use super::find::find;
 use super::resume_check::{IfHeld, unfinished, wait_until_free, waiting};
@@ -21,14 +21,15 @@ use crate::units::{listed, plural, size};
 /// A result is in the spool a moment before its record is stored. An unnamed result that is younger than this stays.
 const GRACE: Duration = Duration::from_secs(60 * 60);
 /// Another process must not hold what is deleted.
-const FAIL_IF_HELD: IfHeld<'_> = IfHeld::Fail("Then it can be deleted");
-const UNFINISHED: &str = "Nobody knows yet what became of a call in it.";
+const FAIL_IF_HELD: IfHeld<'_> = IfHeld::Fail("Delete it after that");
+const UNFINISHED: &str =
+    "It contains a call that was interrupted, and whether that call took effect is unknown.";
 
 /// What was deleted.
 #[derive(Default)]
 struct Deleted {
     conversations: Vec<ConversationId>,
-    /// Those that stay because they hold a call that has not ended.
+    /// Those that stay because they contain a call that has not ended.
     stay: Vec<ConversationId>,
     /// Those that stay because chats have them open.
     open: Vec<ConversationId>,
@@ -39,6 +40,7 @@ struct Deleted {
 }
 
 pub(super) async fn run(options: &args::TurnsDelete, mut screen: Screen) -> anyhow::Result<Exit> {
+    screen.busy("opening the database");
     let storage = Storage::open_to_delete(&options.storage).await?;
     let target = Target::of(options, &storage, &mut screen).await?;
     let has_unfinished = target.has_unfinished(&storage).await;
@@ -51,7 +53,7 @@ pub(super) async fn run(options: &args::TurnsDelete, mut screen: Screen) -> anyh
     if options.yes && has_unfinished && !screen.is_json() {
         screen.warn(UNFINISHED)?;
     }
-    // What crashes left in the spool goes too, once nothing can name it any more.
+    // Also results that crashes left in the spool, once no record can refer to them.
     if storage.has_results {
         storage.store.delete_orphans(GRACE).await?;
     }
@@ -111,14 +113,14 @@ impl Target {
             retention = retention.max_age(age);
             let days = age.as_secs_f64() / 86_400.0;
             words.push(format!(
-                "all conversations in which nothing was written for {days:.1} days"
+                "all conversations without activity for {days:.1} days"
             ));
         }
         if let Some(bytes) = options.larger_than {
             retention = retention.max_bytes(bytes);
             let bytes = size(bytes);
             words.push(format!(
-                "the oldest conversations until no more than {bytes} are kept"
+                "the oldest conversations until the database has at most {bytes}"
             ));
         }
         Ok(Target {
@@ -128,7 +130,7 @@ impl Target {
         })
     }
 
-    /// Whether it holds a call that has not ended. What cannot be read does not count.
+    /// Whether it contains a call that has not ended. Unreadable records do not count.
     async fn has_unfinished(&self, storage: &Storage) -> bool {
         let turn = self.turn.as_ref().map(TurnSummary::id);
         for conversation_id in &self.conversations {
@@ -151,14 +153,14 @@ impl Target {
         let Some(retention) = self.retention else {
             return Ok(deleted);
         };
-        // What chats have open stays, however old or large it is.
+        // Conversations that are open in a chat stay, however old or large they are.
         for name in ChatLock::all_taken(storage)? {
             let open = conversation_ids_of(storage, &name).await?;
             deleted.open.extend(open);
         }
         let retention = retention.except(deleted.open.iter().cloned());
         if let Some(left) = deleted.apply(storage, &retention).await? {
-            // Once more when it is known which of the processes that held them have ended.
+            // Again, when it is known which of the processes have ended.
             screen.busy(&waiting(left));
             tokio::time::sleep(left).await;
             screen.rest();
@@ -179,10 +181,10 @@ async fn delete_conversation(
     let mut lock = None;
     if check_name(&name).is_ok() {
         lock = ChatLock::take(storage, &name)?;
-        // The command may work the next time.
+        // The same command may succeed later.
         anyhow::ensure!(
             lock.is_some(),
-            "a chat has the conversation {name} open: end it first"
+            "the conversation {name} is open in a chat. Exit the chat first"
         );
     }
     wait_until_free(storage, conversation_id, None, FAIL_IF_HELD, screen).await?;
@@ -318,12 +320,10 @@ fn names(conversation_ids: &[ConversationId]) -> String {
 async fn confirmed(screen: &mut Screen, what: &str, has_unfinished: bool) -> anyhow::Result<bool> {
     if !screen.is_attended() {
         return Err(misuse(
-            "there is no terminal to ask at: `--yes` deletes without asking",
+            "there is no terminal to ask for confirmation. Use `--yes` to delete without asking",
         ));
     }
-    screen.warn(format!(
-        "Deletes {what}, with the results that are kept for it."
-    ))?;
+    screen.warn(format!("This deletes {what}, with all results."))?;
     if has_unfinished {
         screen.warn(UNFINISHED)?;
     }
@@ -362,7 +362,7 @@ impl Deleted {
             };
             return screen.value(&json!({
                 "conversations": names(&self.conversations),
-                "stay": names(&self.stay),
+                "unfinished": names(&self.stay),
                 "open": names(&self.open),
                 "stillRead": self.still_read,
                 "records": self.records,
@@ -376,15 +376,15 @@ impl Deleted {
         }
         screen.paragraph(anstyle::Style::new(), "", &text)?;
         if self.still_read {
-            screen.warn("Another program reads the file as it was, so the text is still in it. It goes once that program has ended and something is deleted or said again.")?;
+            screen.warn("Another process is still reading the database, so the deleted text is still in the file. It is removed at the next write after that process has ended.")?;
         }
         if !self.open.is_empty() {
             let open = names(&self.open);
-            screen.warn(format!("Passed over, since chats have them open: {open}."))?;
+            screen.warn(format!("Skipped, because they are open in a chat: {open}."))?;
         }
         if !self.stay.is_empty() {
             screen.warn(format!(
-                "These stay, since nobody knows yet what became of a call in them, or a program has them now: {}. `turns list` shows their turns.",
+                "Not deleted, because they contain an interrupted call or a process runs them: {}. See `turnwright turns list`.",
                 names(&self.stay)
             ))?;
         }
@@ -402,8 +402,7 @@ fn explain(error: StoreError, storage: &Storage) -> anyhow::Error {
 
 fn results_elsewhere(storage: &Storage) -> anyhow::Error {
     misuse(format!(
-        "there are results that belong to this, and they do not stand beside `{}`: name their folder with `--results FOLDER`. \
-         Nothing was deleted",
+        "the results of this are not next to `{}`. Pass their directory with `--results DIR`. Nothing was deleted",
         storage.place.file.display()
     ))
 }

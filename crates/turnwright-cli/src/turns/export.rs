@@ -1,4 +1,4 @@
-//! `turnwright turns export`: records as they are kept.
+//! `turnwright turns export`: records as JSON lines.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::Value;
-use turnwright::Store as _;
 use turnwright::prelude::*;
+use turnwright::record::{Record, RecordKind};
+use turnwright::store::Store as _;
 use turnwright::store::{ConversationId, Query};
-use turnwright::{Record, RecordKind};
 
 use super::damaged::{self, Damaged};
 use super::find::find;
@@ -20,7 +20,8 @@ use crate::storage::{ChatNote, NewFile, Storage};
 use crate::terminal::{Screen, json};
 use crate::units::plural;
 
-pub(super) async fn run(options: &args::TurnsExport, screen: Screen) -> anyhow::Result<Exit> {
+pub(super) async fn run(options: &args::TurnsExport, mut screen: Screen) -> anyhow::Result<Exit> {
+    screen.busy("opening the database");
     let storage = Storage::open_to_read(&options.storage, "nothing to export").await?;
     let selected = select(&storage, &options.which).await?;
     let output = options.output.as_deref();
@@ -40,7 +41,7 @@ pub(super) async fn run(options: &args::TurnsExport, screen: Screen) -> anyhow::
     let mut screen = export.screen;
     if let Some(file) = export.file {
         let unwritable = unwritable(&file);
-        // Without `--force`, fails if another program has made one meanwhile.
+        // Without `--force`, fails if the file was created meanwhile.
         file.persist(options.force).context(unwritable)?;
         if !screen.is_json() {
             screen.line(format_args!("{} written", plural(export.records, "record")))?;
@@ -54,7 +55,7 @@ pub(super) async fn run(options: &args::TurnsExport, screen: Screen) -> anyhow::
     }
     let results = plural(export.missing, "result");
     screen.warn(format!(
-        "the bytes of {results} are not there any more: the record says where they were"
+        "the bytes of {results} are missing; the records only have their location"
     ))?;
     Ok(Exit::No)
 }
@@ -90,22 +91,25 @@ fn create(target: &Path, replaces: bool) -> anyhow::Result<NewFile> {
     let shown = target.display();
     if !replaces && target.symlink_metadata().is_ok() {
         return Err(misuse(format!(
-            "`{shown}` is there already: `--force` puts what is written in its place"
+            "`{shown}` already exists. Use `--force` to overwrite it"
         )));
     }
-    NewFile::create(target).map_err(|error| misuse(format!("`{shown}` cannot be written: {error}")))
+    NewFile::create(target).map_err(|error| misuse(format!("cannot write `{shown}`: {error}")))
 }
 
 fn unwritable(file: &NewFile) -> String {
-    format!("`{}` cannot be written", file.target.display())
+    format!("cannot write `{}`", file.target.display())
 }
+
+/// The number of records between two progress messages.
+const PROGRESS: u64 = 1_000;
 
 struct Export {
     /// `None` for standard output.
     file: Option<NewFile>,
     screen: Screen,
     with_results: bool,
-    /// Without what is noted about the conversation.
+    /// Whether a single turn is exported, without notes about the conversation.
     turn_alone: bool,
     records: u64,
     /// The number of results whose bytes are gone.
@@ -114,7 +118,7 @@ struct Export {
 }
 
 impl Export {
-    /// Page by page: what is exported need not fit into memory.
+    /// Page by page, so that the export does not have to fit into memory.
     async fn write_all(
         &mut self,
         storage: &Storage,
@@ -135,7 +139,7 @@ impl Export {
                     continue;
                 }
             };
-            // Who runs a turn right now is nothing that was said or done.
+            // Leases are not part of the conversation.
             if record.kind() == RecordKind::Lease || (self.turn_alone && ChatNote::is(&record)) {
                 continue;
             }
@@ -145,6 +149,10 @@ impl Export {
             }
             self.write(&value)?;
             self.records += 1;
+            if self.file.is_some() && self.records.is_multiple_of(PROGRESS) {
+                let records = plural(self.records, "record");
+                self.screen.busy(&format!("exported {records}"));
+            }
         }
         Ok(())
     }
@@ -157,7 +165,7 @@ impl Export {
         written.with_context(|| unwritable(file))
     }
 
-    /// Puts the bytes of results where the record names them: it is read again like one that never needed a spool.
+    /// Puts the bytes of results into the record, which then reads like one without a spool.
     async fn insert_bytes(&mut self, record: &Record, value: &mut Value) {
         let descriptors: Vec<&mut Value> = if value.get("artifact").is_some() {
             value.get_mut("artifact").into_iter().collect()

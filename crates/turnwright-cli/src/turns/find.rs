@@ -28,7 +28,7 @@ pub(super) async fn find(storage: &Storage, prefix: &str) -> anyhow::Result<Turn
             format!("{} in {conversation_id}", shortened(summary.id(), length))
         });
         return Err(misuse(format!(
-            "several turns begin with `{shown}`: {}",
+            "several turns begin with `{shown}`. Use more of the id: {}",
             listed(named, NAMED)
         )));
     }
@@ -36,11 +36,11 @@ pub(super) async fn find(storage: &Storage, prefix: &str) -> anyhow::Result<Turn
         let option = storage.place.option();
         let unread = match damaged.len() {
             0 => String::new(),
-            1 => " in what can be read (1 record is damaged)".to_owned(),
-            many => format!(" in what can be read ({many} records are damaged)"),
+            1 => " (1 record is damaged and cannot be read)".to_owned(),
+            many => format!(" ({many} records are damaged and cannot be read)"),
         };
         misuse(format!(
-            "there is no turn that begins with `{shown}`{unread}; `turnwright turns list{option}` shows which there are"
+            "no turn begins with `{shown}`{unread}. See `turnwright turns list{option}`"
         ))
     })
 }
@@ -72,13 +72,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_much_of_an_id_is_shown_as_names_it() {
+    fn a_shortened_id_is_as_long_as_necessary() {
         let length = |ids: &[&str]| short(ids.iter().copied());
         assert_eq!(length(&[]), 8);
         assert_eq!(length(&["019a8c3e-7f21-7aaa"]), 8);
         assert_eq!(length(&["019a8c3e-7f21-7aaa", "119a8c3e-7f21-7aaa"]), 8);
         assert_eq!(length(&["019a8c3e-7f21-7aaa", "019a8c3e-7f22-7aaa"]), 13);
-        // One that is the beginning of another is whole.
+        // An id that is a prefix of another one is complete.
         assert_eq!(length(&["turn-1", "turn-12", "turn-2"]), 8);
         assert_eq!(length(&["äöüäöüäöüa", "äöüäöüäöüb"]), 10);
         assert_eq!(shortened("019a8c3e-7f21", 9), "019a8c3e");
@@ -87,12 +87,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_shown_of_an_id_is_the_beginning_of_no_other(ids in proptest::collection::btree_set("[ab]{1,14}", 0..20)) {
+        fn a_shortened_id_is_unique(ids in proptest::collection::btree_set("[ab]{1,14}", 0..20)) {
             let length = short(ids.iter().map(String::as_str));
             for id in &ids {
                 let shown: String = id.chars().take(length).collect();
                 let meant = ids.iter().filter(|other| other.starts_with(&shown)).count();
-                // A whole id means itself, whatever others begin with.
+                // A complete id is found even if it is a prefix of another one.
                 proptest::prop_assert!(meant == 1 || shown == *id, "{shown} of {ids:?}");
             }
         }

@@ -13,9 +13,10 @@ use crate::units::{ago, count, plural, took};
 /// The most columns of an id. A longer one gets no room of its own.
 const WIDEST_ID: usize = 36;
 
-const NOTHING: &str = "Nothing is kept yet.";
+const NOTHING: &str = "No turns are stored yet.";
 
 pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow::Result<Exit> {
+    screen.busy("opening the database");
     let Some(storage) = Storage::open_if_there(&options.storage).await? else {
         if !screen.is_json() {
             screen.line(NOTHING)?;
@@ -45,11 +46,11 @@ pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow
         let filtered = options.conversation.is_some() || !states.is_empty();
         let filtered = filtered || !found.damaged.is_empty();
         let text = match found.turns.len() {
-            0 if filtered => "There are no such turns.".to_owned(),
+            0 if filtered => "No matching turns.".to_owned(),
             0 => NOTHING.to_owned(),
             all if all > limit => {
                 let more = count((all - limit) as u64);
-                format!("… {more} more: `--limit {all}` shows all")
+                format!("… {more} more; use `--limit {all}` to show all")
             }
             _ => String::new(),
         };
@@ -88,7 +89,7 @@ fn show(
     screen.line(format_args!("{id}  {state}  {facts}{unknown}"))?;
     let first_message = match &digest.first_message {
         Some(first_message) => one_line(first_message, LINE * 2),
-        None => "(nothing was said)".to_owned(),
+        None => "(no message)".to_owned(),
     };
     let conversation_id = one_line(summary.conversation_id.as_str(), 40);
     let about = format!("  {conversation_id} › {first_message}");

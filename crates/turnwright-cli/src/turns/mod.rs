@@ -1,4 +1,4 @@
-//! `turnwright turns`: what was kept, and what becomes of it.
+//! `turnwright turns`: stored turns.
 
 mod answer;
 mod damaged;

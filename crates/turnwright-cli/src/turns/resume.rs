@@ -1,4 +1,4 @@
-//! `turnwright turns resume`, and the same within a chat.
+//! `turnwright turns resume`.
 
 use turnwright::prelude::*;
 
@@ -19,20 +19,22 @@ pub(super) async fn run(
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let storage = Storage::open_existing(&options.storage, "no turn to take up").await?;
+    screen.busy("opening the database");
+    let storage = Storage::open_existing(&options.storage, "no turn to resume").await?;
     let summary = find(&storage, &options.turn).await?;
     let attended = screen.is_attended();
+    let markdown = !options.agent.plain;
     if !summary.is_resumable() {
-        return ended(&storage, &summary, screen).await;
+        return ended(&storage, &summary, markdown, screen).await;
     }
     let work = async {
         let if_held = match options.wait {
             true => IfHeld::Wait,
-            false => IfHeld::Fail("`--wait` waits for that"),
+            false => IfHeld::Fail("Use `--wait` to wait for it"),
         };
         let conversation_id = &summary.conversation_id;
         wait_until_free(&storage, conversation_id, None, if_held, &mut screen).await?;
-        // Whoever had it may have brought it further.
+        // The other process may have continued the turn.
         let summary = find(&storage, summary.id()).await?;
         if !summary.is_resumable() {
             return Ok((summary, None));
@@ -45,7 +47,7 @@ pub(super) async fn run(
             }
         });
         check(&storage, &summary, missing, &options.again, attended).await?;
-        screen.busy("looking for the model");
+        screen.busy("connecting to the model server");
         let agent = match extensions.model {
             Some(_) => options.agent,
             None => known(options.agent, chat_note.as_ref(), &storage, &options.again)?,
@@ -65,20 +67,23 @@ pub(super) async fn run(
     screen.rest();
     drop(signals);
     let (summary, Some((agent, runner, warnings))) = found? else {
-        // It came to its end while another program had it.
-        return ended(&storage, &summary, screen).await;
+        // It ended while another process ran it.
+        return ended(&storage, &summary, markdown, screen).await;
     };
     let person = attended.then(|| Editor::open(None)).transpose()?;
     let approval_prompt =
         ApprovalPrompt::new(agent.options.yes, person).tell_model(options.again.tell_model);
-    let mut show = Show::new(screen.answers_alone(), approval_prompt);
+    let mut show = Show::new(screen.answers_alone(), approval_prompt).markdown(markdown);
     if attended {
         show.screen.paragraph(style::BOLD, "", &agent.model.shown)?;
+        let reads = match agent.builtin_tools {
+            true => format!(" · reads {}", plain(&agent.folder.display().to_string())),
+            false => String::new(),
+        };
         show.screen.dim(format!(
-            "takes up turn {} of conversation {} · reads below {}",
+            "resuming turn {} of conversation {}{reads}",
             one_line(summary.id(), 64),
             one_line(summary.conversation_id.as_str(), 80),
-            plain(&agent.folder.display().to_string())
         ))?;
     }
     if !show.screen.is_json() {
@@ -91,12 +96,19 @@ pub(super) async fn run(
 }
 
 /// Shows a turn that has ended for good: its answer, or why it cannot be resumed. That needs neither a model nor tools.
-async fn ended(storage: &Storage, summary: &TurnSummary, screen: Screen) -> anyhow::Result<Exit> {
+async fn ended(
+    storage: &Storage,
+    summary: &TurnSummary,
+    markdown: bool,
+    screen: Screen,
+) -> anyhow::Result<Exit> {
     let unreachable = |_: DispatchContext| async {
-        Err(BoxError::from("a turn that has ended does not ask a model"))
+        Err(BoxError::from(
+            "a turn that has ended does not call a model",
+        ))
     };
     let runner = with_storage(turnwright::runner(unreachable), Some(storage)).await?;
-    let show = Show::new(screen.answers_alone(), ApprovalPrompt::nobody());
+    let show = Show::new(screen.answers_alone(), ApprovalPrompt::deny_all()).markdown(markdown);
     resume(show, storage, &runner, summary).await
 }
 
@@ -108,13 +120,14 @@ async fn resume(
 ) -> anyhow::Result<Exit> {
     let conversation = summary.conversation_id.as_str();
     let shown = show.resume(runner, conversation, summary.id()).await?;
-    // What was said is there already: only the tidying up could fail.
+    // Everything is stored already; only cleaning up could fail.
     let _ = storage.store.close().await;
     Ok(shown.exit())
 }
 
-/// What was not told, as the conversation's chat had it. Whoever wrote a file that was named would learn by its server, its
-/// folder and its task what is in the folder, and the key; and its tools are programs. So of such a file nothing of it counts.
+/// Fills in options that were not passed from the note of the conversation's chat. The note of a file that was passed on the
+/// command line is not used: its author could otherwise choose the server (which gets the key and the files), the directory,
+/// the system prompt and the tools (which are programs).
 fn known(
     mut options: args::Agent,
     chat_note: Option<&ChatNote>,
@@ -129,7 +142,7 @@ fn known(
         if strange || chat_note.partial {
             let file = plain(&storage.place.file.display().to_string()).into_owned();
             return Err(misuse(format!(
-                "`{file}` says that this conversation was held with {}: if that is right, say so with `--base-url`",
+                "`{file}` says that this conversation is with {}. If that is right, pass it as `--base-url`",
                 one_line(&chat_note.server, 120)
             )));
         }
@@ -147,7 +160,7 @@ fn known(
     Ok(options)
 }
 
-/// What the chat had and the turn has not now.
+/// Warnings about a directory and tools that the chat had and the resumed turn does not have.
 fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
     let Some(had) = chat_note else {
         return Vec::new();
@@ -156,25 +169,25 @@ fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
     if had.folder != agent.folder {
         let folder = one_line(&had.folder.display().to_string(), 200);
         warnings.push(format!(
-            "its chat could read below {folder}: `--folder` names it again"
+            "its chat could read {folder}; pass it with `--folder`"
         ));
     }
     let there = agent.chat_note().tools;
     for file in had.tools.iter().filter(|file| !there.contains(file)) {
         let file = one_line(&file.display().to_string(), 200);
         warnings.push(format!(
-            "its chat had the tools of {file}: `--tools` names them again"
+            "its chat had the tools of {file}; pass it with `--tools`"
         ));
     }
     warnings
 }
 
-/// What was said to one server is not sent to another unasked.
+/// A conversation is not sent to another server without `--switch-server`.
 fn check_server(agent: &Agent, chat_note: Option<&ChatNote>) -> anyhow::Result<()> {
     let server = &agent.model.address;
     match chat_note.map(|chat_note| &chat_note.server) {
         Some(before) if before != server && !agent.options.switch_server => {
-            let held = format!("was held with {}", one_line(before, 120));
+            let held = format!("is with {}", one_line(before, 120));
             Err(other_server(&held, server, ""))
         }
         _ => Ok(()),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{CallState, Lease, LedgerEntry, Record};
 use turnwright::store::{ConversationId, Query, Store as _, StoreError, observe_lease};
 
@@ -53,14 +53,14 @@ pub(crate) fn command(
     }
 }
 
-/// The options that name these files of tools.
+/// The options for these tools files.
 fn naming(tools: &[PathBuf]) -> String {
     let option = |file: &PathBuf| format!(" --tools {}", shell_path(file));
     tools.iter().map(option).collect()
 }
 
-/// Rejects a resume that would lose something for good, before anything happens. `missing` are tool files of its chat that
-/// were not named; `None` if no chat has held it.
+/// Rejects a resume that would lose something permanently, before anything happens. `missing` are tools files of its chat that
+/// were not passed; `None` if the turn is not of a chat.
 pub(crate) async fn check(
     storage: &Storage,
     summary: &TurnSummary,
@@ -73,15 +73,15 @@ pub(crate) async fn check(
     }
     let Some(missing) = missing.or(options.without_tools.then_some(&[])) else {
         anyhow::bail!(
-            "no chat of this program has held this turn: the program that did takes it up again, with its own tools. \
-             `--without-tools` goes on with those that are here, for good. Nothing has happened yet"
+            "this turn belongs to another program. Resume it there, with the tools of that program, or use `--without-tools` to \
+             continue with the tools of this one. Nothing was changed"
         );
     };
     if !missing.is_empty() && !options.without_tools {
         let files: Vec<String> = missing.iter().map(|file| shell_path(file)).collect();
         anyhow::bail!(
-            "its chat had the tools of {}: say `{}` to have them again, or `--without-tools` to go on without them. Nothing \
-             has happened yet",
+            "its chat had the tools of {}. Pass `{}` to use them again, or `--without-tools` to continue without them. Nothing \
+             was changed",
             files.join(" and "),
             naming(missing).trim_start()
         );
@@ -95,11 +95,11 @@ pub(crate) async fn check(
     }
     let calls = unfinished.iter().map(|entry| {
         let call = format!("{} {}", one_line(&entry.tool, 64), json(&entry.args));
-        format!("`{}` (begun {})", fit(&call, CALL), ago(entry.begun_at))
+        format!("`{}` (started {})", fit(&call, CALL), ago(entry.begun_at))
     });
     anyhow::bail!(
-        "nobody knows whether {} took effect, and there is no terminal to ask at. Take the turn up at one; or say \
-         `--tell-model`, and the model is told that nobody knows, for good. Nothing has happened yet",
+        "it is unknown whether {} took effect, and there is no terminal to ask. Resume the turn at a terminal, or use \
+         `--tell-model` to tell the model that the effect is unknown. Nothing was changed",
         listed(calls, NAMED)
     )
 }
@@ -173,15 +173,15 @@ pub(crate) async fn wait_until_free(
 pub(super) fn waiting(left: Duration) -> String {
     let seconds = left.as_secs().saturating_add(1);
     format!(
-        "waiting up to {seconds} s: another process has this conversation, or crashed while it did"
+        "waiting up to {seconds} s: another process runs this conversation, or crashed while it did"
     )
 }
 
-/// The error if another program holds a conversation. The same command may succeed later.
+/// The error if another process runs a conversation. The same command may succeed later.
 pub(super) fn held(conversation_id: &ConversationId, left: Duration, helps: &str) -> anyhow::Error {
     let seconds = plural(left.as_secs().saturating_add(1), "second");
     anyhow::anyhow!(
-        "another program has the conversation {}: for {seconds} more if it has crashed, else until its turn ends. \
+        "another process runs the conversation {}: for {seconds} more if it has crashed, otherwise until its turn ends. \
          {helps}",
         one_line(conversation_id.as_str(), 64)
     )

@@ -1,4 +1,4 @@
-//! `turnwright turns show`: a whole turn, as it is kept.
+//! `turnwright turns show`: a complete turn.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::resume_check::{command, unfinished};
 use super::summary::TurnSummary;
 use crate::args;
 use crate::exit::Exit;
-use crate::show::{quoted, result};
+use crate::show::{answer, quoted, result};
 use crate::storage::{ChatNote, Storage};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{LINE, Screen, fit, json, one_line, plain, wrap};
@@ -21,6 +21,7 @@ use crate::turn_state::State;
 use crate::units::{ago, count, plural, took};
 
 pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow::Result<Exit> {
+    screen.busy("opening the database");
     let storage = Storage::open_to_read(&options.storage, "no turn to show").await?;
     let summary = find(&storage, &options.turn).await?;
     let (records, damaged) = summary.records(&storage).await?;
@@ -47,7 +48,7 @@ pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow
     damaged::report(&mut screen.aside(), &storage, &damaged)
 }
 
-/// The fields of `list`, and all records.
+/// The fields of `turns list`, and all records.
 fn to_value(summary: &TurnSummary, records: &[Record], damaged: &Damaged) -> anyhow::Result<Value> {
     let mut value = summary.to_value(&summary.digest(records))?;
     let mut all = Vec::with_capacity(records.len() + damaged.len());
@@ -61,12 +62,12 @@ fn to_value(summary: &TurnSummary, records: &[Record], damaged: &Damaged) -> any
     Ok(value)
 }
 
-/// A turn that is being written out.
+/// A turn that is being printed.
 struct Page<'p> {
     screen: &'p mut Screen,
     summary: &'p TurnSummary,
     records: &'p [Record],
-    /// Whether a call was shown since the last words.
+    /// Whether an empty line comes before the next text.
     apart: bool,
 }
 
@@ -77,19 +78,19 @@ impl Page<'_> {
         let state = paint(summary.state.style(), summary.state);
         self.screen.line(format_args!("turn {id}  {state}"))?;
         let mut facts = vec![format!(
-            "began {} ({})",
+            "started {} ({})",
             began(summary)?,
             ago(turn.began_at)
         )];
         if let Some(time) = summary.took() {
             let live = summary.state.is_live();
-            let verb = if live { "runs for" } else { "took" };
+            let verb = if live { "running for" } else { "took" };
             facts.push(format!("{verb} {}", took(time)));
         }
         match turn.runs {
             0 | 1 => {}
-            2 => facts.push("taken up again".to_owned()),
-            runs => facts.push(format!("taken up again {} times", runs - 1)),
+            2 => facts.push("resumed".to_owned()),
+            runs => facts.push(format!("resumed {} times", runs - 1)),
         }
         self.screen.dim(facts.join(" · "))?;
         let conversation = one_line(summary.conversation_id.as_str(), 80);
@@ -98,7 +99,7 @@ impl Page<'_> {
             let (model, server) = (one_line(&note.model, 60), one_line(&note.server, 120));
             let folder = note.folder.display().to_string();
             facts.push(format!("{model} at {server}"));
-            facts.push(format!("reads below {}", plain(&folder)));
+            facts.push(format!("reads {}", plain(&folder)));
         }
         self.screen.dim(facts.join(" · "))?;
         self.screen.line("")?;
@@ -112,7 +113,7 @@ impl Page<'_> {
             Record::ToolCall(call) => self.call(call).await,
             Record::Gate(gate) if *gate.turn_id == *self.summary.id() => self.gate(gate),
             Record::Retrievable(found) => {
-                let text = format!("looked up: {}", one_line(found.id(), 64));
+                let text = format!("retrieved: {}", one_line(found.id(), 64));
                 Ok(self.screen.painted(style::DIM, text)?)
             }
             _ => Ok(()),
@@ -125,7 +126,7 @@ impl Page<'_> {
         } else {
             let author = match message.author() {
                 Author::Agent { name, .. } => format!("{}: ", one_line(name, 64)),
-                Author::Framework => "the kit: ".to_owned(),
+                Author::Framework => "framework: ".to_owned(),
                 _ => String::new(),
             };
             let text = format!("{author}{}", plain(message.text()));
@@ -138,12 +139,12 @@ impl Page<'_> {
         for media in message.media() {
             let name = one_line(media.filename(), LINE);
             self.screen
-                .painted(style::DIM, format_args!("  with {name}"))?;
+                .painted(style::DIM, format_args!("  attachment: {name}"))?;
         }
         Ok(())
     }
 
-    /// What the model said or thought.
+    /// Prints a message or a thought of the model.
     fn words(&mut self, style: anstyle::Style, text: &str) -> anyhow::Result<()> {
         if text.trim().is_empty() {
             return Ok(());
@@ -151,16 +152,21 @@ impl Page<'_> {
         if std::mem::take(&mut self.apart) {
             self.screen.line("")?;
         }
-        // With its margin wherever it is read: nothing of it can be taken for a line of the program's.
-        let rendered = quoted(text, self.screen.width());
-        self.screen.painted(style, rendered)?;
+        // Always behind the margin: it cannot imitate a line of the program.
+        match style == anstyle::Style::new() {
+            true => self.screen.line(answer(text, self.screen, true))?,
+            false => {
+                let text = quoted(text, self.screen.width());
+                self.screen.painted(style, text)?;
+            }
+        }
         Ok(())
     }
 
     async fn call(&mut self, call: &ToolCall) -> anyhow::Result<()> {
         self.apart = true;
         let columns = self.screen.columns();
-        // What ran, if a person or a policy edited what the model wrote.
+        // The arguments that ran, if a user or a policy edited them.
         let args = match (call.edited_args(), call.args().to_value()) {
             (Some(edited), _) => format!("{} (edited)", json(edited)),
             (None, Value::String(text)) => one_line(&text, LINE * 4),
@@ -182,8 +188,8 @@ impl Page<'_> {
             self.ledger_entry(entry)?;
         } else if !call.is_complete() {
             let text = match self.summary.state.is_live() {
-                true => "  on its way",
-                false => "  nothing came of it",
+                true => "  running",
+                false => "  no result",
             };
             self.screen.painted(style::WARN, text)?;
         }
@@ -193,22 +199,21 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The progress of a call that may have changed something.
+    /// Prints the ledger entry of a call that may have changed something.
     fn ledger_entry(&mut self, entry: &LedgerEntry) -> anyhow::Result<()> {
         let ended = entry.ended_at;
         let time = ended.and_then(|end| end.duration_since(entry.begun_at).ok());
         let (style, text) = match entry.state {
             CallState::Begun if self.summary.state.is_live() => {
-                (style::DIM, "ledger: begun, and runs right now".to_owned())
+                (style::DIM, "ledger: started, still running".to_owned())
             }
             CallState::Begun => (
                 style::WARN,
-                "ledger: begun, and nobody knows whether it took effect".to_owned(),
+                "ledger: interrupted; whether it took effect is unknown".to_owned(),
             ),
             CallState::Unknown => (
                 style::WARN,
-                "ledger: unknown: nobody could say whether it took effect, and that is settled"
-                    .to_owned(),
+                "ledger: recorded as unknown: it may or may not have taken effect".to_owned(),
             ),
             state => {
                 let time = time.map(|time| format!(" after {}", took(time)));
@@ -225,9 +230,12 @@ impl Page<'_> {
         let question = &*gate.question;
         let tool = question.get("tool").and_then(Value::as_str);
         let asked = match (&gate.kind, tool) {
-            (GateKind::Approval, Some(tool)) => format!("? {} asks to run", one_line(tool, 64)),
+            (GateKind::Approval, Some(tool)) => format!("? {} needs approval", one_line(tool, 64)),
             (GateKind::UnknownCall, Some(tool)) => {
-                format!("? what became of the call of {}", one_line(tool, 64))
+                format!(
+                    "? {} was interrupted: did it take effect?",
+                    one_line(tool, 64)
+                )
             }
             (kind, _) => format!("? {}: {}", one_line(kind.as_str(), 64), json(question)),
         };
@@ -239,21 +247,24 @@ impl Page<'_> {
                     .line(fit(&format!("  {}", json(args)), columns))?;
             }
             if let Some(reason) = question.get("reason").and_then(Value::as_str) {
-                let because = format!("because {}", one_line(reason, LINE * 2));
-                self.screen.paragraph(style::DIM, "  ", &because)?;
+                let reason = format!("reason: {}", one_line(reason, LINE * 2));
+                self.screen.paragraph(style::DIM, "  ", &reason)?;
             }
         }
         let (style, outcome) = match &gate.state {
             GateState::Open if self.summary.state.is_live() => {
-                (style::WARN, "waits for an answer".to_owned())
+                (style::WARN, "waiting for an answer".to_owned())
             }
             GateState::Open if self.summary.state == State::Suspended => (
                 style::WARN,
-                format!("waits for an answer at {}", one_line(gate.id(), 120)),
+                format!("waiting for an answer at {}", one_line(gate.id(), 120)),
             ),
-            GateState::Open => (style::WARN, "nobody answered before the end".to_owned()),
+            GateState::Open => (
+                style::WARN,
+                "not answered before the process ended".to_owned(),
+            ),
             GateState::Answered(answer) => (style::DIM, answered(answer)),
-            _ => (style::DIM, "nobody answered".to_owned()),
+            _ => (style::DIM, "not answered".to_owned()),
         };
         let outcome = fit(&format!("  {outcome}"), columns);
         self.screen.painted(style, outcome)?;
@@ -276,7 +287,7 @@ impl Page<'_> {
         let used = turn.usage;
         if used.input_tokens.saturating_add(used.output_tokens) > 0 {
             let (read, written) = (count(used.input_tokens), count(used.output_tokens));
-            facts.push(format!("{read} tokens read, {written} written"));
+            facts.push(format!("{read} input tokens, {written} output tokens"));
         }
         if !facts.is_empty() {
             self.screen.dim(facts.join(" · "))?;
@@ -284,7 +295,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What can be done about a turn that has no answer.
+    /// Prints what can be done about a turn that has no answer.
     fn next_step(
         &mut self,
         unfinished: usize,
@@ -294,36 +305,37 @@ impl Page<'_> {
         let summary = self.summary;
         let text = match summary.state {
             State::Answered | State::Nacked => return Ok(()),
-            State::Running => "A program runs it right now.",
-            State::Waiting => "A program runs it right now, and waits for an answer there.",
+            State::Running => "A process is running it.",
+            State::Waiting => "A process is running it and waits for an answer.",
             _ if !summary.can_go_on() => {
-                "The conversation went on without it: say there what is still wanted."
+                "The conversation continued without it, so it cannot be resumed."
             }
             _ if note.is_none() => {
-                "No chat of this program has held it: the program that did takes it up again, with its own tools."
+                "It belongs to another program, which can resume it with its own tools."
             }
             State::Suspended => {
                 "It is suspended. Answer with `turnwright turns answer`, then resume it:"
             }
-            State::Interrupted => "Its program came to its end before it did. To take it up again:",
-            _ => "To take it up again:",
+            State::Interrupted => "Its process ended before the turn did. To resume it:",
+            _ => "To resume it:",
         };
         self.screen.warn(text)?;
         if note.is_none() || !summary.can_go_on() {
             return Ok(());
         }
-        // On a line of its own, to be copied.
+        // On its own line, so that it can be copied.
         let command = command(summary, note, &storage.place);
         self.screen
             .painted(style::BOLD, format_args!("  {command}"))?;
         if storage.place.named {
-            self.screen
-                .warn("Look at it first: server, folder and tools are what the file says.")?;
+            self.screen.warn(
+                "Review the command first: server, directory and tools come from the file.",
+            )?;
         }
         if unfinished > 0 {
             let s = if unfinished == 1 { "" } else { "s" };
             self.screen.warn(format!(
-                "You are asked what became of the call{s} of which nobody knows; with `--tell-model` nobody is."
+                "You will be asked whether the interrupted call{s} took effect, unless you pass `--tell-model`."
             ))?;
         }
         Ok(())
@@ -337,9 +349,9 @@ fn answered(answer: &GateAnswer) -> String {
         None => words.to_owned(),
     };
     match answer {
-        GateAnswer::Approve { reason, .. } => with("allowed", reason.as_deref()),
+        GateAnswer::Approve { reason, .. } => with("approved", reason.as_deref()),
         GateAnswer::Edit { args, reason, .. } => {
-            let words = with("allowed, with other arguments", reason.as_deref());
+            let words = with("approved with other arguments", reason.as_deref());
             format!("{words} {}", json(args))
         }
         GateAnswer::Deny { reason, .. } => with("denied", reason.as_deref()),
@@ -349,21 +361,24 @@ fn answered(answer: &GateAnswer) -> String {
     }
 }
 
-/// A value that was answered. What became of an unknown call has words.
+/// A value that was answered. The effect of an interrupted call has words.
 fn found(value: &Value) -> String {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     match (text("found"), text("result")) {
-        (Some("done"), None) => "somebody knew that it was done".to_owned(),
+        (Some("done"), None) => "answer: it took effect".to_owned(),
         (Some("done"), Some(result)) => {
-            format!("somebody knew that it was done: {}", one_line(result, LINE))
+            format!(
+                "answer: it took effect, with the result {}",
+                one_line(result, LINE)
+            )
         }
-        (Some("not_done"), _) => "somebody knew that it was not done".to_owned(),
-        (Some("unknown"), _) => "nobody could say".to_owned(),
+        (Some("not_done"), _) => "answer: it did not take effect".to_owned(),
+        (Some("unknown"), _) => "answer: unknown".to_owned(),
         _ => format!("answered {}", json(value)),
     }
 }
 
-/// When a turn began, to the second.
+/// When a turn started, to the second.
 fn began(summary: &TurnSummary) -> anyhow::Result<String> {
     let value = Record::from(Arc::clone(&summary.turn)).to_value()?;
     let text = value.get("beganAt").and_then(Value::as_str);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{Author, CallState, Record, TurnRecord};
 use turnwright::store::{
     ConversationFilter, ConversationId, Position, Query, Store as _, StoreError, TurnFilter,
@@ -22,7 +22,7 @@ pub(crate) struct TurnSummary {
     pub(crate) conversation_id: ConversationId,
     pub(crate) turn: Arc<TurnRecord>,
     pub(crate) state: State,
-    /// For how long its lease seems to last, if a process seems to hold it: by the wall clock, for display alone.
+    /// The estimated rest of its lease, if a process seems to hold it: by the wall clock, only for display.
     held: Option<Duration>,
     /// The position of its record.
     position: Position,
@@ -97,7 +97,7 @@ pub(super) async fn conversation_ids_of(
 /// The error for a conversation that does not exist.
 pub(super) fn no_conversation(storage: &Storage, name: &str) -> anyhow::Error {
     misuse(format!(
-        "there is no conversation `{}`; `turnwright turns list{}` shows which there are",
+        "no conversation `{}`. See `turnwright turns list{}`",
         one_line(name, 64),
         storage.place.option()
     ))
@@ -113,7 +113,7 @@ impl Found {
         let query = Query::all().kind(RecordKind::Turn).kind(RecordKind::Lease);
         let loaded = storage.store.load(conversation_id, &query).await?;
         let (mut lease, mut turns) = (None, Vec::new());
-        // A damaged turn ends the one before it all the same.
+        // A damaged turn ends the one before it, too.
         let damaged = loaded.damaged.iter();
         let damaged = damaged.filter(|record| record.kind == Some(RecordKind::Turn));
         let mut positions: Vec<Position> = damaged.map(|record| record.position).collect();
@@ -167,7 +167,7 @@ impl TurnSummary {
         self.turn.id()
     }
 
-    /// Whether it is the last turn of its conversation and did not end for good.
+    /// Whether it is the last turn of its conversation and can be continued.
     pub(super) fn can_go_on(&self) -> bool {
         self.next.is_none() && self.state.can_go_on()
     }
@@ -216,7 +216,7 @@ impl TurnSummary {
                 Record::ToolCall(_) => digest.calls += 1,
                 Record::Ledger(entry) if *entry.turn_id == *self.id() => match entry.state {
                     CallState::Unknown => digest.unknown += 1,
-                    // While its turn runs, the call does too.
+                    // While the turn is running, so is the call.
                     CallState::Begun if !self.state.is_live() => digest.unknown += 1,
                     _ => {}
                 },
@@ -226,14 +226,14 @@ impl TurnSummary {
         digest
     }
 
-    /// How long it took; so far, if it still runs. `None` for one that was cut off.
+    /// Its duration; so far, if it is running. `None` if it was interrupted.
     pub(super) fn took(&self) -> Option<Duration> {
         let running = self.state.is_live().then(SystemTime::now);
         let end = self.turn.ended_at.or(running)?;
         Some(end.duration_since(self.turn.began_at).unwrap_or_default())
     }
 
-    /// For machines.
+    /// As JSON.
     pub(super) fn to_value(&self, digest: &Digest) -> anyhow::Result<Value> {
         let fields = Record::from(Arc::clone(&self.turn)).to_value()?;
         let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
@@ -245,7 +245,7 @@ impl TurnSummary {
             "endedAt": field("endedAt"),
             "seconds": self.took().map(|took| took.as_secs_f64()),
             "heldForSeconds": self.held.map(|held| held.as_secs_f64()),
-            "said": digest.first_message,
+            "firstMessage": digest.first_message,
             "calls": digest.calls,
             "unknownCalls": digest.unknown,
             "runs": self.turn.runs,

@@ -1,4 +1,4 @@
-//! What each response of a recording says.
+//! `turnwright wire decode`: the content of each response.
 
 use std::path::{Component, Path};
 
@@ -20,14 +20,14 @@ pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result
             if decoded.contains_key("error") {
                 exit = Exit::No;
             }
-            // Machines read it whether they say so or not.
+            // JSON also without `--json`.
             screen.line(shown_json(&line(&file, index, decoded)))?;
         }
     }
     Ok(exit)
 }
 
-/// A recording by the last two parts of its path, which mostly are a provider and a session.
+/// The last two parts of the path of a recording: usually a provider and a session.
 pub(super) fn name_of(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
@@ -46,7 +46,7 @@ pub(super) fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Val
     line
 }
 
-/// What a response says, or its status where it is an error, or why that cannot be told.
+/// The content of a response, its status if it is an error, or why it cannot be decoded.
 pub(super) fn decoded(exchange: Result<&Exchange, &str>) -> Map<String, Value> {
     let decoded = match exchange {
         Err(error) => json!({ "error": error }),

@@ -1,20 +1,22 @@
-//! The messages of a recorded request, as what a turn begins with.
+//! The messages of a recorded request, as the start of a turn.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
+use turnwright::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright::record::Record;
 use turnwright::record::ToolResults;
-use turnwright::{ArtifactKind, Message, Record, SpooledArtifact, ToolCall};
+use turnwright::{Message, ToolCall};
 
-/// What a turn begins with.
+/// The start of a turn.
 #[derive(Default)]
 pub(super) struct Beginning {
-    /// What the model is told about its task.
+    /// The system prompt.
     pub(super) system: String,
-    /// What was said and called before.
+    /// Earlier messages and calls.
     pub(super) before: Vec<Record>,
-    /// What the user says now; nothing where the model is to go on.
+    /// The new message of the user; `None` if the model continues.
     pub(super) input: Option<String>,
 }
 
@@ -41,19 +43,19 @@ impl Beginning {
                     let after = before.get(place + 1..).unwrap_or_default();
                     beginning.add_reply(message, after, place);
                 }
-                // What came of calls stands with them.
+                // Results are stored with their calls.
                 _ => {}
             }
         }
         beginning
     }
 
-    /// What cannot be a record is left out: nothing here is compared with what was sent.
+    /// Skips messages that are not valid records: they are not compared with the recording.
     fn add(&mut self, message: Result<Arc<Message>, turnwright::Error>) {
         self.before.extend(message.map(Record::Message));
     }
 
-    /// A message of the model's, with its calls and what came of them.
+    /// A message of the model, with its calls and their results.
     fn add_reply(&mut self, message: &Value, after: &[Value], place: usize) {
         let text = words(message);
         if !text.is_empty() {
@@ -67,7 +69,7 @@ impl Beginning {
             let function = call.get("function").unwrap_or(&Value::Null);
             let answer = answer.map_or("", |(_, text)| text).to_owned();
             let artifact = SpooledArtifact::in_memory(answer, ArtifactKind::TEXT);
-            // In the order of the conversation, and those of one reply together.
+            // In the order of the conversation, with the calls of one reply together.
             let when = SystemTime::UNIX_EPOCH + Duration::from_secs(place as u64 * 10);
             let done = when + Duration::from_secs(5);
             let arguments = text_of(function, "arguments").to_owned();
@@ -84,7 +86,7 @@ impl Beginning {
     }
 }
 
-/// What came of calls, as far as nothing else is said: the id of each call, and its answer.
+/// The leading results of calls: the id of each call, and its result.
 pub(super) fn answers(messages: &[Value]) -> impl Iterator<Item = (&str, String)> {
     let answers = messages.iter().take_while(|item| role(item) == "tool");
     answers.map(|item| (text_of(item, "tool_call_id"), words(item)))
@@ -99,18 +101,18 @@ pub(super) fn role(message: &Value) -> &str {
     text_of(message, "role")
 }
 
-/// A list within an object; empty where there is none.
+/// A list in an object; empty if there is none.
 pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     let list = value.get(name).and_then(Value::as_array);
     list.map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A text within an object; empty where there is none.
+/// A text in an object; empty if there is none.
 pub(super) fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The words of a message. What is not words is named by its kind.
+/// The text of a message. Other parts are replaced by their type.
 pub(super) fn words(message: &Value) -> String {
     match message.get("content") {
         Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! Recordings of model servers: what their responses say, and the turns of which they are, played again.
+//! `turnwright wire`: decodes and replays recordings of model servers.
 
 mod decode;
 mod messages;

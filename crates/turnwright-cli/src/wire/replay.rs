@@ -1,6 +1,7 @@
-//! Recorded turns, played again through the whole kit.
+//! `turnwright wire replay`: runs recorded turns again.
 
 use std::sync::Arc;
+use turnwright::Executor as _;
 
 use serde::Serialize;
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::show::Show;
 use crate::terminal::style;
 use crate::terminal::{ApprovalPrompt, Screen, one_line, plain};
 
-/// Nobody is dialled there: what answers is the recording.
+/// Never contacted: the recording answers.
 const NOWHERE: &str = "http://recording.invalid/v1";
 
 /// The most characters of the user's input that are shown.
@@ -31,16 +32,16 @@ pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Resul
     let exchanges = exchanges.map(|(at, exchange)| {
         let name = options.file.display();
         exchange
-            .map_err(|error| misuse(format!("`{name}` cannot be played: number {at} is {error}")))
+            .map_err(|error| misuse(format!("cannot replay `{name}`: exchange {at} is {error}")))
     });
     let turns = turns(exchanges.collect::<anyhow::Result<Vec<_>>>()?);
     if turns.is_empty() {
         return Err(misuse(format!(
-            "`{}` holds no request: there is nothing to play",
+            "`{}` contains no request, so there is nothing to replay",
             options.file.display()
         )));
     }
-    let mut show = Show::new(screen, ApprovalPrompt::nobody());
+    let mut show = Show::new(screen, ApprovalPrompt::deny_all());
     let mut compared = Vec::new();
     for (number, turn) in (1..).zip(&turns) {
         let Some(ended) = play(&mut show, number, turns.len(), turn).await? else {
@@ -51,7 +52,7 @@ pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Resul
     conclude(&mut show.screen, &compared)
 }
 
-/// How a turn that was played compares with the one that was recorded.
+/// How a replayed turn compares with the recorded one.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Compared {
@@ -63,11 +64,11 @@ struct Compared {
     ended: String,
     /// Whether this one ended as recorded.
     as_recorded: bool,
-    /// Whether the last words are the recorded ones, where there are some.
+    /// Whether the last text is the recorded one, if there is one.
     same_text: Option<bool>,
-    /// Calls that the contract refused.
+    /// Calls that were not run.
     refused: Vec<RefusedCall>,
-    /// Messages for operators.
+    /// Warnings for operators.
     warnings: Vec<String>,
 }
 
@@ -83,7 +84,7 @@ impl Compared {
     }
 }
 
-/// Plays a turn. `None` if somebody called it off.
+/// Replays a turn. `None` if it was cancelled.
 async fn play(
     show: &mut Show,
     number: usize,
@@ -105,7 +106,7 @@ async fn play(
             model => model,
         })
         .options(Options::new().stream(streams))
-        // The server took it, or did not: that is recorded.
+        // Whether the prompt fits is recorded.
         .context_window(u64::MAX)
         .retry(RetryPolicy::never())
         .transport(cassette.clone())
@@ -116,7 +117,7 @@ async fn play(
         let (model, recording) = (Arc::clone(&model), recording.clone());
         async move {
             model.execute(ctx.clone()).await?;
-            // The turn ends where the recording does, even if tools were called of which no result was recorded.
+            // The turn ends with the recording, even if it ends with calls.
             if ctx.signal().is_none() && recording.unused().is_empty() {
                 ctx.ack()?;
             }
@@ -151,9 +152,9 @@ fn compare(
 ) -> Compared {
     let failed = outcome.ended.error().is_some();
     let (recorded, as_recorded) = match &turn.last {
-        RecordedResponse::Status(status) => (format!("the server's error {status}"), failed),
-        RecordedResponse::Broken => ("a response that breaks off".into(), failed),
-        RecordedResponse::Foreign => ("a response that is not of this protocol".into(), false),
+        RecordedResponse::Status(status) => (format!("server error {status}"), failed),
+        RecordedResponse::Broken => ("an incomplete response".into(), failed),
+        RecordedResponse::Foreign => ("a response of another protocol".into(), false),
         RecordedResponse::Reply(reply) if !reply.is_complete() => {
             ("a response that was cut off".into(), true)
         }
@@ -191,7 +192,7 @@ fn compare(
     }
 }
 
-/// The last that the model said, whether it came to its end or not.
+/// The last text of the model, complete or not.
 fn last_words(outcome: &TurnOutcome) -> Option<&str> {
     let messages = outcome
         .messages()
@@ -199,7 +200,7 @@ fn last_words(outcome: &TurnOutcome) -> Option<&str> {
     messages.last().map(|item| item.text())
 }
 
-/// Says which turn follows, what is said to the model, and what is otherwise than it was.
+/// Prints which turn follows, its input, and what differs from the recording.
 fn announce(
     screen: &mut Screen,
     number: usize,
@@ -231,7 +232,7 @@ fn announce(
     Ok(())
 }
 
-/// Says how all of it compares.
+/// Prints how the turns compare.
 fn conclude(screen: &mut Screen, turns: &[Compared]) -> anyhow::Result<Exit> {
     let equal = turns.iter().all(Compared::is_equal);
     let all = |count: fn(&Compared) -> usize| turns.iter().map(count).sum::<usize>();
@@ -247,19 +248,19 @@ fn conclude(screen: &mut Screen, turns: &[Compared]) -> anyhow::Result<Exit> {
     } else {
         screen.line("")?;
         for (number, turn) in (1..).zip(turns) {
-            tell(screen, number, turn)?;
+            print_turn(screen, number, turn)?;
         }
         let style = if equal { style::GOOD } else { style::BAD };
-        let text = format!("{played} of {responses} recorded responses were played");
+        let text = format!("{played} of {responses} recorded responses were replayed");
         screen.painted(style, text)?;
     }
     Ok(if equal { Exit::Done } else { Exit::No })
 }
 
-fn tell(screen: &mut Screen, number: usize, turn: &Compared) -> anyhow::Result<()> {
+fn print_turn(screen: &mut Screen, number: usize, turn: &Compared) -> anyhow::Result<()> {
     for call in &turn.refused {
         let (tool, why) = (plain(&call.tool), plain(&call.why));
-        let text = format!("turn {number}: the contract refused a call of {tool}: {why}");
+        let text = format!("turn {number}: a call of {tool} was not run: {why}");
         screen.painted(style::WARN, text)?;
     }
     for warning in &turn.warnings {
@@ -268,17 +269,17 @@ fn tell(screen: &mut Screen, number: usize, turn: &Compared) -> anyhow::Result<(
     }
     let recorded = &turn.recorded;
     let text = match (turn.as_recorded, turn.same_text) {
-        (true, Some(true)) => format!("ended as recorded, with {recorded}, word for word"),
+        (true, Some(true)) => format!("ended as recorded, with {recorded} and the same text"),
         (true, None) => format!("ended as recorded, with {recorded}"),
-        (true, Some(false)) => format!("ended with {recorded} as recorded, but in other words"),
+        (true, Some(false)) => format!("ended with {recorded} as recorded, but with another text"),
         (false, _) => {
             let ended = plain(&turn.ended);
-            format!("ended otherwise than recorded ({recorded}): {ended}")
+            format!("recorded was {recorded}, but it ended with: {ended}")
         }
     };
     let missing = match turn.responses.saturating_sub(turn.played) {
         0 => String::new(),
-        left => format!("; {left} of its responses were not asked for"),
+        left => format!("; {left} of its responses were not requested"),
     };
     let equal = turn.is_equal();
     let style = if equal { style::DIM } else { style::BAD };

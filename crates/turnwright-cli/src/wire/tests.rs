@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use turnwright::Record;
+use turnwright::record::Record;
 use turnwright_testkit::cassette::Exchange;
 
 use super::decode::{decoded, line, name_of};
@@ -34,7 +34,7 @@ fn answer(id: &str, text: &str) -> Value {
     json!({ "role": "tool", "tool_call_id": id, "content": text })
 }
 
-/// How many responses each turn has.
+/// The number of responses of each turn.
 fn lengths(exchanges: Vec<Exchange>) -> Vec<usize> {
     let turns = turns(exchanges);
     turns.iter().map(|turn| turn.exchanges.len()).collect()
@@ -81,7 +81,7 @@ fn a_decoded_line_names_its_file_first() {
 }
 
 #[test]
-fn a_request_with_what_came_of_the_calls_goes_on_with_the_turn() {
+fn a_request_with_the_results_of_the_calls_continues_the_turn() {
     let done = json!({ "role": "assistant", "content": "Done." });
     let first = json!([user("Go")]);
     let second = json!([user("Go"), calls("a"), answer("a", "seen")]);
@@ -101,7 +101,7 @@ fn a_request_with_what_came_of_the_calls_goes_on_with_the_turn() {
         ]
     };
     assert_eq!(lengths(session()), [3]);
-    // Somebody speaks again; somebody else speaks; the same is asked twice.
+    // The next message; another conversation; the same request again.
     let with = |more: Exchange| lengths(session().into_iter().chain([more]).collect());
     assert_eq!(with(exchange(&fourth, &reply(&done, "stop"))), [3, 1]);
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_request_with_what_came_of_the_calls_goes_on_with_the_turn() {
         [3, 1]
     );
     assert_eq!(with(exchange(&third, &reply(&done, "stop"))), [3, 1]);
-    // A response that was cut off, or is an error, has no calls that anybody answers.
+    // A response that was cut off, or is an error, has no calls with results.
     let cut = exchange(&first, &reply(&calls("a"), "length"));
     let next = exchange(&second, &reply(&done, "stop"));
     assert_eq!(lengths(vec![cut, next.clone()]), [1, 1]);
@@ -118,7 +118,7 @@ fn a_request_with_what_came_of_the_calls_goes_on_with_the_turn() {
 }
 
 #[test]
-fn what_a_response_says_depends_on_whether_it_is_all_there() {
+fn an_incomplete_response_is_told_from_a_reply() {
     let begun = json!("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n");
     let of = |response: Value| RecordedResponse::of(&exchange(&json!([]), &response));
     let full = reply(&json!({ "content": "Hi" }), "stop");
@@ -140,7 +140,7 @@ fn what_a_response_says_depends_on_whether_it_is_all_there() {
 }
 
 #[test]
-fn a_turn_begins_with_what_was_said_before_and_what_is_said_now() {
+fn a_turn_starts_with_earlier_messages_and_the_new_one() {
     let parts =
         json!([{ "type": "text", "text": "Look:" }, { "type": "image_url", "image_url": {} }]);
     let messages = [
@@ -165,13 +165,13 @@ fn a_turn_begins_with_what_was_said_before_and_what_is_said_now() {
         })
         .collect();
     assert_eq!(kinds, ["One", "a", "Two"]);
-    // Where the last word is a tool's, the model goes on.
+    // After a result the model continues.
     let goes_on = Beginning::of(&messages[..5]);
     assert_eq!((goes_on.input, goes_on.before.len()), (None, 2));
 }
 
 #[test]
-fn tools_are_offered_as_they_were_recorded_or_it_is_said_why_not() {
+fn tools_are_offered_as_recorded_or_noted() {
     let function = |name: &str, parameters: Value| json!({ "type": "function", "function": { "name": name, "parameters": parameters } });
     let width = json!({ "type": "object", "properties": { "n": { "type": "integer", "format": "uint32" } } });
     let request = json!({ "tools": [
@@ -193,15 +193,15 @@ fn tools_are_offered_as_they_were_recorded_or_it_is_said_why_not() {
     let notes = notes.join("\n");
     for part in [
         "`good` is offered twice",
-        "`bad` takes any object",
-        "`no name` cannot be one",
+        "`bad` accepts any object",
+        "`no name` is invalid",
         "`web_search` runs at the provider",
     ] {
         assert!(notes.contains(part), "{part} is missing in {notes}");
     }
 }
 
-/// Whatever may stand in a recording, often with the names that mean something.
+/// Any JSON, often with meaningful names.
 fn anything() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "user",
@@ -271,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_stands_in_a_request_is_no_reason_to_panic(request in anything(), list in prop::collection::vec(anything(), 0..6)) {
+    fn no_request_causes_a_panic(request in anything(), list in prop::collection::vec(anything(), 0..6)) {
         let beginning = Beginning::of(&list);
         prop_assert!(beginning.before.len() <= list.len() * 5);
         let (tools, _) = offered(&request, &Arc::default());

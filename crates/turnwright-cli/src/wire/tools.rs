@@ -1,17 +1,19 @@
-//! Tools that answer what was recorded.
+//! Tools that return recorded results.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use turnwright::{Effects, Error, Inline, Schema, SchemaError, Tool, ToolContext};
+use turnwright::artifact::Inline;
+use turnwright::schema::{Schema, SchemaError};
+use turnwright::{Effects, Error, Tool, ToolContext};
 
 use super::messages::{list, text_of};
 
-/// What is answered to a call of which the recording does not say what came.
-const NOT_RECORDED: &str = "(what came of this call was not recorded)";
+/// The result of a call that has no recorded result.
+const NOT_RECORDED: &str = "(the result of this call was not recorded)";
 
-/// What came of calls, by the id of each call: an id may come twice.
+/// The results of calls, by the id of the call. An id may occur twice.
 #[derive(Default)]
 pub(super) struct Answers(Mutex<HashMap<String, VecDeque<String>>>);
 
@@ -28,26 +30,26 @@ impl Answers {
     }
 }
 
-/// The tools that a request offers, and what is to be said of them.
+/// The tools that a request offers, and notes about them.
 pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Vec<String>) {
     let (mut tools, mut notes) = (Vec::new(), Vec::new());
     let mut names = HashSet::new();
     for offered in list(request, "tools") {
         let Some(function) = offered.get("function") else {
             let kind = text_of(offered, "type");
-            notes.push(format!("a tool of the type `{kind}` runs at the provider"));
+            notes.push(format!("a tool of type `{kind}` runs at the provider"));
             continue;
         };
         let name = text_of(function, "name");
         if !names.insert(name) {
             notes.push(format!(
-                "the tool `{name}` is offered twice: the first counts"
+                "the tool `{name}` is offered twice; the first one is used"
             ));
             continue;
         }
         let schema = schema(function).or_else(|why| {
             notes.push(format!(
-                "the tool `{name}` takes any object here, because its schema cannot be enforced: {why}"
+                "the tool `{name}` accepts any object here, because its schema cannot be enforced: {why}"
             ));
             Schema::from_document(json!({ "type": "object" }))
         });
@@ -55,18 +57,18 @@ pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Ve
             Ok(tool) => tools.push(tool),
             Err(error) => {
                 let why = error.with_causes();
-                notes.push(format!("the tool `{name}` cannot be one: {why}"));
+                notes.push(format!("the tool `{name}` is invalid: {why}"));
             }
         }
     }
     (tools, notes)
 }
 
-/// The schema of a recorded tool, where it can be enforced.
+/// The schema of a recorded tool, if it can be enforced.
 fn schema(function: &Value) -> Result<Schema, SchemaError> {
     let document = function.get("parameters").filter(|item| !item.is_null());
     let document = document.cloned().unwrap_or(json!({ "type": "object" }));
-    // Formats that only describe, such as the widths of numbers, are everywhere.
+    // Formats that are only annotations, such as `uint32`, are common.
     let mut formats = Vec::new();
     find_formats(&document, &mut formats);
     let mut options = Schema::options();
@@ -76,7 +78,7 @@ fn schema(function: &Value) -> Result<Schema, SchemaError> {
     options.document(document.clone())
 }
 
-/// The formats that a document names. Of what the parser read, which refuses what is deep.
+/// The formats in a document. Its depth is limited by the parser.
 fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
     match document {
         Value::Object(fields) => {
@@ -101,7 +103,7 @@ fn tool(
     let answers = Arc::clone(answers);
     Tool::dynamic(name, schema)
         .description(description)
-        // It changes nothing: what it did was done when it was recorded.
+        // It only returns a recorded result.
         .effects(Effects::ReadOnly)
         .inline(Inline::Always)
         .handler(move |_: Value, ctx: ToolContext| {

@@ -1,4 +1,4 @@
-//! The turns of a recording: which responses belong together, and how each turn ended.
+//! The turns of a recording: which exchanges belong together, and how each turn ended.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use turnwright_testkit::cassette::Exchange;
 use super::messages::{answers, messages, role};
 use super::tools::Answers;
 
-/// A turn as it was recorded.
+/// A recorded turn.
 pub(super) struct RecordedTurn {
     /// Its requests and responses; at least one.
     pub(super) exchanges: Vec<Exchange>,
-    /// What its tools answered.
+    /// The results of its calls.
     pub(super) answers: Arc<Answers>,
-    /// What its last response says.
+    /// Its last response.
     pub(super) last: RecordedResponse,
 }
 
-/// What a response says.
+/// The content of a response.
 pub(super) enum RecordedResponse {
     Reply(Box<Reply>),
-    /// An error of the server's.
+    /// An error of the server.
     Status(u16),
-    /// A reply that ends in the middle, since the recording does.
+    /// An incomplete reply.
     Broken,
-    /// Nothing of this protocol.
+    /// Not of this protocol.
     Foreign,
 }
 
@@ -43,14 +43,14 @@ impl RecordedResponse {
         }
     }
 
-    /// Whether tools are called by it, and the model is asked again once they answered.
+    /// Whether it calls tools, so that the turn continues with their results.
     fn calls_tools(&self) -> bool {
         matches!(self, RecordedResponse::Reply(reply) if reply.is_complete() && !reply.tool_calls.is_empty())
     }
 }
 
-/// A request goes on with the turn of the one before it if it says what came of that one's calls. Any other is a turn of its
-/// own: somebody speaks again, or it has nothing to do with what came before.
+/// A request continues the turn of the one before it if it contains the results of that one's calls. Any other request starts a
+/// turn.
 pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<RecordedTurn> {
     let mut turns: Vec<RecordedTurn> = Vec::new();
     for exchange in exchanges {
@@ -75,7 +75,7 @@ pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<Record
 }
 
 impl RecordedTurn {
-    /// Where this is its next request: the messages from what came of the last calls on.
+    /// If this is its next request: the new messages, from the results of the last calls on.
     fn continued_by<'e>(&self, exchange: &'e Exchange) -> Option<&'e [Value]> {
         let before = self.exchanges.last().filter(|_| self.last.calls_tools())?;
         let new = messages(&exchange.request).strip_prefix(messages(&before.request))?;

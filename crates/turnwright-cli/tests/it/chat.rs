@@ -1,6 +1,7 @@
 //! `turnwright chat`, with and without a terminal, against a model server on loopback.
 
 mod keeping;
+mod markdown;
 mod pipe;
 mod prompt;
 mod questions;
@@ -16,14 +17,14 @@ use crate::model::Model;
 use crate::program::{Ran, program};
 use crate::pty::{Launch, Terminal};
 
-/// Where it waits for somebody to say something.
+/// The prompt for a message.
 pub(crate) const PROMPT: &str = "you ›";
-/// Which conversation it is, unless a test says otherwise.
+/// The default conversation of the tests.
 const NAME: &str = "default";
-/// Where it waits for a yes or no.
-pub(crate) const CONSENT: &str = "  write_note: yes, no, edit or see all?";
+/// The prompt for an approval.
+pub(crate) const CONSENT: &str = "  write_note: yes, no, edit or show all?";
 
-/// A chat of this server at a terminal, which keeps what is said in this folder.
+/// A chat with this server at a terminal, with this data directory.
 pub(crate) fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
     let url = model.url();
     let mut all = vec!["chat", "--base-url", &url, "--model", "scripted"];
@@ -32,14 +33,14 @@ pub(crate) fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
     Launch::new(&all).env("TURNWRIGHT_HOME", home.path())
 }
 
-/// The same, started and waiting.
+/// The same, started and waiting for input.
 pub(crate) fn chat(model: &Model, home: &Folder, args: &[&str]) -> Terminal {
     let mut terminal = launch(model, home, args).start();
     terminal.wait_for_prompt(PROMPT);
     terminal
 }
 
-/// Which conversation it is, if the test does not say it.
+/// The option for the default conversation, unless the test has one.
 fn named(args: &[&str]) -> &'static [&'static str] {
     match args.contains(&"--conversation") {
         true => &[],
@@ -61,17 +62,16 @@ pub(crate) fn piped(model: &Model, home: &Folder, args: &[&str]) -> Command {
     command
 }
 
-/// What comes of it with these lines.
+/// Runs it with these lines as input.
 pub(crate) fn run_piped(model: &Model, home: &Folder, args: &[&str], input: &str) -> Ran {
     Ran::of(&mut piped(model, home, args), input)
 }
 
-/// A file with a tool that changes something and takes its time about it: until the program ends, however it does. Once it
-/// has begun there is a file, whose place comes second.
+/// A tools file with a tool that writes and does not end by itself, and the path of a file that exists once it has started.
 pub(crate) fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     let (file, begun) = (folder.file("slow.json"), folder.file("begun"));
     let name = begun.display();
-    // The id of its process, there at once and whole.
+    // The id of its process. The file appears atomically.
     let command = format!("echo $$ > '{name}.new'; mv '{name}.new' '{name}'; exec sleep 600");
     let tools = json!([{
         "name": "linger",
@@ -84,12 +84,12 @@ pub(crate) fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     (file.to_str().unwrap().to_owned(), begun)
 }
 
-/// A file with a tool that changes something: it writes its arguments to a file, whose place comes second.
+/// A tools file with a tool that writes its arguments to a file, and the path of that file.
 pub(crate) fn write_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     write_tool_up_to(folder, 20)
 }
 
-/// The same, which takes so many signs.
+/// The same, with a limit on the length of the text.
 fn write_tool_up_to(folder: &Folder, most: u32) -> (String, std::path::PathBuf) {
     let (file, written) = (folder.file("tools.json"), folder.file("written"));
     let tools = json!([{
@@ -106,7 +106,7 @@ fn write_tool_up_to(folder: &Folder, most: u32) -> (String, std::path::PathBuf) 
     (file.to_str().unwrap().to_owned(), written)
 }
 
-/// A call of the tool that changes something.
+/// A call of the tool that writes.
 pub(crate) fn note() -> Reply {
     turnwright_testkit::server::chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
 }

@@ -3,12 +3,15 @@
 use crate::program::run;
 
 #[test]
-fn every_shell_is_told_the_commands() {
+fn completions_of_every_shell_have_all_commands() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = run(&["completions", shell]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{shell}");
         for command in [
             "demo",
+            "new",
+            "doctor",
+            "man",
             "chat",
             "turns",
             "tools",
@@ -16,7 +19,10 @@ fn every_shell_is_told_the_commands() {
             "wire",
             "serve-script",
         ] {
-            assert!(ran.out.contains(command), "{shell} is not told {command}");
+            assert!(
+                ran.out.contains(command),
+                "{command} is missing for {shell}"
+            );
         }
     }
     let other = run(&["completions", "tcsh"]);

@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use crate::program::{Ran, run};
 
-const RESTARTED: &str = "With your consent I restarted the service";
-const NOT_RESTARTED: &str = "I did not restart anything, since that was not allowed.";
+const RESTARTED: &str = "With your approval I restarted the service";
+const NOT_RESTARTED: &str = "I did not restart anything, because that was not approved.";
 
 #[test]
-fn without_a_terminal_nobody_can_say_yes_and_the_turn_ends_well_all_the_same() {
+fn without_a_terminal_the_restart_is_denied_and_the_turn_is_answered() {
     let ran = run(&["demo"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     for messages in [
-        "← 22.6 MB, 420,000 lines: kept as an artifact of kind text",
+        "← 22.6 MB, 420,000 lines: stored as an artifact of kind text",
         "repaired /hours: \"8\" → 8",
         "198204:01:46:31 checkout-4 INFO  deploy 7c1f09 applied: pool.max 200 -> 20",
         "$['series'][121]['peak']: 399",
         "- /service: must be one of \"checkout-api\", \"orders-db\", \"payments-api\" (got \"checkout\")",
-        "? restart_service asks to run",
-        "refused: there is no terminal to ask at",
+        "? restart_service needs approval",
+        "denied: no terminal to ask for approval",
         NOT_RESTARTED,
-        "5 ran, 2 refused before the handler",
+        "5 ran, 2 stopped before the handler",
     ] {
         assert!(
             ran.out.contains(messages),
@@ -36,10 +36,10 @@ fn without_a_terminal_nobody_can_say_yes_and_the_turn_ends_well_all_the_same() {
 }
 
 #[test]
-fn yes_beforehand_lets_the_restart_happen() {
+fn yes_approves_the_restart() {
     let ran = run(&["demo", "--yes"]);
     assert_eq!(ran.code, 0);
-    assert!(ran.out.contains("allowed beforehand, by --yes"));
+    assert!(ran.out.contains("approved by --yes"));
     assert!(
         ran.out
             .contains("checkout-api was restarted and is healthy again.")
@@ -48,7 +48,7 @@ fn yes_beforehand_lets_the_restart_happen() {
 }
 
 #[test]
-fn a_file_that_is_damaged_is_found_out_before_anything_is_shown() {
+fn a_damaged_file_is_reported_before_the_demo_starts() {
     let home = crate::folder::Folder::new();
     let file = home.file("demo.db");
     let store = ["demo", "--yes", "--store", file.to_str().unwrap()];
@@ -68,7 +68,7 @@ fn cost(ran: &Ran) -> Value {
 }
 
 #[test]
-fn for_machines_every_event_is_a_line_and_the_cost_is_the_last() {
+fn json_output_has_a_line_per_event_and_the_cost_last() {
     let ran = run(&["demo", "--json"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let events = ran.json();
@@ -88,9 +88,9 @@ fn for_machines_every_event_is_a_line_and_the_cost_is_the_last() {
 }
 
 #[test]
-fn the_planted_order_stays_in_its_fence() {
+fn the_injected_instruction_stays_in_its_fence() {
     let cost = cost(&run(&["demo", "--json"]));
-    let lines: Vec<&str> = cost["planted"]
+    let lines: Vec<&str> = cost["injected"]
         .as_array()
         .unwrap()
         .iter()
@@ -110,7 +110,7 @@ mod at_a_terminal {
     use super::{NOT_RESTARTED, RESTARTED};
     use crate::pty::{CTRL_C, Launch, Terminal, has_colour};
 
-    const CONSENT: &str = "  restart_service: yes, no, edit or see all? ";
+    const CONSENT: &str = "  restart_service: yes, no, edit or show all? ";
 
     fn demo(launch: impl FnOnce(Launch) -> Launch) -> Terminal {
         launch(Launch::new(&["demo"]).window(70, 100)).start()
@@ -119,15 +119,15 @@ mod at_a_terminal {
     #[test]
     fn it_streams_in_colour_and_asks_before_it_restarts() {
         let mut terminal = demo(|item| item);
-        // The answer is not there yet, nor could it be: somebody must be asked first.
-        terminal.wait_for("The log is far too long to read.");
+        // The answer cannot be there before the approval.
+        terminal.wait_for("The log is too long to read");
         terminal.wait_for_prompt(CONSENT);
         assert!(
             !terminal.shown().contains("restarted"),
             "{}",
             terminal.shown()
         );
-        terminal.line("y").wait_for("What it cost");
+        terminal.line("y").wait_for("Cost");
         assert_eq!(terminal.end(), 0);
         let shown = terminal.words();
         assert!(shown.contains(RESTARTED), "{shown}");
@@ -141,10 +141,10 @@ mod at_a_terminal {
     }
 
     #[test]
-    fn a_no_is_a_no() {
+    fn a_denied_restart_does_not_run() {
         let mut terminal = demo(|item| item.env("NO_COLOR", "1"));
         terminal.wait_for_prompt(CONSENT).line("no");
-        terminal.wait_for("said no").wait_for("What it cost");
+        terminal.wait_for("denied").wait_for("Cost");
         assert_eq!(terminal.end(), 0);
         assert!(!has_colour(&terminal.written()), "{:?}", terminal.written());
         let shown = terminal.words();
@@ -152,12 +152,12 @@ mod at_a_terminal {
     }
 
     #[test]
-    fn ctrl_c_calls_it_off() {
+    fn ctrl_c_cancels_the_demo() {
         let mut terminal = demo(|item| item);
         terminal
             .wait_for("→ artifact_grep")
             .keys(CTRL_C)
-            .wait_for("called off");
+            .wait_for("cancelled");
         assert_eq!(terminal.end(), 130);
         assert!(!terminal.shown().contains("restart_service"));
         assert!(terminal.mode().contains(" icanon") && terminal.mode().contains(" echo "));
@@ -169,7 +169,7 @@ mod at_a_terminal {
         terminal
             .wait_for_prompt(CONSENT)
             .keys(CTRL_C)
-            .wait_for("called off");
+            .wait_for("cancelled");
         assert_eq!(terminal.end(), 130);
         assert!(!terminal.shown().contains("restarted"));
     }
@@ -177,13 +177,10 @@ mod at_a_terminal {
     #[test]
     fn in_a_narrow_window_words_stay_whole() {
         let mut terminal = demo(|item| item.window(200, 36));
-        terminal
-            .wait_for("see all?")
-            .line("y")
-            .wait_for("What it cost");
+        terminal.wait_for("show all?").line("y").wait_for("Cost");
         assert_eq!(terminal.end(), 0);
         let (rows, shown) = (terminal.rows(), terminal.words());
-        let words = "With your consent I restarted the service with its last good configuration; it is healthy again.";
+        let words = "With your approval I restarted the service with its last good configuration; it is healthy again.";
         assert!(shown.contains(words), "{}", rows.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! The program, as its users meet it: run as a process, with and without a terminal.
+//! The program as a process, with and without a terminal.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,8 +10,11 @@
 mod chat;
 mod completions;
 mod demo;
+mod doctor;
 mod folder;
+mod man;
 mod model;
+mod new;
 mod program;
 #[cfg(unix)]
 mod pty;
@@ -24,8 +27,8 @@ mod tools;
 mod turns;
 mod wire;
 
-/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
-/// macros is shown of failures only.
+/// Prints a note that is shown for a passing test too: directly to the stream, because the output of the macros is only shown
+/// for failures.
 fn say(text: impl std::fmt::Display) {
     use std::io::Write as _;
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

@@ -1,9 +1,9 @@
-//! The program as a process without a terminal.
+//! Runs the program as a process without a terminal.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -12,7 +12,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Runs this, with that on standard input.
+    /// Runs a command with this standard input.
     pub(crate) fn of(command: &mut Command, input: &str) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -20,7 +20,7 @@ impl Ran {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // A program that reads nothing may end before all is written.
+        // Fails if the program ends before it has read everything.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         Ran {
@@ -39,15 +39,15 @@ impl Ran {
     }
 }
 
-/// The variables of the tests' own environment that the program may see: where programs are, and where coverage is written.
+/// The variables of the test environment that the program gets.
 pub(crate) const INHERITED: [&str; 2] = ["PATH", "LLVM_PROFILE_FILE"];
 
-/// The program, which finds nothing of its user's: neither in the environment nor at home.
+/// The program with an empty environment and an empty home directory.
 pub(crate) fn program() -> Command {
     command(env!("CARGO_BIN_EXE_turnwright"))
 }
 
-/// Any program, in the same environment: what it writes must not depend on the locale or the window of the caller.
+/// Any program in the same environment, so that its output does not depend on the locale or the window of the caller.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home());
@@ -59,27 +59,33 @@ pub(crate) fn command(program: &str) -> Command {
     command
 }
 
-/// A home directory for the program, in which there is nothing. Tests that keep something name a folder of their own.
+/// An empty home directory. Tests that store something use a directory of their own.
 pub(crate) fn home() -> &'static str {
     concat!(env!("CARGO_TARGET_TMPDIR"), "/home")
 }
 
-/// Runs it with these arguments and nothing on standard input.
+/// Runs it with these arguments and an empty standard input.
 pub(crate) fn run(args: &[&str]) -> Ran {
     run_with(args, "")
 }
 
-/// Runs it with these arguments and this on standard input.
+/// Runs it with these arguments and this standard input.
 pub(crate) fn run_with(args: &[&str], input: &str) -> Ran {
     Ran::of(program().args(args), input)
 }
 
 #[test]
-fn help_teaches_and_ends_well() {
+fn help_lists_all_commands() {
     let ran = run(&["--help"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     for word in [
+        "Get started:",
         "demo",
+        "new",
+        "doctor",
+        "man",
+        "Examples:",
+        "Exit codes:",
         "chat",
         "turns",
         "tools",
@@ -93,7 +99,7 @@ fn help_teaches_and_ends_well() {
 }
 
 #[test]
-fn a_wrong_option_ends_with_two() {
+fn a_wrong_option_exits_with_two() {
     let ran = run(&["demo", "--yess"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("--yess"), "{}", ran.err);

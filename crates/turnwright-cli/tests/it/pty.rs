@@ -1,6 +1,6 @@
-//! The program at a terminal: a pseudo-terminal, and a screen that obeys what is written to it.
+//! Runs the program at a pseudo-terminal, with a screen that interprets its output.
 //!
-//! Nothing here sleeps: a test waits for what must come to stand on the screen, and fails loudly if it does not.
+//! Nothing here sleeps: a test waits for text on the screen, and fails if it does not appear.
 
 use std::io::{Read as _, Write};
 use std::num::NonZero;
@@ -11,8 +11,8 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 use crate::program::{INHERITED, command, home};
 
-/// How long anything may take before a test gives up. No test relies on how long something takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The timeout of a wait. No test depends on how long something takes.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Ctrl-C, as the key sends it.
 pub(crate) const CTRL_C: &str = "\x03";
@@ -23,7 +23,7 @@ pub(crate) const ENTER: &str = "\r";
 /// The key with the arrow up.
 pub(crate) const UP: &str = "\x1b[A";
 
-/// How the program is started.
+/// How to start the program.
 #[derive(Clone)]
 pub(crate) struct Launch {
     command: CommandBuilder,
@@ -32,7 +32,7 @@ pub(crate) struct Launch {
     reports_size: bool,
 }
 
-/// A program that runs at a terminal. TurnStatus when this is dropped.
+/// A program that runs at a terminal. Dropping it kills the program.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
@@ -43,7 +43,7 @@ pub(crate) struct Terminal {
 }
 
 impl Launch {
-    /// The program with these arguments, at a terminal of 24 lines and 80 columns, finding nothing of its user's.
+    /// The program with these arguments, at a terminal of 24 lines and 80 columns, with an empty environment.
     pub(crate) fn new(args: &[&str]) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_turnwright"));
         command.args(args);
@@ -64,19 +64,19 @@ impl Launch {
         }
     }
 
-    /// With this in its environment.
+    /// Sets an environment variable.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// At a terminal that does not report its size. It has 24 lines and 80 columns all the same.
+    /// The terminal does not report its size, which is still 24 lines and 80 columns.
     pub(crate) fn unreported_size(mut self) -> Self {
         self.reports_size = false;
         self
     }
 
-    /// In a window of this size.
+    /// Sets the size of the window.
     pub(crate) fn window(mut self, rows: u16, columns: u16) -> Self {
         (self.rows, self.columns) = (rows, columns);
         self
@@ -89,7 +89,7 @@ impl Launch {
         };
         let pair = native_pty_system().openpty(size).unwrap();
         let child = pair.slave.spawn_command(self.command).unwrap();
-        // The program alone holds its side: what it writes ends when it does.
+        // Only the program holds its side, so the output ends with the program.
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().unwrap();
         let (send, output) = mpsc::channel();
@@ -113,7 +113,7 @@ impl Launch {
 }
 
 impl Terminal {
-    /// Types this.
+    /// Types keys.
     pub(crate) fn keys(&mut self, keys: &str) -> &mut Self {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
@@ -125,7 +125,7 @@ impl Terminal {
         self.keys(text).keys(ENTER)
     }
 
-    /// Waits until this stands on the screen.
+    /// Waits until this text is on the screen.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
         self.wait_until(&format!("{text:?} on the screen"), |item| {
@@ -133,7 +133,7 @@ impl Terminal {
         })
     }
 
-    /// Waits until this stands where the cursor is: it is the program that waits now.
+    /// Waits until the line of the cursor is this prompt, so that the program waits for input.
     #[track_caller]
     pub(crate) fn wait_for_prompt(&mut self, prompt: &str) -> &mut Self {
         let prompt = prompt.trim_end();
@@ -143,19 +143,19 @@ impl Terminal {
         })
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition is true.
     #[track_caller]
     pub(crate) fn wait_until(
         &mut self,
         what: &str,
         is_so: impl Fn(&Terminal) -> bool,
     ) -> &mut Self {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !is_so(self) {
             let left = end.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
                 Ok(piece) => self.take(&piece),
-                Err(RecvTimeoutError::Timeout) => self.fail(what, "it did not come"),
+                Err(RecvTimeoutError::Timeout) => self.fail(what, "it did not appear"),
                 Err(RecvTimeoutError::Disconnected) => self.fail(what, "the program has ended"),
             }
         }
@@ -176,14 +176,14 @@ impl Terminal {
         self.screen.process(piece);
     }
 
-    /// The rows of the screen, without the space at their ends.
+    /// The rows of the screen, without trailing spaces.
     pub(crate) fn rows(&self) -> Vec<String> {
         let screen = self.screen.screen();
         let rows = screen.rows(0, screen.size().1.get());
         rows.map(|row| row.trim_end().to_owned()).collect()
     }
 
-    /// What stands on the screen as running text, without the margin before what a model says.
+    /// The screen as one line of text, without the margin of model text.
     pub(crate) fn words(&self) -> String {
         let rows = self.rows();
         let rows: Vec<&str> = rows
@@ -193,63 +193,94 @@ impl Terminal {
         rows.join(" ")
     }
 
-    /// What stands on the screen.
+    /// The text on the screen.
     pub(crate) fn shown(&self) -> String {
         self.rows().join("\n").trim_end().to_owned()
     }
 
-    /// Whether the cursor is seen.
+    /// The rows of the screen with their styles as escape sequences.
+    pub(crate) fn styled_rows(&self) -> Vec<String> {
+        let screen = self.screen.screen();
+        let (rows, columns) = screen.size();
+        let row = |row: u16| {
+            let (mut text, mut style) = (String::new(), anstyle::Style::new());
+            for column in 0..columns.get() {
+                let Some(cell) = screen
+                    .cell(row, column)
+                    .filter(|cell| !cell.is_wide_continuation())
+                else {
+                    continue;
+                };
+                let next = style_of(cell);
+                if next != style {
+                    text.push_str(&format!("{style:#}{next}"));
+                    style = next;
+                }
+                text.push_str(if cell.has_contents() {
+                    cell.contents()
+                } else {
+                    " "
+                });
+            }
+            format!("{text}{style:#}").trim_end().to_owned()
+        };
+        (0..rows.get()).map(row).collect()
+    }
+
+    /// Whether the cursor is visible.
     pub(crate) fn cursor_is_seen(&self) -> bool {
         !self.screen.screen().hide_cursor()
     }
 
-    /// All that the program wrote so far, as it wrote it.
+    /// The output so far, with escape sequences.
     pub(crate) fn written(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// Makes the window of another size.
+    /// Resizes the window.
     pub(crate) fn resize(&mut self, rows: u16, columns: u16) -> &mut Self {
         self.master.resize(size(rows, columns)).unwrap();
         self.screen.screen_mut().set_size(some(rows), some(columns));
         self
     }
 
-    /// The program's process.
+    /// The process id of the program.
     pub(crate) fn process(&self) -> u32 {
         self.child.process_id().unwrap()
     }
 
-    /// Ends the program at once, as a crash would.
+    /// Kills the program, as a crash would.
     pub(crate) fn kill(&mut self) {
         let process = self.process().to_string();
         signal("KILL", &process);
         self.end();
     }
 
-    /// Tells the program something by a signal: `TERM`, `INT` and so on.
+    /// Sends a signal: `TERM`, `INT` and so on.
     pub(crate) fn signal(&mut self, name: &str) -> &mut Self {
         let process = self.process().to_string();
         signal(name, &process);
         self
     }
 
-    /// Waits for the program to end, and for all that it wrote. Its code.
+    /// Waits for the end of the program and of its output. Returns its exit code.
     #[track_caller]
     pub(crate) fn end(&mut self) -> u32 {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
                 Ok(piece) => self.take(&piece),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => self.fail("the end of the program", "it goes on"),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.fail("the end of the program", "it is still running")
+                }
             }
         }
         self.child.wait().unwrap().exit_code()
     }
 
-    /// How the terminal treats what is typed, as `stty -a` says it of it.
+    /// The mode of the terminal, as `stty -a` prints it.
     #[cfg(unix)]
     pub(crate) fn mode(&self) -> String {
         let name = self.master.tty_name().unwrap();
@@ -269,12 +300,32 @@ impl Drop for Terminal {
     }
 }
 
-/// Whether a text holds a sequence that sets a colour or a style.
+/// Whether a text contains a sequence that sets a colour or a style.
 pub(crate) fn has_colour(text: &str) -> bool {
     text.split("\x1b[").skip(1).any(|rest| {
         let end = rest.find(|sign: char| !matches!(sign, '0'..='9' | ';' | ':'));
         end.is_some_and(|end| rest[end..].starts_with('m'))
     })
+}
+
+/// The style of a cell.
+fn style_of(cell: &vt100::Cell) -> anstyle::Style {
+    let colour = match cell.fgcolor() {
+        vt100::Color::Idx(index) => Some(anstyle::Ansi256Color(index).into()),
+        _ => None,
+    };
+    let mut style = anstyle::Style::new().fg_color(colour);
+    for (is_set, effect) in [
+        (cell.bold(), anstyle::Effects::BOLD),
+        (cell.dim(), anstyle::Effects::DIMMED),
+        (cell.italic(), anstyle::Effects::ITALIC),
+        (cell.underline(), anstyle::Effects::UNDERLINE),
+    ] {
+        if is_set {
+            style = style.effects(style.get_effects() | effect);
+        }
+    }
+    style
 }
 
 fn size(rows: u16, columns: u16) -> PtySize {

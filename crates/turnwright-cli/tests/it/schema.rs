@@ -29,7 +29,7 @@ fn only(ran: &Ran) -> Value {
 }
 
 #[test]
-fn accepted_arguments_come_with_what_was_repaired() {
+fn accepted_arguments_come_with_their_repairs() {
     let ran = check(&[SCHEMA, r#"{"n": "7"}"#]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert_eq!(
@@ -85,7 +85,7 @@ fn faults_beyond_those_listed_are_counted() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_as_the_call_path_refuses_it() {
+fn invalid_json_is_refused_as_in_a_call() {
     let deep = format!("{{\"n\": {}1{}}}", "[".repeat(300), "]".repeat(300));
     let cases = [
         (r#"{"n": 1"#, "json"),
@@ -119,14 +119,14 @@ fn both_may_be_text_a_file_or_standard_input() {
     }
     let both = run(&["schema", "check", "-", "-"]);
     assert_eq!((both.code, both.out.as_str()), (2, ""));
-    assert!(both.err.contains("cannot both come from standard input"));
+    assert!(both.err.contains("cannot both be standard input"));
     let missing = run(&["schema", "check", "no-such-schema.json", "{}"]);
     assert_eq!(missing.code, 2);
     assert!(missing.err.contains("no-such-schema.json"));
 }
 
 #[test]
-fn a_schema_that_cannot_be_enforced_is_a_misuse_with_every_problem() {
+fn an_unenforceable_schema_is_refused_with_every_problem() {
     let bad = r#"{"type": "object", "minLenght": 3, "properties": {"a": {"nullable": true}}}"#;
     let ran = check(&[bad, "{}"]);
     assert_eq!(ran.code, 2);
@@ -156,7 +156,7 @@ fn a_schema_that_cannot_be_enforced_is_a_misuse_with_every_problem() {
 }
 
 #[test]
-fn the_verdicts_are_those_of_the_vectors() {
+fn verdicts_match_the_vectors() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../turnwright-schema/tests/vectors/arguments.json");
     let vectors: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -186,7 +186,7 @@ fn the_verdicts_are_those_of_the_vectors() {
 
 #[cfg(unix)]
 #[test]
-fn what_has_no_end_is_not_read_to_its_end() {
+fn endless_input_is_refused() {
     let endless = || fs::File::open("/dev/zero").unwrap();
     for (args, what) in [
         (&["schema", "check", "/dev/zero", "{}"][..], "the schema"),
@@ -207,7 +207,9 @@ fn what_has_no_end_is_not_read_to_its_end() {
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
         assert!(
-            err.contains(what) && err.contains("is too large: at most") && err.contains("MiB"),
+            err.contains(what)
+                && err.contains("is larger than the limit of")
+                && err.contains("MiB"),
             "{args:?}: {err}"
         );
     }

@@ -1,9 +1,9 @@
-//! What the README and the book show of the program is what it writes.
+//! The outputs and pictures in the README and the book are those of the program.
 //!
-//! A block after `<!-- turnwright ARGS -->` is the output of that command, in a window of 100 columns, in a folder with the
-//! files of `docs/example` and a `demo.db` in which the demo was kept; a picture after
-//! `<!-- turnwright ARGS > NAME.svg -->` is drawn from it. `TURNWRIGHT_UPDATE=1` makes all of them anew:
-//! `TURNWRIGHT_UPDATE=1 cargo test -p turnwright-cli --test it screens`.
+//! A block after `<!-- turnwright ARGS -->` is the output of that command, in a window of 100 columns, in a directory with the
+//! files of `docs/example` and a `demo.db` in which the demo is stored. A picture after `<!-- turnwright ARGS > NAME.svg -->` is
+//! drawn from the output. Pictures of a terminal are drawn by tests of this file. `TURNWRIGHT_UPDATE=1` regenerates all of them:
+//! `TURNWRIGHT_UPDATE=1 cargo test -p turnwright-cli --all-features --test it screens`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The pages that show something of the program.
+/// The pages that show the program.
 fn pages() -> Vec<PathBuf> {
     [
         "README.md",
@@ -30,7 +30,7 @@ fn pages() -> Vec<PathBuf> {
     .to_vec()
 }
 
-/// A folder with what the pages name: the files of `docs/example`, and a database with a turn in it.
+/// A directory with the files that the pages use: those of `docs/example`, and a database with a turn.
 fn example() -> Folder {
     let folder = Folder::new();
     for entry in fs::read_dir(root().join("docs/example")).unwrap() {
@@ -47,7 +47,7 @@ fn example() -> Folder {
     folder
 }
 
-/// Runs a command as a shell does that knows quotes; in this folder.
+/// Runs a command in this directory. Single quotes work as in a shell.
 fn output(command: &str, folder: &Path) -> String {
     let words = Regex::new(r"'([^']*)'|(\S+)").unwrap();
     let args: Vec<&str> = words
@@ -64,12 +64,18 @@ fn output(command: &str, folder: &Path) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The text without what differs from run to run: how long it took, when that was, the codes of fences, and ids.
+/// The text without what differs between runs: durations, times, codes of fences and ids.
 fn lasting(text: &str) -> String {
-    let ids = Regex::new("(?m)(demo-[0-9a-f]{12}|^[0-9a-f]{8}[0-9a-f-]*)").unwrap();
-    let when = Regex::new("just now|[0-9]+ (s|min) ago").unwrap();
+    let ids = Regex::new(
+        "(?m)(demo-[0-9a-f]{12}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[0-9a-f]{8}[0-9a-f-]*)",
+    );
+    let ids = ids.unwrap();
+    let when =
+        Regex::new(r"just now|[0-9]+ (s|min) ago|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC").unwrap();
     let text = ids.replace_all(text, "ID");
     let text = &when.replace_all(&text, "WHEN");
+    let calls = Regex::new("(callId(&quot;|\"):(&quot;|\"))[0-9a-z]{10}").unwrap();
+    let text = &calls.replace_all(text, "${1}CALL");
     let codes = Regex::new("(tw-[a-z]+)-[0-9a-f]{20}").unwrap();
     let times = Regex::new(r"\d+(\.\d+)? (m?s)\b").unwrap();
     let text = codes.replace_all(text, "$1-CODE");
@@ -85,19 +91,19 @@ fn updates() -> bool {
 }
 
 #[test]
-fn what_the_pages_show_is_what_the_program_writes() {
+fn the_outputs_in_the_pages_are_up_to_date() {
     let shown = Regex::new(r"<!-- turnwright ([^>\n]+?) -->\n```(\w*)\n((?s:.*?))```\n").unwrap();
     let (mut blocks, folder) = (0, example());
     for path in pages() {
         let page = fs::read_to_string(&path).unwrap();
         let made = shown.replace_all(&page, |block: &Captures<'_>| {
             blocks += 1;
-            let (command, kind, stands) = (&block[1], &block[2], &block[3]);
+            let (command, kind, current) = (&block[1], &block[2], &block[3]);
             let prompt = format!("$ turnwright {command}\n");
             let written = prompt + &output(command, folder.path());
-            // What stands there is kept where only times and codes differ.
-            let stored = if lasting(stands) == lasting(&written) {
-                stands
+            // The current text stays if only times and codes differ.
+            let stored = if lasting(current) == lasting(&written) {
+                current
             } else {
                 &written
             };
@@ -109,14 +115,14 @@ fn what_the_pages_show_is_what_the_program_writes() {
         let name = path.display();
         assert!(
             updates() || made == page,
-            "{name} shows what the program does not write any more; `TURNWRIGHT_UPDATE=1` makes it anew. It writes:\n{made}"
+            "{name} is out of date; run with `TURNWRIGHT_UPDATE=1`. The program prints:\n{made}"
         );
     }
     assert!(blocks >= 4, "the pages show the program");
 }
 
 #[test]
-fn pictures_are_drawn_from_what_the_program_writes() {
+fn the_pictures_of_outputs_are_up_to_date() {
     let shown = Regex::new(r"<!-- turnwright ([^>\n]+?) > (\S+\.svg) -->").unwrap();
     let (mut pictures, folder) = (0, example());
     for path in pages() {
@@ -125,17 +131,67 @@ fn pictures_are_drawn_from_what_the_program_writes() {
             pictures += 1;
             let (command, file) = (&picture_of[1], root().join("docs/src").join(&picture_of[2]));
             let drawn = picture(&output(&format!("{command} --color always"), folder.path()));
-            let stands = fs::read_to_string(&file).unwrap_or_default();
-            if updates() && lasting(&stands) != lasting(&drawn) {
-                fs::write(&file, drawn).unwrap();
-                continue;
-            }
-            let name = file.display();
-            assert!(
-                lasting(&stands) == lasting(&drawn),
-                "{name} is not what the program writes any more; `TURNWRIGHT_UPDATE=1` draws it anew"
-            );
+            check_picture(&file, &drawn);
         }
     }
-    assert!(pictures >= 1, "the README shows the program");
+    assert!(pictures >= 2, "the pages show the program");
+}
+
+/// Compares a picture with its file, or writes the file.
+fn check_picture(file: &Path, drawn: &str) {
+    let current = fs::read_to_string(file).unwrap_or_default();
+    if lasting(&current) == lasting(drawn) {
+        return;
+    }
+    let name = file.display();
+    assert!(
+        updates(),
+        "{name} is out of date; run with `TURNWRIGHT_UPDATE=1`"
+    );
+    fs::write(file, drawn).unwrap();
+}
+
+#[cfg(unix)]
+mod at_a_terminal {
+    use turnwright_testkit::server::chat;
+
+    use super::{check_picture, picture, root};
+    use crate::chat::{PROMPT, launch};
+    use crate::folder::Folder;
+    use crate::model::Model;
+    use crate::pty::{Launch, Terminal};
+
+    /// Checks the picture of the rows from the one that begins like `first` on, without the durations below them.
+    fn check(terminal: &Terminal, first: &str, name: &str) {
+        let rows = terminal.rows();
+        let from = rows.iter().position(|row| row.starts_with(first)).unwrap();
+        let is_duration = |row: &String| row.starts_with(|ch: char| ch.is_ascii_digit());
+        let length = rows[from..].iter().position(is_duration);
+        let length = length.unwrap_or(rows.len() - from);
+        let text = terminal.styled_rows()[from..from + length].join("\n");
+        let file = root().join("docs/src/screens").join(name);
+        check_picture(&file, &picture(text.trim_end()));
+    }
+
+    #[test]
+    fn the_picture_of_an_approval_is_up_to_date() {
+        let mut terminal = Launch::new(&["demo"]).window(70, 100).start();
+        terminal.wait_for_prompt("  restart_service: yes, no, edit or show all?");
+        check(&terminal, "│ It was the deploy", "approval.svg");
+        terminal.keys(crate::pty::CTRL_C).end();
+    }
+
+    #[test]
+    fn the_picture_of_a_rendered_answer_is_up_to_date() {
+        let answer = "## Failed orders\n\nThe connection pool is **too small**. Since the last deploy:\n\n\
+            | service | pool | waiting |\n| --- | ---: | ---: |\n| checkout | 20 | 399 |\n| payments | 200 | 0 |\n\n\
+            1. Revert deploy `7c1f09`.\n2. Add an alert:\n\n\
+            ```rust\n// Alert before customers notice.\nif pool.waiting() > 50 {\n    page(\"checkout\", Severity::High);\n}\n```\n";
+        let model = Model::plays([chat::text(answer, 12)]);
+        let home = Folder::new();
+        let mut terminal = launch(&model, &home, &[]).window(40, 80).start();
+        terminal.wait_for_prompt(PROMPT).line("Why do orders fail?");
+        terminal.wait_for("│   }").wait_for_prompt(PROMPT);
+        check(&terminal, "you › Why", "chat.svg");
+    }
 }

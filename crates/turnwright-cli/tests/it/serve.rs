@@ -19,7 +19,7 @@ const SCRIPT: &str = r#"[
 /// A server that runs until the test is over.
 struct Served {
     child: Child,
-    /// Nothing once nobody reads any more.
+    /// `None` once the output is closed.
     out: Option<BufReader<ChildStdout>>,
     /// What it said first.
     first: String,
@@ -110,7 +110,7 @@ fn ask(url: &str, method: &str, path: &str, body: &str) -> (u16, String) {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_with_a_tool_is_served_and_every_request_told() {
+async fn a_turn_with_a_tool_is_served_and_every_request_is_logged() {
     let mut served = Served::new(SCRIPT, &[]);
     assert!(
         served.url().starts_with("http://127.0.0.1:"),
@@ -137,7 +137,7 @@ async fn a_turn_with_a_tool_is_served_and_every_request_told() {
 
 #[cfg(unix)]
 #[test]
-fn machines_are_told_of_requests_and_of_replies_that_are_left() {
+fn json_output_has_requests_and_unused_replies() {
     let mut served = Served::new(SCRIPT, &["--json"]);
     let url = served.url();
     let (status, models) = ask(&url, "GET", "/models", "");
@@ -168,7 +168,7 @@ fn machines_are_told_of_requests_and_of_replies_that_are_left() {
 
 #[cfg(unix)]
 #[test]
-fn after_its_last_reply_a_script_has_ended_or_begins_again() {
+fn a_script_ends_or_repeats_after_its_last_reply() {
     let mut once = Served::new(r#"[{ "text": "Hi" }]"#, &[]);
     let mut again = Served::new(r#"[{ "text": "Hi" }]"#, &["--repeat"]);
     for served in [&mut once, &mut again] {
@@ -179,25 +179,25 @@ fn after_its_last_reply_a_script_has_ended_or_begins_again() {
     let (status, reply) = ask(&once.url(), "POST", "/chat/completions", "{}");
     assert_eq!(status, 400);
     assert!(reply.contains("script_ended"), "{reply}");
-    assert!(once.line().contains("all were given"));
+    assert!(once.line().contains("replies of the script were used"));
     let (status, reply) = ask(&again.url(), "POST", "/chat/completions", "{}");
     assert_eq!(status, 200);
     assert!(reply.contains("\"Hi\""), "{reply}");
-    assert!(again.line().ends_with("reply 1 of 1, whole"));
+    assert!(again.line().ends_with("reply 1 of 1, not streamed"));
     assert_eq!(again.end("-INT"), (0, String::new()));
     let unasked = Served::new(SCRIPT, &[]);
     let (code, rest) = unasked.end("-INT");
     assert_eq!(
         (code, rest.as_str()),
-        (0, "2 of 2 replies were not asked for\n")
+        (0, "2 of 2 replies were not requested\n")
     );
 }
 
 #[test]
-fn it_serves_on_though_nobody_reads_what_it_says() {
+fn the_server_continues_if_its_output_is_closed() {
     let mut served = Served::new(r#"[{ "text": "Hi" }, { "text": "Ho" }]"#, &[]);
     let url = served.url();
-    // Whoever wanted the address only has it.
+    // The reader has the address and closes the output.
     served.out = None;
     for word in ["Hi", "Ho"] {
         let (status, reply) = ask(&url, "POST", "/chat/completions", "{}");
@@ -207,19 +207,19 @@ fn it_serves_on_though_nobody_reads_what_it_says() {
 }
 
 #[test]
-fn a_port_in_use_is_said_in_one_sentence_with_what_to_do() {
+fn a_port_in_use_is_reported_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let ran = run_with(&["serve-script", "-", "--port", &port], SCRIPT);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     let messages = format!(
-        "error: port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free\n"
+        "error: port {port} of 127.0.0.1 is in use. Choose another port, or remove `--port` to use a free one\n"
     );
     assert_eq!(ran.err, messages);
 }
 
 #[test]
-fn a_port_that_is_free_is_taken_as_told() {
+fn a_free_port_is_used_as_requested() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port().to_string();
     drop(free);
@@ -228,7 +228,7 @@ fn a_port_that_is_free_is_taken_as_told() {
 }
 
 #[test]
-fn a_bad_script_is_said_with_file_line_and_column_and_how_a_script_looks() {
+fn invalid_script_is_refused_with_its_place_and_an_example() {
     let folder = Folder::new();
     let file = folder.write("bad.json", "[\n  { \"txet\": \"Hello\" }\n]");
     let ran = run(&["serve-script", &file]);
@@ -243,7 +243,11 @@ fn a_bad_script_is_said_with_file_line_and_column_and_how_a_script_looks() {
     }
     let missing = run(&["serve-script", "no-such-script.json"]);
     assert_eq!(missing.code, 2);
-    assert!(missing.err.contains("`no-such-script.json` cannot be read"));
+    assert!(
+        missing
+            .err
+            .contains("cannot read the script from `no-such-script.json`")
+    );
     for text in ["", "{}", "[1]", "[{\"calls\": [{}]}]"] {
         let ran = run_with(&["serve-script", "-"], text);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{text}");

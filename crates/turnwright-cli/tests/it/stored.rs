@@ -1,13 +1,14 @@
-//! What stands in a database, as the store says it.
+//! Reads and changes a database through the store.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use turnwright::SqliteStore;
+use turnwright::record::RecordKind;
 use turnwright::record::{ByteResolver, Lease, Record};
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::store::{ConversationFilter, ConversationId, Store as _, StoreExt as _};
-use turnwright::{RecordKind, SqliteStore};
 
 /// Looks into a database.
 pub(crate) fn look<T>(file: &Path, look: impl AsyncFnOnce(&SqliteStore) -> T) -> T {

@@ -1,6 +1,7 @@
-//! `turnwright turns`: what was kept, looked at, taken up again, written out and deleted.
+//! `turnwright turns`.
 
 mod again;
+mod answer;
 mod crash;
 mod delete;
 mod export;
@@ -83,7 +84,7 @@ fn cut_off(home: &Folder, then: impl IntoIterator<Item = Plays>) -> Model {
     let model = Model::plays([Plays::from(call)].into_iter().chain(then));
     let (tools, begun) = slow_tool(home);
     let mut terminal = start(&model, home, &["--yes", "--tools", &tools]);
-    terminal.line("tidy up, please").wait_for("linger runs");
+    terminal.line("tidy up, please").wait_for("running linger");
     terminal.wait_until("the tool", |_| begun.exists());
     terminal.kill();
     model

@@ -67,7 +67,7 @@ fn session() -> Vec<Value> {
 }
 
 #[test]
-fn a_recorded_session_is_played_again_turn_by_turn() {
+fn a_recorded_session_is_replayed_turn_by_turn() {
     let folder = Folder::new();
     let file = folder.write("session.json", &json!(session()).to_string());
     let ran = run(&["wire", "replay", &file]);
@@ -84,13 +84,13 @@ fn a_recorded_session_is_played_again_turn_by_turn() {
         "too many requests",
         "turn 3 of 3",
         "→ weather {\"city\":\"Basel\"}",
-        "← (what came of this call was not recorded)",
-        "turn 1: the contract refused a call of weather: ",
+        "← (the result of this call was not recorded)",
+        "turn 1: a call of weather was not run: ",
         "/city: must be at least 1 character",
-        "turn 1: ended as recorded, with an answer, word for word",
-        "turn 2: ended as recorded, with the server's error 429",
+        "turn 1: ended as recorded, with an answer and the same text",
+        "turn 2: ended as recorded, with server error 429",
         "turn 3: ended as recorded, with calls",
-        "4 of 4 recorded responses were played",
+        "4 of 4 recorded responses were replayed",
     ];
     let mut rest = ran.out.as_str();
     for part in parts {
@@ -101,7 +101,7 @@ fn a_recorded_session_is_played_again_turn_by_turn() {
 }
 
 #[test]
-fn machines_are_told_of_a_replay_line_by_line() {
+fn json_output_of_a_replay_is_line_by_line() {
     let ran = run_with(
         &["wire", "replay", "-", "--json"],
         &json!(session()).to_string(),
@@ -125,7 +125,7 @@ fn machines_are_told_of_a_replay_line_by_line() {
 }
 
 #[test]
-fn a_tool_whose_schema_cannot_be_enforced_takes_any_object() {
+fn a_recorded_tool_with_an_unenforceable_schema_accepts_any_object() {
     let mut session = session();
     let function = "/request/body/tools/0/function/parameters";
     *session[0].pointer_mut(function).unwrap() = json!({ "type": "string" });
@@ -133,7 +133,7 @@ fn a_tool_whose_schema_cannot_be_enforced_takes_any_object() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
         ran.out
-            .contains("note: the tool `weather` takes any object here"),
+            .contains("note: the tool `weather` accepts any object here"),
         "{}",
         ran.out
     );
@@ -156,7 +156,7 @@ fn a_response_of_another_protocol_is_not_as_recorded() {
 }
 
 #[test]
-fn a_recording_that_breaks_off_is_played_as_such() {
+fn an_incomplete_recording_is_replayed_as_such() {
     let messages = [json!({ "role": "user", "content": "Hi" })];
     let begun = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n";
     let mut broken = exchange(&messages, 200, &json!(begun));
@@ -167,12 +167,12 @@ fn a_recording_that_breaks_off_is_played_as_such() {
     assert!(ran.out.contains("\n│ Hel\n"), "{}", ran.out);
     assert!(
         ran.out
-            .contains("ended as recorded, with a response that breaks off")
+            .contains("ended as recorded, with an incomplete response")
     );
 }
 
 #[test]
-fn each_response_is_decoded_though_others_cannot_be() {
+fn an_invalid_response_does_not_affect_the_others() {
     let folder = Folder::new();
     let messages = [json!({ "role": "user", "content": "Hi" })];
     let text = reply(
@@ -210,7 +210,7 @@ fn each_response_is_decoded_though_others_cannot_be() {
             lines[4]["error"]
                 .as_str()
                 .unwrap()
-                .contains("no recorded exchange")
+                .contains("not a recorded exchange")
         );
         assert_eq!(lines[5]["text"], "Hi \u{202e}you");
         // What would turn the text around on a terminal is escaped.
@@ -219,7 +219,7 @@ fn each_response_is_decoded_though_others_cannot_be() {
 }
 
 #[test]
-fn what_is_no_recording_is_a_misuse() {
+fn a_file_that_is_not_a_recording_is_refused() {
     for command in ["decode", "replay"] {
         for (text, word) in [
             ("", "EOF"),
@@ -233,19 +233,23 @@ fn what_is_no_recording_is_a_misuse() {
         }
         let missing = run(&["wire", command, "no-such-tape.json"]);
         assert_eq!(missing.code, 2);
-        assert!(missing.err.contains("`no-such-tape.json` cannot be read"));
+        assert!(
+            missing
+                .err
+                .contains("cannot read the recording from `no-such-tape.json`")
+        );
     }
     let half = run_with(&["wire", "replay", "-"], "[{}]");
     assert_eq!(half.code, 2);
     assert!(
-        half.err.contains("number 0 is no recorded exchange"),
+        half.err.contains("exchange 0 is not a recorded exchange"),
         "{}",
         half.err
     );
 }
 
 #[test]
-fn recordings_of_real_servers_say_what_is_expected_of_them() {
+fn recordings_of_real_servers_decode_as_expected() {
     let Some(folder) = recordings() else { return };
     let expected = fs::read_to_string(folder.join("expected_chat_completions.jsonl")).unwrap();
     let mut expected: BTreeMap<(String, u64), String> = expected
@@ -266,7 +270,7 @@ fn recordings_of_real_servers_say_what_is_expected_of_them() {
         let file = line["file"].as_str().unwrap().to_owned();
         let key = (file, line["index"].as_u64().unwrap());
         let wanted = expected.remove(&key).expect("a line for every response");
-        // As text: the names stand in the same order.
+        // As text: the names are in the same order.
         let found = line.to_string();
         if found == wanted {
             equal += 1;
@@ -290,7 +294,7 @@ fn asks_for_several(folder: &Path, (file, index): &(String, u64)) -> bool {
 }
 
 #[test]
-fn recordings_of_real_servers_are_played_again() {
+fn recordings_of_real_servers_are_replayed() {
     let Some(folder) = recordings() else { return };
     // A process for each takes its time: those of every server that are longest.
     let mut longest: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
@@ -315,7 +319,7 @@ fn recordings_of_real_servers_are_played_again() {
         }
     }
     say(format_args!(
-        "wire replay: {played} recorded responses were played again"
+        "wire replay: {played} recorded responses were replayed again"
     ));
 }
 

@@ -5,7 +5,7 @@
 //! schema is both the one that the model sees and the one that is enforced.
 //!
 //! ```
-//! use turnwright_core::answer::AnswerFormat;
+//! use turnwright_core::runner::AnswerFormat;
 //!
 //! let format = AnswerFormat::of::<Vec<String>>()?.retries(5);
 //! assert!(format.is_wrapped());

@@ -12,12 +12,12 @@ impl Error {
     }
 
     /// `E_ARTIFACT_MALFORMED`: the content is not what its kind says.
-    pub fn malformed_artifact(message: impl Into<String>) -> Self {
+    pub(crate) fn malformed_artifact(message: impl Into<String>) -> Self {
         Error::with_text(ErrorCode::ARTIFACT_MALFORMED, message)
     }
 
     /// `E_ARTIFACT_TOO_LARGE`: the content is too large for this question.
-    pub fn artifact_too_large(message: impl Into<String>) -> Self {
+    pub(crate) fn artifact_too_large(message: impl Into<String>) -> Self {
         Error::with_text(ErrorCode::ARTIFACT_TOO_LARGE, message)
     }
 

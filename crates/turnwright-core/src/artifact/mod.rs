@@ -65,7 +65,8 @@ impl SpooledArtifact {
     }
 
     /// A view over what a spool keeps under this id. A store writes the id and not the bytes.
-    pub fn spooled(
+    #[cfg(test)]
+    pub(crate) fn spooled(
         spool_id: impl Into<String>,
         reader: Arc<dyn ByteReader>,
         kind: ArtifactKind,
@@ -82,7 +83,7 @@ impl SpooledArtifact {
     /// ```
     /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
     /// use turnwright_core::spool::MemorySpool;
-    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::Body;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let spool = MemorySpool::default();

@@ -87,7 +87,7 @@ impl ArtifactRead {
     ///
     /// # Errors
     /// `E_ARTIFACT_UNREADABLE`, also when nobody waits for the answer any more.
-    pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
+    pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
         let unreadable = |error| Error::unreadable_artifact(error, at, self.len());
         self.fill(at, into).map_err(unreadable)
     }

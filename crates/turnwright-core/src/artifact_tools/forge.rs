@@ -20,7 +20,8 @@ use crate::tool::registry::ToolRegistry;
 ///
 /// ```
 /// use turnwright_core::artifact_tools::forge_tools;
-/// use turnwright_core::{DispatchContext, MergePolicy, Tool, ToolContext, ToolRegistry};
+/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+/// use turnwright_core::tool::OnCollision;
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

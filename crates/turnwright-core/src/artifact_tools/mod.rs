@@ -8,9 +8,9 @@ mod tool;
 mod tests;
 
 pub use forge::forge_tools;
-pub use readable::Readable;
-pub use tool::ArtifactTool;
 
 pub use crate::tool::ForgePolicy;
 
 pub(crate) use forge::Forge;
+
+use readable::Readable;

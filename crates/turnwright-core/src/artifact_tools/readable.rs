@@ -17,13 +17,14 @@ const MOST_LISTED: usize = 30;
 
 /// A snapshot of the artifacts that can be asked, by the id that the model uses for them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Readable(Arc<IndexMap<String, Vec<SpooledArtifact>, RandomState>>);
+pub(crate) struct Readable(Arc<IndexMap<String, Vec<SpooledArtifact>, RandomState>>);
 
 /// What a set of tools can read now. It holds no dispatch.
 #[derive(Default)]
 pub(super) struct Current(RwLock<Readable>);
 
 impl Current {
+    #[cfg(test)]
     pub(super) fn new(readable: Readable) -> Self {
         Current(RwLock::new(readable))
     }
@@ -43,7 +44,7 @@ impl Readable {
     ///
     /// # Errors
     /// `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
-    pub fn of(ctx: &TurnContext) -> Result<Self, Error> {
+    pub(crate) fn of(ctx: &TurnContext) -> Result<Self, Error> {
         let limits = ctx.artifact_limits();
         let limited = |handles: &[SpooledArtifact]| {
             let handles = handles.iter().cloned();
@@ -70,18 +71,18 @@ impl Readable {
 
     /// Whether there is nothing to ask.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The ids, in the order in which the artifacts came: those of calls first.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
     /// The artifacts of an id.
     #[must_use]
-    pub fn get(&self, id: &str) -> Option<&[SpooledArtifact]> {
+    pub(crate) fn get(&self, id: &str) -> Option<&[SpooledArtifact]> {
         self.0.get(id).map(Vec::as_slice)
     }
 

@@ -1,3 +1,4 @@
+use super::tool::ArtifactTool;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -7,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::artifact::*;
+use crate::effects::OnCollision;
 use crate::error::Error;
 use crate::record::{Retrievable, ToolCall, ToolResults};
 use crate::spool::{ByteReader, ByteStream};
 use crate::trust::TrustTier;
 use crate::{
-    DispatchContext, Effects, ErrorCode, MergePolicy, OnCollision, Tool, ToolBuilder, ToolContext,
-    ToolError, ToolRegistry,
+    DispatchContext, Effects, ErrorCode, Tool, ToolBuilder, ToolContext, ToolError, ToolRegistry,
 };
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -127,7 +128,7 @@ fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trust
             &forge_tools(ctx.turn()).unwrap(),
             &forge_tools(ctx.turn()).unwrap(),
         ],
-        MergePolicy::Error,
+        OnCollision::Error,
     );
     assert_eq!(merged.unwrap().all().len(), base().len() + 2);
 }
@@ -415,7 +416,7 @@ async fn bytes_that_are_no_text_are_handles_however_small() {
             let (sender, pieces) = ByteStream::channel(4);
             if stream {
                 sender.send(bytes).await.unwrap();
-                return Ok(crate::ToolOutput::from(crate::Body::Stream(pieces)));
+                return Ok(crate::ToolOutput::from(crate::spool::Body::Stream(pieces)));
             }
             Ok::<_, ToolError>(crate::ToolOutput::bytes(bytes))
         });

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+#[cfg(test)]
+use super::ForgePolicy;
+use super::Readable;
 use super::readable::Current;
-use super::{ForgePolicy, Readable};
 use crate::artifact::{Query, SpooledArtifact};
 use crate::effects::{Effects, OnCollision};
 use crate::error::{Error, ErrorCode, ToolError};
@@ -22,7 +24,7 @@ pub(super) const INDEX: &str = "index";
 /// Makes tools that read artifacts. Such a tool lives for one dispatch, replaces another of its name, only reads, is never
 /// trusted, and answers with text that cannot itself be read by one.
 #[derive(Clone, Copy, Debug)]
-pub struct ArtifactTool;
+pub(crate) struct ArtifactTool;
 
 impl ArtifactTool {
     /// Forges a tool from a query, over a snapshot of what can be read: [`forge_tools`](super::forge_tools) does this for
@@ -30,7 +32,8 @@ impl ArtifactTool {
     ///
     /// # Errors
     /// `E_INVALID_INITIAL_TOOL_VALUE` if the query is not well defined.
-    pub fn forge(
+    #[cfg(test)]
+    pub(crate) fn forge(
         query: &'static Query,
         all: &Readable,
         policy: ForgePolicy,

@@ -28,7 +28,7 @@ const MOST_CHANGES: usize = 3;
 /// A call that may run, with exactly the arguments that were checked and allowed.
 #[derive(Debug)]
 #[must_use = "an admitted call does nothing until it is run"]
-pub struct AdmittedCall {
+pub(crate) struct AdmittedCall {
     pub(super) call: CheckedCall,
     /// What stands in the records of it, once it was begun.
     pub(super) guard: Option<CallGuard>,
@@ -42,7 +42,7 @@ impl CheckedCall {
     ///
     /// # Errors
     /// Nobody allowed it, or what was put in the place of its arguments does not pass.
-    pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
+    pub(crate) async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
         if !self.is_reviewed() {
             return Ok(self.admitted());
         }
@@ -175,11 +175,6 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
 }
 
 impl AdmittedCall {
-    /// The call with the arguments that it runs with.
-    pub fn checked(&self) -> &CheckedCall {
-        &self.call
-    }
-
     /// Whether it may change the world, and so must stand in the ledger before it runs.
     pub(super) fn is_noted(&self) -> bool {
         self.call.tool().effects() != Effects::ReadOnly

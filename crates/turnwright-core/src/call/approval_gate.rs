@@ -15,7 +15,7 @@ use crate::panic::text_of;
 use crate::schema::{Schema, SchemaError, any, object, string};
 use crate::tool::Tool;
 use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
-use crate::tool::context::DispatchContext;
+use crate::tool::context::{DispatchContext, Setup};
 use crate::turn::Asked;
 
 /// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver of the
@@ -26,23 +26,25 @@ pub(super) async fn ask(call: &PendingCall<'_>, level: usize, reason: String) ->
 }
 
 async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result<Approval, Error> {
-    let (gate, request) = question(call, level, reason)?;
-    let before = call
-        .ctx
-        .turn()
-        .answered_before(&request.gate, &gate, Some(call.id));
+    let (gate, mut request) = question(call, level, reason)?;
+    let turn = call.ctx.turn();
+    let before = turn.answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
         return Ok(read(Ok(answer)));
     }
-    let approver = call.ctx.turn().approver_of(level);
-    if approver.is_none() && !call.ctx.turn().can_be_answered() {
+    let approver = turn.approver_of(level);
+    if approver.is_none() && !turn.can_be_answered() {
         return Ok(denied("nobody can be asked"));
+    }
+    let opened_at = turn.opened_before(&request.gate, &gate, Some(call.id));
+    if let Some(left) = gate.time_left(opened_at) {
+        request.expires_in = left;
     }
     let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
     let waiter = Waiter::Approval {
         has_approver: approver.is_some(),
     };
-    let asked = call.ctx.turn().ask(id, gate, tool_call, None, waiter)?;
+    let asked = turn.ask(id, gate, tool_call, None, waiter)?;
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
@@ -65,13 +67,15 @@ async fn ask_both(
         Either::Left((answer, _)) => read(answer),
         Either::Right((approval, answer)) => {
             let approval = approval.unwrap_or_else(|panic| {
-                ctx.warn(format!("the approver panicked: {}", text_of(panic)));
+                ctx.turn()
+                    .warn(format!("the approver panicked: {}", text_of(panic)));
                 denied("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.
             if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
-                ctx.warn(format!("the approver's answer was not taken: {why}"));
+                ctx.turn()
+                    .warn(format!("the approver's answer was not taken: {why}"));
                 return denied(
                     "whoever was asked changed the arguments, and the change does not fit",
                 );
@@ -114,7 +118,9 @@ fn question(
         args_digest: digest,
         args: call.args.clone(),
         reason,
-        expires_in: setup.approval_timeout,
+        expires_in: setup
+            .approval_timeout
+            .unwrap_or(Setup::DEFAULT_APPROVAL_TIMEOUT),
     };
     let mut asked = json!({
         "tool": request.tool.name(), "args": request.args, "reason": request.reason,
@@ -125,11 +131,15 @@ fn question(
     {
         asked.insert("outerTools".to_owned(), json!(request.outer_tools));
     }
-    let gate = TurnGate::new(GateKind::Approval)
+    let mut gate = TurnGate::new(GateKind::Approval)
         .question(asked)
-        .schema(answer_schema()?)
-        .timeout(request.expires_in)
+        .schema(answer_schema()?);
+    if let Some(limit) = setup.approval_timeout {
+        gate = gate.timeout(limit);
+    }
+    let gate = gate
         .build()?
+        .process_timeout(request.expires_in)
         .accepting(fitting_edit(call.tool));
     Ok((gate, request))
 }

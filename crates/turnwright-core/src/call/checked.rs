@@ -8,14 +8,16 @@ use crate::checksum;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
 use crate::record::CallRequest;
-use crate::schema::{Opened, RawArgs, Repair};
+#[cfg(test)]
+use crate::schema::Repair;
+use crate::schema::{Opened, RawArgs};
 use crate::tool::context::{Call, Checked, DispatchContext};
 use crate::tool::{BoundHandler, Tool};
 
 /// A call whose arguments passed every rule of the tool's schema, its type and its external checks.
 #[derive(Debug)]
 #[must_use = "a checked call does nothing until it is admitted"]
-pub struct CheckedCall {
+pub(crate) struct CheckedCall {
     /// Apart, so that the stages from here on hand over a pointer and no more.
     pub(super) checked: Box<Checked>,
     pub(super) bound: BoundHandler,
@@ -99,31 +101,32 @@ impl CheckedCall {
 
     /// Which call it is.
     #[must_use]
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.checked.call.id.as_str()
     }
 
     /// What was asked for: equal for equal calls.
     #[must_use]
-    pub fn checksum(&self) -> &str {
+    pub(crate) fn checksum(&self) -> &str {
         self.checked.checksum.as_str()
     }
 
     /// The tool.
     #[must_use]
-    pub fn tool(&self) -> &Tool {
+    pub(crate) fn tool(&self) -> &Tool {
         &self.checked.tool
     }
 
     /// The checked arguments.
     #[must_use]
-    pub fn args(&self) -> &Value {
+    pub(crate) fn args(&self) -> &Value {
         self.checked.args.value()
     }
 
     /// What checking changed.
     #[must_use]
-    pub fn repairs(&self) -> &[Repair] {
+    #[cfg(test)]
+    pub(crate) fn repairs(&self) -> &[Repair] {
         self.checked.args.repairs()
     }
 }

@@ -16,7 +16,8 @@ impl ToolContext {
     /// that no record refers to.
     ///
     /// ```
-    /// use turnwright_core::{ArtifactKind, DispatchContext, Tool};
+    /// use turnwright_core::{DispatchContext, Tool};
+    /// use turnwright_core::artifact::ArtifactKind;
     /// use serde_json::json;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

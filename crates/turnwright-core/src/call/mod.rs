@@ -1,15 +1,17 @@
-//! The one path on which a tool runs.
+//! Tool calls: the one path on which a tool runs, and the checksum of a call.
+//!
+//! [`DispatchContext::propose`](crate::DispatchContext::propose) makes a [`ProposedCall`], and
+//! [`ProposedCall::complete`] takes it through every stage:
 //!
 //! ```text
-//! ctx.propose(name, args)   ProposedCall
-//!     .check().await        CheckedCall     decode → coerce → defaults → validate → type → external checks
-//!     .admit().await        AdmittedCall    policies, a person if they ask; what they change is checked again
-//!     .run().await          RawOutcome      the only place that reaches a handler
-//!     .settle().await       ToolCall        the record
+//! check    decode → coerce → defaults → validate → deserialise → external checks
+//! admit    policies, and an approver if they ask; changed arguments are checked again
+//! run      the only stage that reaches a handler
+//! settle   the record: a ToolCall
 //! ```
 //!
-//! Each stage consumes the one before; none can be made by hand, copied or skipped. A call that is turned down on the
-//! way becomes a [`RefusedCall`], which settles into a record too.
+//! Each stage consumes the value of the one before. The values are private, so no caller can skip a stage or use an
+//! approval twice. A call that is turned down becomes a record with a text for the model.
 //!
 //! ```compile_fail
 //! # async fn skip(ctx: turnwright_core::DispatchContext) {
@@ -35,10 +37,10 @@ mod settle_with;
 #[cfg(test)]
 mod tests;
 
-pub use admitted::AdmittedCall;
-pub use checked::CheckedCall;
-pub use proposed::{ProposedCall, RefusedCall};
-pub use run::RawOutcome;
+pub use crate::checksum::checksum;
+pub use proposed::ProposedCall;
+
+use checked::CheckedCall;
 
 pub(crate) use proposed::shown_name;
 pub(crate) use recovery::{OpenCalls, left_open, not_approved};

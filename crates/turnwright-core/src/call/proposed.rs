@@ -145,7 +145,7 @@ impl ProposedCall {
 
     /// The name of the tool.
     #[must_use]
-    pub fn tool_name(&self) -> &str {
+    pub(crate) fn tool_name(&self) -> &str {
         &self.call.name
     }
 
@@ -153,7 +153,8 @@ impl ProposedCall {
     ///
     /// # Errors
     /// There is no such tool, or the arguments do not pass.
-    pub async fn check(self) -> Result<CheckedCall, RefusedCall> {
+    #[cfg(test)]
+    pub(crate) async fn check(self) -> Result<CheckedCall, RefusedCall> {
         self.check_alone(None)?.ask_external().await
     }
 
@@ -212,7 +213,7 @@ const MOST_LISTED: usize = 50;
 
 /// A call that was turned down before anything ran.
 #[derive(Debug)]
-pub struct RefusedCall {
+pub(crate) struct RefusedCall {
     inner: Box<Refused>,
 }
 
@@ -256,19 +257,13 @@ impl RefusedCall {
 
     /// Which call it was.
     #[must_use]
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.inner.call.id.as_str()
-    }
-
-    /// What was asked for.
-    #[must_use]
-    pub fn checksum(&self) -> &str {
-        self.inner.checksum.as_str()
     }
 
     /// Why.
     #[must_use]
-    pub fn error(&self) -> &Error {
+    pub(crate) fn error(&self) -> &Error {
         &self.inner.error
     }
 
@@ -282,12 +277,12 @@ impl RefusedCall {
 
     /// Why, by value.
     #[must_use]
-    pub fn into_error(self) -> Error {
+    pub(crate) fn into_error(self) -> Error {
         self.inner.error
     }
 
     /// Makes it a record of the turn: an answer to the model, with what it needs to try again.
-    pub async fn settle(self) -> Arc<ToolCall> {
+    pub(crate) async fn settle(self) -> Arc<ToolCall> {
         let ctx = self.inner.call.ctx.clone();
         let record = self.record();
         let records = vec![Record::ToolCall(Arc::clone(&record))];

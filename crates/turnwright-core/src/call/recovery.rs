@@ -187,7 +187,7 @@ impl DispatchContext {
             Err(cut) => super::run::describe(cut).1,
         };
         let tool = &line.tool;
-        self.warn(format!(
+        self.turn().warn(format!(
             "what became of a call of `{tool}` could not be found out: {why}"
         ));
         Finding::Unknown

@@ -29,7 +29,7 @@ use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 /// What came of a call, not yet kept.
 #[derive(Debug)]
 #[must_use = "an outcome is not recorded until it is settled"]
-pub struct RawOutcome {
+pub(crate) struct RawOutcome {
     pub(super) facts: Arc<CallFacts>,
     pub(super) result: Result<ToolOutput, Error>,
     pub(super) guard: Option<CallGuard>,
@@ -44,24 +44,18 @@ impl RawOutcome {
     ///
     /// # Errors
     /// The handler failed, panicked, ran out of time or was cancelled.
-    pub async fn into_result(self) -> Result<ToolOutput, Error> {
+    pub(crate) async fn into_result(self) -> Result<ToolOutput, Error> {
         if let Some(guard) = self.guard {
             Box::pin(guard.end(self.state)).await;
         }
         self.result
-    }
-
-    /// How it failed, if it did.
-    #[must_use]
-    pub fn error(&self) -> Option<&Error> {
-        self.result.as_ref().err()
     }
 }
 
 impl AdmittedCall {
     /// Runs the handler: under its timeout and the dispatch's cancellation, with a panic caught, between a start and an
     /// end that are always told as a pair.
-    pub async fn run(mut self) -> RawOutcome {
+    pub(crate) async fn run(mut self) -> RawOutcome {
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);

@@ -24,7 +24,7 @@ use crate::tool::{Content, ToolOutput};
 impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn. Whether the result stands in the prompt itself
     /// is decided here, once.
-    pub async fn settle(self) -> Arc<ToolCall> {
+    pub(crate) async fn settle(self) -> Arc<ToolCall> {
         let RawOutcome {
             facts,
             result,
@@ -133,7 +133,7 @@ async fn keep(
     settled.truncated = truncated.get();
     if settled.truncated {
         let (id, tool) = (facts.call.id.as_str(), tool.name());
-        ctx.warn(format!(
+        ctx.turn().warn(format!(
             "the result of the call `{id}` of `{tool}` was cut off at {most} bytes: return less, or raise `max_result_bytes` of the tool or the runner"
         ));
     }

@@ -6,7 +6,7 @@ pub(crate) mod canonical;
 mod idempotency_key;
 mod tool_call;
 
-pub use tool_call::{checksum, checksum_of_value};
+pub use tool_call::checksum;
 
 pub(crate) use canonical::{HashSink, Hex, Sink};
 pub(crate) use idempotency_key::idempotency_key;

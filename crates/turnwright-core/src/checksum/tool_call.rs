@@ -12,7 +12,7 @@ use crate::schema::{Raw, RawArgs};
 /// however they are spelled.
 ///
 /// ```
-/// use turnwright_core::checksum;
+/// use turnwright_core::call::checksum;
 ///
 /// let id = checksum("get_weather", r#"{"units": "celsius", "city": "Paris"}"#);
 /// assert_eq!(id, "242a9bd4bbdc2d41271fa8487cbb3e292cefadc0348cdb2e06933fb957a1c719");
@@ -39,19 +39,6 @@ pub(crate) fn of_unread(tool: &str, raw: &RawArgs) -> Hex {
         Raw::Text(text) => digest(tool, |sink| canonical::write_string(text, sink)),
         Raw::NotUtf8 { lossy, .. } => digest(tool, |sink| canonical::write_string(lossy, sink)),
     }
-}
-
-/// The id of a call whose arguments are a value already: see [`checksum`].
-///
-/// ```
-/// use turnwright_core::{checksum, checksum_of_value};
-/// use serde_json::json;
-///
-/// assert_eq!(checksum_of_value("noop", &json!({})), checksum("noop", "{}"));
-/// ```
-#[must_use]
-pub fn checksum_of_value(tool: &str, args: &Value) -> String {
-    of_value(tool, args).as_str().to_owned()
 }
 
 pub(crate) fn of_value(tool: &str, args: &Value) -> Hex {

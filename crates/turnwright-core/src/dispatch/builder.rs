@@ -1,9 +1,7 @@
 //! A dispatch without a runner.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
@@ -83,28 +81,18 @@ impl DispatchContextBuilder {
         self
     }
 
-    /// Sets how long an approver has to answer. Default: 15 minutes.
-    pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup.approval_timeout = limit;
-        self
-    }
-
     /// Sets how many bytes of text a result may have to be part of the prompt. Default: 4 KiB.
-    pub fn inline_limit(mut self, bytes: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn inline_limit(mut self, bytes: u64) -> Self {
         self.setup.inline_limit = bytes;
         self
     }
 
     /// Sets how many bytes of one result are kept: see
     /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes). Default: 64 MiB.
-    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.setup.max_result_bytes = bytes;
-        self
-    }
-
-    /// Sets the limits for queries of artifacts.
-    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
-        self.setup.artifact_limits = limits;
         self
     }
 

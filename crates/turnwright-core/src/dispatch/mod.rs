@@ -9,8 +9,9 @@ mod tool_call_writer;
 #[cfg(test)]
 mod tests;
 
+pub use crate::usage::{FinishReason, ModelUsage};
 pub use builder::DispatchContextBuilder;
 pub use executor::Executor;
 pub use reporter::Reporter;
-pub use text_writer::{MessageWriter, TextWriter, ThoughtWriter};
+pub use text_writer::TextWriter;
 pub use tool_call_writer::ToolCallWriter;

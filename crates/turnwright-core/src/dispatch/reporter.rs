@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::text_writer::{MessageWriter, TextWriter, ThoughtWriter};
+use super::text_writer::TextWriter;
 use super::tool_call_writer::ToolCallWriter;
 use crate::error::Error;
-use crate::event::{Level, LogEntry, TextKind};
-use crate::record::Message;
+use crate::event::TextKind;
+use crate::record::{Message, Thought};
 use crate::tool::context::DispatchContext;
 use crate::usage::ModelUsage;
 
@@ -21,12 +21,12 @@ pub struct Reporter {
 
 impl Reporter {
     /// Starts a message of the model.
-    pub fn message(&self) -> MessageWriter {
+    pub fn message(&self) -> TextWriter<Message> {
         TextWriter::new(self.ctx.turn(), TextKind::Message)
     }
 
     /// Starts a thought of the model.
-    pub fn thought(&self) -> ThoughtWriter {
+    pub fn thought(&self) -> TextWriter<Thought> {
         TextWriter::new(self.ctx.turn(), TextKind::Thought)
     }
 
@@ -45,11 +45,6 @@ impl Reporter {
     /// Reports the usage of a model response, once for each response. Tokens alone ([`Usage`](crate::Usage)) are enough.
     pub fn usage(&self, usage: impl Into<ModelUsage>) {
         self.ctx.turn().add_usage(usage);
-    }
-
-    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
-    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
-        self.ctx.turn().log(level, entry);
     }
 }
 

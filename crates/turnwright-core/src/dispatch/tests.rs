@@ -1,3 +1,4 @@
+use crate::event::EventKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -142,7 +143,7 @@ fn what_is_taken_out_of_the_stash_is_yours_and_updates_are_atomic() {
 }
 
 #[test]
-fn observers_cannot_break_anything_and_stop_when_dropped() {
+fn observers_cannot_break_anything_and_stop_when_they_are_removed() {
     let ctx = DispatchContext::standalone();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
@@ -156,10 +157,24 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
         });
     };
     tell();
-    drop(steady);
+    steady.remove();
     tell();
-    drop(broken);
+    broken.remove();
     assert_eq!(seen.load(Ordering::Relaxed), 1);
     ctx.turn()
         .tell(|| panic!("nobody listens, so nothing is made"));
+}
+
+#[test]
+fn an_observer_added_by_a_statement_stays() {
+    let ctx = DispatchContext::standalone();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    ctx.turn().events().observe(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    ctx.turn().tell(|| EventKind::Warning {
+        message: "x".to_owned(),
+    });
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
 }

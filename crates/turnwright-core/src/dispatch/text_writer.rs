@@ -33,12 +33,6 @@ pub struct TextWriter<R> {
     record: PhantomData<fn() -> R>,
 }
 
-/// Writes a message of the model piece by piece.
-pub type MessageWriter = TextWriter<Message>;
-
-/// Writes a thought of the model piece by piece.
-pub type ThoughtWriter = TextWriter<Thought>;
-
 /// A record that can be written in pieces. Public as a bound only: this module is private.
 pub trait WrittenRecord: TimelineRecord {
     /// Builds the record.

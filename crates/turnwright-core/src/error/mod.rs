@@ -1,7 +1,8 @@
 //! One error type for the whole crate, with a stable code, a text for the operator and a text for the model.
 //!
 //! ```
-//! use turnwright_core::{Error, ErrorCode, Schema};
+//! use turnwright_core::{Error, ErrorCode};
+//! use turnwright_core::schema::Schema;
 //! use serde_json::json;
 //!
 //! let document = json!({ "type": "object", "minLenght": 1 });
@@ -410,6 +411,41 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// The HTTP status with which a server answers a request that failed with this error.
+    ///
+    /// It follows the code where the code says what is wrong with the request (409 if the turn or gate is in another state, 410 if
+    /// it came too late, 422 if a value is not accepted), and the kind otherwise. Mistakes of the programmer are 500.
+    ///
+    /// ```
+    /// use turnwright_core::{Error, ErrorCode};
+    ///
+    /// assert_eq!(Error::new(ErrorCode::UNKNOWN_TURN_GATE, "no such gate").http_status(), 404);
+    /// assert_eq!(Error::new(ErrorCode::TURN_GATE_ANSWERED, "answered before").http_status(), 409);
+    /// ```
+    #[must_use]
+    pub fn http_status(&self) -> u16 {
+        match self.code() {
+            ErrorCode::TURN_EXISTS
+            | ErrorCode::TURN_HELD
+            | ErrorCode::TURN_WAITING
+            | ErrorCode::TURN_NOT_RESUMABLE
+            | ErrorCode::TURN_NOT_SUSPENDABLE
+            | ErrorCode::TURN_INTERRUPTED
+            | ErrorCode::TURN_GATE_ANSWERED
+            | ErrorCode::TURN_GATE_CLOSED => 409,
+            ErrorCode::TURN_GATE_TIMEOUT => 410,
+            _ => match self.kind() {
+                ErrorKind::InvalidArguments => 422,
+                ErrorKind::NotFound => 404,
+                ErrorKind::Denied => 403,
+                ErrorKind::Timeout => 504,
+                ErrorKind::RateLimited => 429,
+                ErrorKind::Cancelled | ErrorKind::Unavailable => 503,
+                ErrorKind::Internal => 500,
+            },
+        }
     }
 
     /// Whether it is a mistake of the programmer.

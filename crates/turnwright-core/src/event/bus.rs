@@ -42,7 +42,8 @@ impl EventBus {
         self.own.change(Vec::clear);
     }
 
-    /// Calls `observer` with every event from now on, until the guard is dropped.
+    /// Calls `observer` with every event from now on, for as long as the bus lives: call it as a statement. The returned
+    /// [`Observer`] is needed only to [`remove`](Observer::remove) it.
     pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Observer {
         let key = self.own.next.fetch_add(1, Ordering::Relaxed);
         self.own.change(|list| list.push((key, Arc::new(observer))));
@@ -101,23 +102,16 @@ impl Observers {
 
 debug_fields!(EventBus {});
 
-/// Keeps an observer listening; dropping it ends that.
+/// An observer that was added to a bus. Dropping this changes nothing; [`remove`](Self::remove) takes the observer back.
 #[derive(Debug)]
-#[must_use = "dropping this ends the observation at once; `keep` it for the life of the bus"]
 pub struct Observer {
     bus: Weak<Observers>,
     key: u64,
 }
 
 impl Observer {
-    /// Leaves the observer listening for as long as the bus lives.
-    pub fn keep(mut self) {
-        self.bus = Weak::new();
-    }
-}
-
-impl Drop for Observer {
-    fn drop(&mut self) {
+    /// Removes the observer: it is called for no further event, and dropped. Does nothing if the bus is gone.
+    pub fn remove(self) {
         if let Some(bus) = self.bus.upgrade() {
             bus.change(|list| list.retain(|(key, _)| *key != self.key));
         }

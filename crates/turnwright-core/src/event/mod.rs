@@ -3,7 +3,8 @@
 //! Neither readers nor observers can slow down, change or break a turn.
 //!
 //! ```
-//! use turnwright_core::{DispatchContext, Event};
+//! use turnwright_core::DispatchContext;
+//! use turnwright_core::event::Event;
 //! use std::sync::{Arc, Mutex};
 //!
 //! let ctx = DispatchContext::standalone();
@@ -11,7 +12,7 @@
 //! let seen = names.clone();
 //! let observer = ctx.turn().events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
 //! // … run tools …
-//! drop(observer);
+//! observer.remove();
 //! assert!(names.lock().unwrap().is_empty());
 //! ```
 
@@ -137,7 +138,7 @@ pub enum EventKind {
         /// What is asked.
         question: Value,
     },
-    /// Nobody is waited for any more.
+    /// A gate was closed. The gates of a turn that is suspended stay open.
     #[serde(rename = "turnGateClosed")]
     #[non_exhaustive]
     GateClosed {

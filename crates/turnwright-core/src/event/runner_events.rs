@@ -19,7 +19,8 @@ use crate::task::OnDrop;
 #[must_use = "a stream does nothing until it is read"]
 pub struct RunnerEvents {
     queue: Arc<Mutex<Queue>>,
-    _observer: Observer,
+    /// `None` once it was removed.
+    observer: Option<Observer>,
 }
 
 #[derive(Default)]
@@ -64,7 +65,7 @@ impl RunnerEvents {
         });
         RunnerEvents {
             queue,
-            _observer: observer,
+            observer: Some(observer),
         }
     }
 
@@ -74,6 +75,14 @@ impl RunnerEvents {
     /// If the future is dropped before it completes, no event is lost.
     pub async fn next(&mut self) -> Option<Result<Event, Lagged>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+}
+
+impl Drop for RunnerEvents {
+    fn drop(&mut self) {
+        if let Some(observer) = self.observer.take() {
+            observer.remove();
+        }
     }
 }
 

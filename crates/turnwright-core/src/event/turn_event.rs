@@ -96,7 +96,7 @@ pub enum TurnEventKind {
     /// A gate was opened, and the turn waits: answer by the turn's [`Gates`](crate::gate::Gates).
     #[serde(rename = "turnGateOpen")]
     GateOpened(Arc<OpenGate>),
-    /// A gate was closed.
+    /// A gate was closed. A turn that is suspended leaves its gates open: [`Ended`](TurnEventKind::Ended) has them.
     #[serde(rename = "turnGateClosed")]
     #[non_exhaustive]
     GateClosed {
@@ -106,7 +106,7 @@ pub enum TurnEventKind {
         how: &'static str,
     },
     /// A settled call was stored: by the call path, or by hand with
-    /// [`store`](crate::context::TurnRecords::store). Calls that run together come in the order in which they end;
+    /// [`store`](crate::tool::context::TurnRecords::store). Calls that run together come in the order in which they end;
     /// their records are in the proposed order.
     #[serde(serialize_with = "record")]
     ToolCall(Arc<ToolCall>),
@@ -137,6 +137,10 @@ pub enum TurnEventKind {
         status: TurnState,
         /// The code of the error if there is no answer.
         code: Option<Cow<'static, str>>,
+        /// The gates of a suspended turn. They stay open: no [`GateClosed`](TurnEventKind::GateClosed) came for them. Left out
+        /// of the JSON if there are none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        gates: Vec<OpenGate>,
         /// The usage of the whole turn.
         usage: Usage,
         /// How long it ran.
@@ -201,6 +205,7 @@ impl TurnEventKind {
         TurnEventKind::Ended {
             status: outcome.ended.state(),
             code: outcome.error().map(|error| error.code().as_str().into()),
+            gates: outcome.open_gates().to_vec(),
             usage: outcome.usage,
             duration,
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::record::GateAnswer;
 
-/// What an [`Approver`](crate::Approver) decides.
+/// What an [`Approver`](crate::tool::approval::Approver) decides.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {

@@ -2,13 +2,14 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::table::{TurnGates, Waiting};
 use crate::error::Error;
-use crate::record::{GateAnswer, GateKind, GateRecord};
+use crate::record::{GateAnswer, GateKind, GateRecord, time_text};
 
 /// A handle to the gates of a running turn. While one of these is held, the turn counts on an answer.
 ///
@@ -34,7 +35,10 @@ pub struct Gates {
     given: u64,
 }
 
-/// A gate where a turn waits.
+/// A gate where a turn waits, with everything that a user interface shows.
+///
+/// As JSON: `id`, `name` (the kind), `toolCall`, `question`, `schema` and `openedAt`. The question of an approval is an object with
+/// `tool`, `args`, `reason`, `fingerprint` and `argsDigest`.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -50,9 +54,36 @@ pub struct OpenGate {
     pub question: Arc<Value>,
     /// The JSON Schema that an answer must match, if the gate has one.
     pub schema: Option<Arc<Value>>,
+    /// When it was opened.
+    #[serde(serialize_with = "rfc3339")]
+    pub opened_at: SystemTime,
+}
+
+fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&time_text(*time))
 }
 
 impl OpenGate {
+    /// The name of the tool whose call waits for approval, or became unknown.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.framework_field("tool")?.as_str()
+    }
+
+    /// The checked arguments of the call that waits for approval, or became unknown.
+    #[must_use]
+    pub fn args(&self) -> Option<&Value> {
+        self.framework_field("args")
+    }
+
+    /// A field of a question that the framework asks. Other questions are the author's own.
+    fn framework_field(&self, name: &str) -> Option<&Value> {
+        match self.kind {
+            GateKind::Approval | GateKind::UnknownCall => self.question.get(name),
+            GateKind::Custom(_) => None,
+        }
+    }
+
     pub(crate) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
         OpenGate {
             id: Arc::clone(id),
@@ -60,6 +91,7 @@ impl OpenGate {
             tool_call: waiting.tool_call.clone(),
             question: Arc::clone(&waiting.gate.question),
             schema: waiting.gate.document.clone(),
+            opened_at: waiting.opened_at,
         }
     }
 }
@@ -72,6 +104,7 @@ impl From<&GateRecord> for OpenGate {
             tool_call: gate.tool_call.clone(),
             question: Arc::clone(&gate.question),
             schema: gate.schema.clone(),
+            opened_at: gate.opened_at,
         }
     }
 }

@@ -16,7 +16,7 @@
 //! ```
 
 mod activity;
-mod approval_answer;
+pub(crate) mod approval_answer;
 mod check;
 mod gates;
 mod id;
@@ -25,13 +25,13 @@ mod table;
 mod turn_waiting;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
 pub use crate::record::{GateAnswer, GateKind};
 pub use activity::TurnActivity;
-pub use approval_answer::Approval;
+pub(crate) use approval_answer::Approval;
 pub use gates::{Gates, OpenGate};
 
 pub use turn_waiting::TurnWaiting;
@@ -40,7 +40,7 @@ pub(crate) use activity::{Counted, Wait, Waiter};
 pub(crate) use check::{admitted, check};
 pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
 pub(crate) use replay::RecordedGates;
-pub(crate) use table::{GateTable, Settled, TurnGates};
+pub(crate) use table::{GateTable, Opening, Settled, TurnGates};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};
@@ -55,6 +55,8 @@ pub struct TurnGate {
     /// The JSON of the schema.
     pub(crate) document: Option<Arc<Value>>,
     pub(crate) timeout: Option<Duration>,
+    /// How long a process waits here if `timeout` is `None`. It is not stored: a suspended turn waits without limit.
+    pub(crate) process_timeout: Option<Duration>,
     pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
@@ -83,11 +85,18 @@ impl TurnGate {
                 schema: None,
                 document: None,
                 timeout: None,
+                process_timeout: None,
                 accepts: None,
             },
             question: Ok(()),
             schema: None,
         }
+    }
+
+    /// Limits how long a process waits, without limiting how long the gate stays open in the store.
+    pub(crate) fn process_timeout(mut self, limit: Duration) -> Self {
+        self.process_timeout = Some(limit);
+        self
     }
 
     /// What else an answer must be, besides what its schema says.
@@ -97,6 +106,15 @@ impl TurnGate {
     ) -> Self {
         self.accepts = Some(Arc::new(accepts));
         self
+    }
+
+    /// How long a process waits here, if the gate was opened at this time in an earlier run.
+    pub(crate) fn time_left(&self, opened_before: Option<SystemTime>) -> Option<Duration> {
+        let Some(limit) = self.timeout else {
+            return self.process_timeout;
+        };
+        let age = opened_before.and_then(|opened_at| opened_at.elapsed().ok());
+        Some(limit.saturating_sub(age.unwrap_or_default()))
     }
 
     /// What it asks for.
@@ -140,7 +158,8 @@ impl TurnGateBuilder {
         self
     }
 
-    /// How long is waited. Until the turn ends unless told.
+    /// Sets how long the gate waits for an answer, counted from its opening, also while the turn is suspended. Default: until the
+    /// turn ends.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.gate.timeout = Some(limit);
         self

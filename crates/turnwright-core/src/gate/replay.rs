@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::id::Step;
-use crate::record::{GateRecord, GateState};
+use crate::record::{GateKind, GateRecord, GateState};
 
 /// By their ids.
 #[derive(Default)]
@@ -33,6 +33,30 @@ impl RecordedGates {
             gate.tool_call.as_deref() == Some(tool_call) && gate.state == GateState::Open
         });
         left.map(|gate| gate.closed(GateState::Unanswered))
+            .collect()
+    }
+
+    /// The approvals that a call asked for before, closed: it asks for another one now, because its tool or its arguments are not the
+    /// same any more, or because an earlier release named the gate.
+    pub(crate) fn replaced_by(&self, gate: &GateRecord) -> Vec<Arc<GateRecord>> {
+        let mut before = self.0.lock();
+        let replaced = before.extract_if(|id, other| {
+            gate.kind == GateKind::Approval
+                && other.kind == gate.kind
+                && other.tool_call == gate.tool_call
+                && other.state == GateState::Open
+                && *id != gate.id
+        });
+        replaced
+            .map(|(_, gate)| gate.closed(GateState::Unanswered))
+            .collect()
+    }
+
+    /// The gates that are still open, closed: the turn has ended for good and did not come to them again.
+    pub(crate) fn closed(&self) -> Vec<Arc<GateRecord>> {
+        let before = self.0.lock();
+        let open = before.values().filter(|gate| gate.state == GateState::Open);
+        open.map(|gate| gate.closed(GateState::Unanswered))
             .collect()
     }
 

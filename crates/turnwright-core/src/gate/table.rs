@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use indexmap::IndexMap;
 use parking_lot::Mutex;
@@ -29,7 +30,17 @@ pub(crate) struct Waiting {
     asked_inside: bool,
     /// Its record is in the store, where an answer can be recorded.
     stored: bool,
+    pub(crate) opened_at: SystemTime,
     settle: oneshot::Sender<Settled>,
+}
+
+/// A gate that is about to be opened. The fields are those of [`Waiting`].
+pub(crate) struct Opening {
+    pub(crate) gate: Arc<TurnGate>,
+    pub(crate) tool_call: Option<Arc<str>>,
+    pub(crate) asked_inside: bool,
+    pub(crate) stored: bool,
+    pub(crate) opened_at: SystemTime,
 }
 
 #[derive(Default)]
@@ -83,6 +94,11 @@ impl TurnGates {
         &self.activity
     }
 
+    /// Keeps the gates of a stored turn open although no handle of the turn is left.
+    pub(crate) fn detach(&self) {
+        self.table.keep_open();
+    }
+
     /// Suspends the turn whenever it can only wait.
     pub(crate) fn suspend_at_gates(&self) {
         self.table.keep_open();
@@ -119,12 +135,16 @@ impl GateTable {
     pub(crate) fn open(
         &self,
         id: &Arc<str>,
-        gate: Arc<TurnGate>,
-        tool_call: Option<Arc<str>>,
-        asked_inside: bool,
-        stored: bool,
+        opening: Opening,
     ) -> Option<oneshot::Receiver<Settled>> {
         let (settle, settled) = oneshot::channel();
+        let Opening {
+            gate,
+            tool_call,
+            asked_inside,
+            stored,
+            opened_at,
+        } = opening;
         let mut state = self.state.lock();
         if state.open.contains_key(id) {
             return None;
@@ -134,6 +154,7 @@ impl GateTable {
             tool_call,
             asked_inside,
             stored,
+            opened_at,
             settle,
         };
         state.opened += 1;

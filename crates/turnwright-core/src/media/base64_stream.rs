@@ -12,7 +12,7 @@ use crate::spool::ByteStream;
 const GROUP: usize = 3;
 
 /// A media's bytes as base64, as they come: see [`Media::base64_stream`](super::Media::base64_stream).
-pub struct Base64Stream {
+pub(crate) struct Base64Stream {
     bytes: ByteStream,
     /// What came and makes no whole group yet.
     rest: BytesMut,
@@ -29,7 +29,7 @@ impl Base64Stream {
     }
 
     /// The next piece, never empty, or `None` at the end. After an error there is nothing more.
-    pub async fn next(&mut self) -> Option<io::Result<String>> {
+    pub(crate) async fn next(&mut self) -> Option<io::Result<String>> {
         while !self.ended {
             match self.bytes.next().await {
                 Some(Ok(piece)) => self.rest.extend_from_slice(&piece),

@@ -40,7 +40,7 @@ names!(MediaKind {
 impl MediaKind {
     /// The kind that a MIME type speaks of. What is neither image, audio nor video is a document.
     #[must_use]
-    pub fn of_mime_type(mime_type: &str) -> Self {
+    pub(crate) fn of_mime_type(mime_type: &str) -> Self {
         let family = mime_type.split('/').next().unwrap_or_default().trim();
         let named = |kind: &&MediaKind| family.eq_ignore_ascii_case(kind.as_str());
         let known = MediaKind::ALL.iter().find(named);

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
 
-pub use base64_stream::Base64Stream;
+use base64_stream::Base64Stream;
 pub use builder::MediaBuilder;
 pub use descriptor::MediaDescriptor;
 pub use kind::{MediaKind, ModalityHazard};
@@ -211,8 +211,7 @@ impl Media {
         Ok(all.freeze())
     }
 
-    /// All of it as base64, the standard alphabet with padding. Needs as much memory, without a bound: use
-    /// [`Media::base64_stream`] where the size is not known.
+    /// Returns all bytes as base64: the standard alphabet, with padding. Holds the whole text in memory.
     ///
     /// # Errors
     /// Its bytes cannot be read.
@@ -225,11 +224,8 @@ impl Media {
         Ok(all)
     }
 
-    /// Its bytes as base64, piece by piece: the pieces joined are what [`Media::base64`] gives.
-    ///
-    /// # Errors
-    /// Its bytes cannot be read.
-    pub async fn base64_stream(&self) -> io::Result<Base64Stream> {
+    /// The bytes as base64, piece by piece: the pieces joined are what [`Media::base64`] returns.
+    pub(crate) async fn base64_stream(&self) -> io::Result<Base64Stream> {
         Ok(Base64Stream::new(self.stream().await?))
     }
 }

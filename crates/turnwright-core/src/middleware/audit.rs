@@ -101,7 +101,7 @@ impl Middleware<TurnContext> for Audit {
             seen: Mutex::default(),
         };
         // For as long as the turn lives: its end is told after everything that was begun is closed.
-        ctx.events().observe(move |event| watch.see(event)).keep();
+        ctx.events().observe(move |event| watch.see(event));
         next.run().await
     }
 

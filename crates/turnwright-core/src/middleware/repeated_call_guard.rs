@@ -38,7 +38,8 @@ pub struct RepeatedCallGuard {
 ///
 /// ```
 /// use turnwright_core::middleware::repeated_call_guard;
-/// use turnwright_core::{DispatchContext, TurnStatus, Limit};
+/// use turnwright_core::{DispatchContext, TurnStatus};
+/// use turnwright_core::runner::Limit;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {

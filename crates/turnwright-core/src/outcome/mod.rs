@@ -27,7 +27,7 @@ pub struct TurnOutcome {
     /// The last words of the model in this turn, complete ones; empty if there are none.
     pub text: String,
     /// What the turn stored, in order: what the store holds of it if its conversation was named, save for the books that it keeps
-    /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
+    /// ([`RecordKind::is_bookkeeping`](crate::record::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
     /// What it used of the model.
     pub usage: Usage,
@@ -53,9 +53,8 @@ pub enum TurnStatus {
     Failed(Error),
     /// It came to a limit.
     Limit(Limit),
-    /// It was suspended: everything is stored, and no process runs it. Answer at its gates with
-    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate), and continue with
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume).
+    /// It was suspended: everything is stored, and no process runs it. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate)
+    /// answers at a gate and continues it. One without gates is continued by [`TurnRunner::resume`](crate::TurnRunner::resume).
     #[non_exhaustive]
     Suspended {
         /// The gates where it waits. Empty if it was suspended between two iterations.
@@ -83,6 +82,15 @@ impl TurnOutcome {
         matches!(self.ended, TurnStatus::Answered)
     }
 
+    /// The gates where a suspended turn waits. They are open in the store. Empty for a turn that was not suspended.
+    #[must_use]
+    pub fn open_gates(&self) -> &[OpenGate] {
+        match &self.ended {
+            TurnStatus::Suspended { gates } => gates,
+            _ => &[],
+        }
+    }
+
     /// Whether it was suspended, and can be resumed.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
@@ -100,7 +108,9 @@ impl TurnOutcome {
                     turn_id: Arc::clone(&self.turn_id),
                     gates: gates.clone(),
                 };
-                Some(waiting.into_error("answer with `answer_gate`, then `resume` the turn"))
+                Some(waiting.into_error(
+                    "answer with `runner.answer_gate`, or `resume` it if every gate has its answer",
+                ))
             }
             ended => ended.error(),
         }

@@ -200,7 +200,7 @@ pub trait RecordType: sealed::Sealed + Sized + 'static {
 }
 
 /// A type of record that a turn has on its timeline, and that a prompt can show: everything but the
-/// [bookkeeping](RecordKind::is_bookkeeping). The operations of [`TurnRecords`](crate::context::TurnRecords) take these types.
+/// [bookkeeping](RecordKind::is_bookkeeping). The operations of [`TurnRecords`](crate::tool::context::TurnRecords) take these types.
 ///
 /// The bookkeeping is not there:
 ///
@@ -274,7 +274,7 @@ impl RecordKind {
     /// Whether it is the books that a store keeps of turns and calls, which no prompt shows.
     ///
     /// ```
-    /// use turnwright_core::RecordKind;
+    /// use turnwright_core::record::RecordKind;
     ///
     /// assert!(RecordKind::Ledger.is_bookkeeping());
     /// assert!(!RecordKind::Message.is_bookkeeping());

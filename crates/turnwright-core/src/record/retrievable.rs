@@ -107,7 +107,7 @@ impl Retrievable {
     /// That is the record's own id if its tier is first-party. Otherwise it is a digest of it: an id that a third party chose
     /// is a third party's text, and this one is outside of the fences and in the definitions of tools.
     #[must_use]
-    pub fn shown_id(&self) -> Cow<'_, str> {
+    pub(crate) fn shown_id(&self) -> Cow<'_, str> {
         match self.tier {
             TrustTier::FirstParty => Cow::Borrowed(&self.stamp.id),
             TrustTier::ThirdPartyPrivate | TrustTier::ThirdPartyPublic => {

@@ -55,7 +55,7 @@ impl Taint {
     }
 
     /// Adds a media and what was derived from it.
-    pub fn add_media(&mut self, media: &Media) {
+    pub(crate) fn add_media(&mut self, media: &Media) {
         self.add(media.tier());
         for derived in media.stash().values() {
             self.add(derived.trust_tier);
@@ -64,7 +64,7 @@ impl Taint {
 
     /// Adds what came of a call: its media by their own tiers, its text by whether its tool is trusted. A handle is not,
     /// whoever made it.
-    pub fn add_tool_call(&mut self, call: &ToolCall) {
+    pub(crate) fn add_tool_call(&mut self, call: &ToolCall) {
         match call.results() {
             // The framework's own words.
             ToolResults::Nothing | ToolResults::Refusal(_) => {}
@@ -79,7 +79,7 @@ impl Taint {
     }
 
     /// Adds something that was looked up.
-    pub fn add_retrievable(&mut self, found: &Retrievable) {
+    pub(crate) fn add_retrievable(&mut self, found: &Retrievable) {
         self.add(found.tier());
         if let Retrieved::Media(media) = found.content() {
             self.add_media(media);
@@ -87,7 +87,7 @@ impl Taint {
     }
 
     /// Adds what was said: a person's words are first-party, what they attach is not; the model's own words are nobody's.
-    pub fn add_message(&mut self, message: &Message) {
+    pub(crate) fn add_message(&mut self, message: &Message) {
         match message.author() {
             Author::User => self.add(TrustTier::FirstParty),
             Author::Assistant | Author::Framework => {}

@@ -291,7 +291,7 @@ impl TurnContext {
             gates: gates.map(|gate| OpenGate::from(&*gate)).collect(),
         };
         waiting.into_error(
-            "answer with `answer_gate` and `resume` it, or give it up with `TurnInput::abandon_waiting`",
+            "answer with `runner.answer_gate`, or give it up with `TurnInput::abandon_waiting`",
         )
     }
 }

@@ -84,7 +84,7 @@ impl TurnRunner {
 }
 
 /// A live turn with one more reader. `None` if it has just ended.
-fn attached(turn: &TurnContext) -> Option<Turn> {
+pub(super) fn attached(turn: &TurnContext) -> Option<Turn> {
     let outcome = turn.watch_outcome()?;
     let handle = TurnHandle {
         turn_id: Arc::clone(turn.shared_id()),

@@ -34,11 +34,11 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// [`history`](TurnRunnerBuilder::history). A turn that names no conversation lives in memory and leaves nothing behind.
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, TurnInput};
+/// use turnwright_core::{DispatchContext, Message, TurnInput};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
+///     ctx.answer(format!("{} messages so far", ctx.records().all::<Message>().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;
@@ -128,9 +128,13 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Sets how long an approver has to answer. Default: 15 minutes.
+    /// Sets how long an approval waits for an answer, counted from when its gate was opened, also while the turn is suspended. An
+    /// answer that is recorded in the store is used for as long again.
+    ///
+    /// Default: 15 minutes, counted only while a process waits. The gate of a suspended or interrupted turn then waits without
+    /// limit.
     pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup().approval_timeout = limit;
+        self.setup().approval_timeout = Some(limit);
         self
     }
 
@@ -187,12 +191,13 @@ impl TurnRunnerBuilder {
     ///
     /// While an approver is being asked, the turn waits for it.
     ///
-    /// An answer must come within the timeout of its gate, also for a suspended turn: set
-    /// [`approval_timeout`](Self::approval_timeout) to the time that a person may take. Default: off.
+    /// A suspended turn waits without limit, unless [`approval_timeout`](Self::approval_timeout) or the gate sets one. Default:
+    /// off.
     ///
     /// ```
-    /// use turnwright_core::approval::always;
-    /// use turnwright_core::{DispatchContext, GateAnswer, Tool, ToolContext, TurnInput, TurnStatus};
+    /// use turnwright_core::tool::approval::always;
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnInput, TurnStatus};
+    /// use turnwright_core::gate::GateAnswer;
     /// use serde_json::{Value, json};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -216,9 +221,8 @@ impl TurnRunnerBuilder {
     /// let TurnStatus::Suspended { gates, .. } = &outcome.ended else { panic!() };
     ///
     /// // Later, in any process that has the store:
-    /// runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
-    /// let outcome = runner.resume(&outcome.turn_id).await?.await;
-    /// assert_eq!(outcome.into_answer()?, "paid");
+    /// let turn = runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
+    /// assert_eq!(turn.await.into_answer()?, "paid");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     pub fn suspend_at_gates(mut self) -> Self {
@@ -267,11 +271,11 @@ impl TurnRunnerBuilder {
     ///
     /// ```
     /// use turnwright_core::runner::History;
-    /// use turnwright_core::{DispatchContext, TurnInput};
+    /// use turnwright_core::{DispatchContext, Message, TurnInput};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let counts = |ctx: DispatchContext| async move {
-    ///     ctx.answer(ctx.records().messages().len().to_string()).await?;
+    ///     ctx.answer(ctx.records().all::<Message>().len().to_string()).await?;
     ///     Ok(())
     /// };
     /// let runner = turnwright_core::runner(counts).history(History::none()).build()?;
@@ -328,12 +332,12 @@ impl TurnRunnerBuilder {
 
     /// Tells `observer` everything that happens in the turns of this runner.
     pub fn observer(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.plan.events.observe(observer).keep();
+        self.plan.events.observe(observer);
         self
     }
 
     /// Sets the maximum number of iterations of a dispatch. The turn then ends with
-    /// [`Limit::Iterations`](crate::Limit::Iterations). Default: 64.
+    /// [`Limit::Iterations`](crate::outcome::Limit::Iterations). Default: 64.
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup().iteration_limit = most;
         self
@@ -448,7 +452,7 @@ impl TurnRunnerBuilder {
         wrong.check("parallel_calls", few, "is more than can be counted");
         let room = plan.stream_capacity > 0;
         wrong.check("stream_capacity", room, "must be at least one event");
-        let answers = !setup.approval_timeout.is_zero();
+        let answers = setup.approval_timeout.is_none_or(|limit| !limit.is_zero());
         wrong.check("approval_timeout", answers, "is zero: nobody could answer");
         let writes = !setup.store_timeout.is_zero();
         wrong.check("store_timeout", writes, "is zero: nothing could be stored");

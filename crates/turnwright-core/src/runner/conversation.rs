@@ -17,11 +17,11 @@ use crate::outcome::TurnOutcome;
 /// loads of the earlier ones; by default that is everything.
 ///
 /// ```
-/// use turnwright_core::{Conversation, DispatchContext};
+/// use turnwright_core::{Conversation, DispatchContext, Message};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
+///     ctx.answer(format!("{} messages so far", ctx.records().all::<Message>().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;

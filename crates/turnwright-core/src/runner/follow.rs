@@ -8,7 +8,9 @@ use tokio::sync::oneshot;
 
 use super::attach::{elsewhere, interrupted};
 use super::handle::Turn;
+use super::input::TurnInput;
 use super::stored_turn::{StoredTurn, gate_event};
+use super::turn_runner::TurnRunner;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
@@ -27,11 +29,31 @@ pub(super) struct Follower {
     stored: StoredTurn,
     hub: Arc<EventHub>,
     outcome: oneshot::Sender<TurnOutcome>,
+    resumes: Option<Resumes>,
+}
+
+/// Resumes the turn if the process that runs it stops without having used an answer.
+struct Resumes {
+    runner: TurnRunner,
+    /// The gate that was answered.
+    gate: Arc<str>,
 }
 
 impl Follower {
     /// The turn so far, followed for as long as the result has a reader or is awaited.
     pub(super) fn start(store: Arc<dyn Store>, stored: StoredTurn) -> Turn {
+        Follower::start_with(store, stored, None)
+    }
+
+    /// The same for a turn of which a gate was just answered: it is resumed here if its process dies, or suspends it without
+    /// having used the answer. It is followed to its end, also without a reader.
+    pub(super) fn start_or_resume(runner: TurnRunner, stored: StoredTurn, gate: &str) -> Turn {
+        let store = Arc::clone(runner.storage().store());
+        let gate = gate.into();
+        Follower::start_with(store, stored, Some(Resumes { runner, gate }))
+    }
+
+    fn start_with(store: Arc<dyn Store>, stored: StoredTurn, resumes: Option<Resumes>) -> Turn {
         let hub = stored.hub();
         let (sender, outcome) = oneshot::channel();
         let turn = Turn {
@@ -43,8 +65,9 @@ impl Follower {
             stored,
             hub,
             outcome: sender,
+            resumes,
         };
-        // `attach` is async: it runs in a runtime.
+        // The callers are async: it runs in a runtime.
         tokio::spawn(follower.follow());
         turn
     }
@@ -52,12 +75,17 @@ impl Follower {
     async fn follow(mut self) {
         let mut failures = 0;
         let error = loop {
-            if self.outcome.is_closed() && !self.hub.has_readers() {
+            let unread = self.outcome.is_closed() && !self.hub.has_readers();
+            if unread && self.resumes.is_none() {
                 return;
             }
             pause().await;
             match self.look().await {
                 Ok(true) => failures = 0,
+                Ok(false) if self.is_left() => match self.resume().await {
+                    Ok(turn) => return self.forward(turn).await,
+                    Err(error) => break error,
+                },
                 Ok(false) if self.stored.turn.state != TurnState::Running => {
                     self.hub.end_at(self.stored.ended());
                     let _ = self.outcome.send(self.stored.outcome());
@@ -72,11 +100,50 @@ impl Follower {
         self.hub.end(|| TurnEventKind::Ended {
             status: TurnState::Running,
             code: Some(code.into()),
+            gates: Vec::new(),
             usage: self.stored.turn.usage,
             duration: Duration::ZERO,
         });
         let outcome = self.stored.outcome_as(TurnStatus::Failed(error));
         let _ = self.outcome.send(outcome);
+    }
+
+    /// Whether the turn is to be resumed here: its process is gone, or has suspended it without using the answer.
+    fn is_left(&self) -> bool {
+        let Some(resumes) = &self.resumes else {
+            return false;
+        };
+        let is_open = self
+            .stored
+            .gates
+            .iter()
+            .any(|gate| gate.id() == &*resumes.gate);
+        match self.stored.turn.state {
+            TurnState::Running => true,
+            TurnState::Suspended => !is_open,
+            _ => false,
+        }
+    }
+
+    async fn resume(&mut self) -> Result<Turn, Error> {
+        let Some(Resumes { runner, .. }) = self.resumes.take() else {
+            return Err(interrupted(self.stored.turn.id()));
+        };
+        let conversation = self.stored.conversation_id.shared();
+        let input = TurnInput::resume(self.stored.turn.shared_id()).conversation(conversation);
+        runner.resume(input).await
+    }
+
+    /// Passes on the events and the outcome of the turn, which runs here now.
+    async fn forward(self, mut turn: Turn) {
+        while let Some(event) = turn.next().await {
+            match event.kind {
+                TurnEventKind::Started { .. } => {}
+                TurnEventKind::Ended { .. } => self.hub.end_at(event),
+                kind => self.hub.emit(|| kind),
+            }
+        }
+        let _ = self.outcome.send(turn.await);
     }
 
     /// Takes in what is new. Returns whether the turn still runs.

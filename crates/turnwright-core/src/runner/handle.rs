@@ -21,8 +21,10 @@ use crate::outcome::TurnOutcome;
 /// Cancel with [`Turn::cancel`], or ask for it with [`Turn::cancel_on_drop`]. A turn that runs under a call
 /// ([`TurnInput::under`](super::TurnInput::under)) is part of that call and is always cancelled on drop.
 ///
-/// Gates need an answerer: once the last [`Turn`], [`TurnHandle`] and [`Gates`] of a turn is dropped, its gates fail with
-/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`. Keep [`Turn::gates`] where a person may still answer.
+/// A dropped turn that names a conversation still waits at its gates, within their timeouts:
+/// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) or a reader that [attaches](crate::TurnRunner::attach) can
+/// answer. A turn that is awaited, or names no conversation, needs a [`Gates`] handle. Without one its gates fail with
+/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnEventKind};
@@ -206,8 +208,8 @@ impl TurnHandle {
 
     /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
     /// Work that is running finishes; calls and iterations that have not begun do not begin. Everything is stored, the lease is
-    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there, and
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume) continues, in any process.
+    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there and
+    /// continues, in any process.
     ///
     /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
     /// later. A gate inside of a handler does, unless the tool only reads: such a handler runs again. So does a turn that runs
@@ -270,8 +272,11 @@ impl TurnHandle {
 
 impl Drop for TurnHandle {
     fn drop(&mut self) {
-        if self.cancels && self.running.is_some() {
-            self.cancellation.cancel();
+        match self.running {
+            None => {}
+            Some(_) if self.cancels => self.cancellation.cancel(),
+            // The turn runs on. The answer may come through the store, or from a reader that attaches.
+            Some(_) => self.turn_gates.detach(),
         }
     }
 }

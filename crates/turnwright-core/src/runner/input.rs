@@ -13,6 +13,7 @@ use crate::record::Message;
 use crate::schema::admit;
 use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::stash::refused;
+use crate::store::Waiting;
 use crate::tool::Tool;
 use crate::tool::context::ToolContext;
 use crate::validate::Violations;
@@ -245,7 +246,7 @@ impl TurnInput {
     /// turn. Replaces what was set here before.
     ///
     /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
-    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::Retrievable) is fenced.
+    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::record::Retrievable) is fenced.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnInput};
@@ -334,7 +335,7 @@ debug_fields!(TurnInput {
     turn_id
 });
 
-/// The turn to resume: its id, or a [`TurnInput::resume`] with more.
+/// The turn to resume: its id, a row of [`Storage::waiting`](crate::Storage::waiting), or a [`TurnInput::resume`] with more.
 ///
 /// ```
 /// use turnwright_core::TurnInput;
@@ -369,6 +370,13 @@ impl ResumeInput {
 impl From<TurnInput> for ResumeInput {
     fn from(input: TurnInput) -> Self {
         ResumeInput(input)
+    }
+}
+
+impl From<&Waiting> for ResumeInput {
+    fn from(turn: &Waiting) -> Self {
+        let input = TurnInput::resume(Arc::clone(&turn.turn_id));
+        ResumeInput(input.conversation(Arc::clone(&turn.conversation)))
     }
 }
 

@@ -5,12 +5,12 @@
 //! ```
 //!
 //! ```
-//! use turnwright_core::DispatchContext;
+//! use turnwright_core::{DispatchContext, Message};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! // An executor decides. A model is one; so is this closure.
 //! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-//!     let said = ctx.records().messages().last().map(|message| message.text().to_uppercase());
+//!     let said = ctx.records().all::<Message>().last().map(|message| message.text().to_uppercase());
 //!     ctx.answer(said.unwrap_or_default()).await?;
 //!     Ok(())
 //! })
@@ -21,6 +21,7 @@
 //! ```
 
 mod acquire;
+mod answer_gate;
 mod answers;
 mod attach;
 mod builder;
@@ -37,7 +38,9 @@ mod turn_runner;
 mod typed;
 mod typed_turn;
 
+pub use crate::answer::AnswerFormat;
 pub use crate::event::TurnStream;
+pub use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
 pub use handle::{Turn, TurnHandle};

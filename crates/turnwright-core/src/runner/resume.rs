@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
@@ -13,12 +12,11 @@ use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEvent;
-use crate::gate::{GateAnswer, Step};
-use crate::record::{GateRecord, Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::gate::Step;
+use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
-    answer_gate,
 };
 use crate::tool::context::TurnContext;
 
@@ -140,42 +138,6 @@ impl TurnRunner {
                 Err(Error::new(ErrorCode::UNKNOWN_TURN, message))
             }
         }
-    }
-}
-
-impl TurnRunner {
-    /// Records an answer at a gate of a stored turn, from any process. A turn that waits at the gate learns of it: at once with a
-    /// [`MemoryStore`](crate::MemoryStore), otherwise within half a second. A suspended turn finds it when it is
-    /// [resumed](TurnRunner::resume).
-    ///
-    /// The answer is checked like one that is given through [`Gates::answer`](crate::gate::Gates::answer): against the schema that is
-    /// stored with the gate, and edited arguments against the schema of the tool, if this runner has it. They are checked again
-    /// when the turn continues.
-    ///
-    /// An answer must come within the gate's timeout, counted from the time when the gate was opened, and counts for as long
-    /// again. A turn that is resumed later asks again.
-    ///
-    /// # Errors
-    /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
-    /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
-    /// `E_STORE_ERROR`.
-    pub async fn answer_gate(
-        &self,
-        conversation: &str,
-        gate_id: &str,
-        answer: impl Into<GateAnswer>,
-    ) -> Result<(), Error> {
-        let conversation = ConversationId::new(conversation);
-        let store = self.storage().store();
-        let fits = |gate: &GateRecord, answer: &GateAnswer| match answer {
-            GateAnswer::Edit { args, .. } => {
-                let tool = gate.question.get("tool").and_then(Value::as_str);
-                let tool = tool.and_then(|name| self.tools().get(name));
-                tool.map_or(Ok(()), |tool| tool.probe(args).map(drop))
-            }
-            _ => Ok(()),
-        };
-        answer_gate(&**store, &conversation, gate_id, answer.into(), fits).await
     }
 }
 

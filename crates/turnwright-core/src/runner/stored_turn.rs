@@ -104,12 +104,22 @@ impl StoredTurn {
     /// The last event of a turn that has ended.
     pub(super) fn ended(&self) -> TurnEvent {
         let time = self.turn.ended_at.unwrap_or_else(SystemTime::now);
-        let code = self.turn.error.as_ref().map(|error| error.code.clone());
+        let status = status(&self.turn, &self.gates);
+        let (code, gates) = match status {
+            TurnStatus::Suspended { gates } => {
+                (Some(ErrorCode::TURN_WAITING.as_str().into()), gates)
+            }
+            _ => {
+                let error = self.turn.error.as_ref();
+                (error.map(|error| error.code.clone().into()), Vec::new())
+            }
+        };
         TurnEvent {
             time,
             kind: TurnEventKind::Ended {
                 status: self.turn.state,
-                code: code.map(Into::into),
+                code,
+                gates,
                 usage: self.turn.usage,
                 duration: time.duration_since(self.turn.began_at).unwrap_or_default(),
             },

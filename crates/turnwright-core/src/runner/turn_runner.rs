@@ -143,7 +143,8 @@ impl TurnRunner {
         )
     }
 
-    /// Calls `observer` with the events of all turns of this runner, until the guard is dropped.
+    /// Calls `observer` with the events of all turns of this runner, from now on: call it as a statement. The returned
+    /// [`Observer`] is needed only to [`remove`](Observer::remove) it.
     pub fn observe(
         &self,
         observer: impl Fn(&crate::event::Event) + Send + Sync + 'static,
@@ -293,7 +294,7 @@ impl TurnRunner {
         }
         let events = self.0.events.below();
         for observer in input.observers {
-            events.observe(move |event| observer(event)).keep();
+            events.observe(move |event| observer(event));
         }
         let cancellation = match input.cancellation {
             Some(given) => given.child(),

@@ -23,7 +23,8 @@ use crate::validate::Violations;
 ///
 /// ```
 /// use std::time::Duration;
-/// use turnwright_core::{Budget, DispatchContext, Limit, TurnStatus, Usage};
+/// use turnwright_core::{Budget, DispatchContext, TurnStatus, Usage};
+/// use turnwright_core::runner::Limit;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {

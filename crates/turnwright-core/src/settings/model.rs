@@ -24,7 +24,8 @@ const MAX_LEVELS: usize = 100;
 ///
 /// ```
 /// use serde_json::json;
-/// use turnwright_core::{ModelSettings, ToolChoice};
+/// use turnwright_core::ModelSettings;
+/// use turnwright_core::settings::ToolChoice;
 ///
 /// let of_runner = ModelSettings::new().temperature(0.2).max_output_tokens(500);
 /// let of_turn = ModelSettings::new()

@@ -32,7 +32,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// One folder serves any number of conversations: the ids that a runner gives differ from turn to turn.
 ///
 /// ```
-/// use turnwright_core::Body;
+/// use turnwright_core::spool::Body;
 /// use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-{}", std::process::id()));

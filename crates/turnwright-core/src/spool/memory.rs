@@ -70,13 +70,13 @@ struct Results {
 
 impl MemorySpool {
     /// The capacity of [`MemorySpool::default`]: 1 GiB.
-    pub const DEFAULT_CAPACITY: u64 = 1024 * 1024 * 1024;
+    pub(crate) const DEFAULT_CAPACITY: u64 = 1024 * 1024 * 1024;
 
     /// A spool that holds at most so many bytes in all. [`Spool::put`] fails with [`io::ErrorKind::StorageFull`] where a
     /// result does not fit, and keeps nothing of it. A stream is read no further than it fits.
     ///
     /// ```
-    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::Body;
     /// use turnwright_core::spool::{MemorySpool, Spool};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

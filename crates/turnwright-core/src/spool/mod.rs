@@ -3,7 +3,7 @@
 //! [`MemorySpool`] keeps them in memory, up to its capacity, and [`DiskSpool`] in a folder.
 //!
 //! ```
-//! use turnwright_core::Body;
+//! use turnwright_core::spool::Body;
 //! use turnwright_core::spool::{ByteReader, MemorySpool, Spool};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

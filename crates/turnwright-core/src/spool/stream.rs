@@ -20,7 +20,7 @@ const PIECE: u64 = 64 * 1024;
 /// Bytes that come piece by piece.
 ///
 /// ```
-/// use turnwright_core::ByteStream;
+/// use turnwright_core::spool::ByteStream;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let (sender, mut stream) = ByteStream::channel(8);
@@ -79,7 +79,7 @@ impl ByteStream {
 
     /// All that a reader has, piece by piece, read as it is asked for.
     #[must_use]
-    pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
+    pub(crate) fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
         let pieces = stream::try_unfold((reader, 0), async |(reader, at)| {
             let end = reader.len();
             if at >= end {

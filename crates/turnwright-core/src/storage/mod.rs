@@ -33,9 +33,7 @@ pub use builder::StorageBuilder;
 use crate::error::Error;
 use crate::record::GateAnswer;
 use crate::spool::{MemorySpool, Spool};
-use crate::store::{
-    ConversationId, FoundTurn, MemoryStore, Store, StoreError, StoreExt as _, TurnCursor,
-};
+use crate::store::{ConversationId, MemoryStore, Store, WaitingQuery, answer_gate};
 use crate::trust::ConversationSecret;
 
 /// Where conversations are stored. Cheap to clone; clones share everything.
@@ -80,7 +78,8 @@ impl Storage {
     /// use std::sync::Arc;
     /// use turnwright_core::spool::MemorySpool;
     /// use turnwright_core::trust::ConversationSecret;
-    /// use turnwright_core::{MemoryStore, Storage};
+    /// use turnwright_core::Storage;
+    /// use turnwright_core::store::MemoryStore;
     ///
     /// let secret = ConversationSecret::from_bytes([7; 32]);
     /// let spool = MemorySpool::with_capacity(64 * 1024 * 1024);
@@ -119,33 +118,60 @@ impl Storage {
         }
     }
 
-    /// Records an answer at a gate of a stored turn, from any process: see [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
+    /// Records an answer at a gate of a stored turn, from any process, and does nothing more.
+    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) also continues the turn.
+    ///
+    /// A turn that waits at the gate learns of the answer: at once with a [`MemoryStore`], otherwise within half a second. A
+    /// suspended turn finds it when it is resumed.
+    ///
+    /// The answer is checked against the stored schema of the gate. Edited arguments of an approval are checked when the turn
+    /// continues; [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) checks them at once. If the gate has a timeout, the
+    /// answer must come within it, counted from when the gate was opened, and is used for as long again.
     ///
     /// # Errors
-    /// As [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
+    /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
+    /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
+    /// `E_STORE_ERROR`.
     pub async fn answer_gate(
         &self,
-        conversation: &str,
+        conversation: impl Into<Arc<str>>,
         gate_id: &str,
         answer: impl Into<GateAnswer>,
     ) -> Result<(), Error> {
-        let conversation = ConversationId::new(conversation);
-        let answered = self
-            .store
-            .answer_gate(&conversation, gate_id, answer.into());
-        answered.await
+        let conversation = ConversationId::new(conversation.into());
+        let answered = answer_gate(
+            &*self.store,
+            &conversation,
+            gate_id,
+            answer.into(),
+            |_, _| Ok(()),
+        );
+        answered.await.map(drop)
     }
 
-    /// Lists turns of all conversations that wait for somebody, in pages: see [`StoreExt::waiting`](crate::store::StoreExt::waiting).
+    /// Lists the turns of all conversations that wait to be answered or resumed, oldest first: suspended turns, running turns that
+    /// wait at an open gate, and turns whose process seems to have died.
+    ///
+    /// ```
+    /// # use turnwright_core::{DispatchContext, Error, Storage, TurnRunner};
+    /// # async fn serve(runner: TurnRunner, storage: Storage) -> Result<(), Error> {
+    /// // What Ada has to decide, for a user interface. The rows serialise as JSON.
+    /// let page = storage.waiting().prefix("ada/").limit(50).await?;
+    /// if let Some(last) = page.last() {
+    ///     let next = storage.waiting().prefix("ada/").after(last.cursor()).limit(50).await?;
+    /// }
+    ///
+    /// // When a process starts: continue what a dead process left.
+    /// for turn in storage.waiting().running().await? {
+    ///     drop(runner.resume(&turn).await?);
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`StoreExt::waiting`](crate::store::StoreExt::waiting).
-    pub async fn waiting(
-        &self,
-        after: Option<TurnCursor>,
-        limit: usize,
-    ) -> Result<Vec<FoundTurn>, StoreError> {
-        self.store.waiting(after, limit).await
+    /// As [`Store::find_turns`].
+    pub fn waiting(&self) -> WaitingQuery<'_> {
+        WaitingQuery::new(&*self.store)
     }
 
     /// Whether conversations survive the end of the process.

@@ -7,8 +7,9 @@ use crate::store::{
     Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, Query, Revision,
     StoreError, TurnFilter,
 };
+use crate::store::{MemoryStore, Store};
 use crate::trust::ConversationSecret;
-use crate::{ErrorCode, MemoryStore, Storage, Store};
+use crate::{ErrorCode, Storage};
 
 impl Storage {
     /// A storage around a volatile store, for tests.

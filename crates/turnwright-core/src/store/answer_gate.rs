@@ -1,5 +1,6 @@
 //! Recording an answer at a gate of a stored turn.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{Batch, ConversationId, Loaded, Query, Store, StoreError};
@@ -12,7 +13,7 @@ use crate::schema::{Schema, escape};
 const MOST_TRIES: usize = 100;
 
 /// Records an answer at a gate, in the store alone: a turn that waits there in any process learns of it, and a suspended turn
-/// finds it when it is resumed.
+/// finds it when it is resumed. Returns the answered gate.
 ///
 /// `accepts` judges what the gate's record cannot: arguments that a person edited.
 pub(crate) async fn answer_gate(
@@ -21,7 +22,7 @@ pub(crate) async fn answer_gate(
     gate_id: &str,
     answer: GateAnswer,
     accepts: impl Fn(&GateRecord, &GateAnswer) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<Arc<GateRecord>, Error> {
     let answer = admitted(answer)?;
     let query = Query::all().kind(RecordKind::Gate).ids([gate_id]);
     for _ in 0..MOST_TRIES {
@@ -37,9 +38,10 @@ pub(crate) async fn answer_gate(
         })?;
         let closed = gate.closed(GateState::Answered(checked));
         // Only if nothing was written meanwhile: of two answers one counts.
-        let batch = Batch::new().put(Record::Gate(closed)).expect(revision);
+        let put = Record::Gate(Arc::clone(&closed));
+        let batch = Batch::new().put(put).expect(revision);
         match apply(store, conversation, batch).await {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(closed),
             Err(error) if error.found_revision().is_some() => {}
             Err(error) => return Err(error.into()),
         }
@@ -67,7 +69,7 @@ fn found(
     mut loaded: Loaded,
     conversation: &ConversationId,
     gate_id: &str,
-) -> Result<std::sync::Arc<GateRecord>, Error> {
+) -> Result<Arc<GateRecord>, Error> {
     let shown = escape(gate_id, 120);
     if let Some(damaged) = loaded.damaged.pop() {
         return Err(StoreError::damaged(damaged).into());

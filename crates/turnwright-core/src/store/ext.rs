@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{
-    Batch, ConversationId, FoundTurn, Loaded, Pages, Query, Revision, Store, StoreError, TurnCursor,
-};
-use crate::error::Error;
+use super::{Batch, ConversationId, Loaded, Pages, Query, Revision, Store, StoreError};
 use crate::record::{
-    CallState, GateAnswer, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind,
-    RecordType, ToolCall, TurnRecord,
+    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, RecordType,
+    ToolCall, TurnRecord,
 };
 
 /// How often an update is tried while other writers change the conversation.
@@ -235,48 +232,6 @@ pub trait StoreExt: Store {
         let mut entries = self.ledger(conversation).await?;
         entries.retain(|entry| entry.state == CallState::Begun);
         Ok(entries)
-    }
-
-    /// Finds turns of all conversations that wait for somebody, the oldest first: suspended turns, running turns that wait at an
-    /// open gate ([`FoundTurn::open_gates`](super::FoundTurn::open_gates)), and turns whose process seems to have died. At most
-    /// `limit`; a page with fewer is the last one. Pass the [`cursor`](super::FoundTurn::cursor) of the last turn for the next
-    /// page.
-    ///
-    /// Whether a process has died is estimated by the wall clock: [`observe_lease`](super::observe_lease) decides.
-    ///
-    /// # Errors
-    /// As [`Store::find_turns`].
-    async fn waiting(
-        &self,
-        after: Option<TurnCursor>,
-        limit: usize,
-    ) -> Result<Vec<FoundTurn>, StoreError> {
-        super::waiting::waiting(self, after, limit).await
-    }
-
-    /// Records an answer at a gate of a stored turn, from any process. A turn that waits at the gate learns of it: at once with a
-    /// [`MemoryStore`](super::MemoryStore), otherwise within half a second. A suspended turn finds it when it is resumed.
-    ///
-    /// The answer is checked against the stored schema of the gate. Edited arguments of an approval are checked when the turn
-    /// continues; [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) checks them at once.
-    ///
-    /// An answer must come within the gate's timeout, counted from the time when the gate was opened, and counts for as long
-    /// again.
-    ///
-    /// # Errors
-    /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
-    /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
-    /// `E_STORE_ERROR`.
-    async fn answer_gate(
-        &self,
-        conversation: &ConversationId,
-        gate_id: &str,
-        answer: GateAnswer,
-    ) -> Result<(), Error>
-    where
-        Self: Sized,
-    {
-        super::answer_gate(self, conversation, gate_id, answer, |_, _| Ok(())).await
     }
 
     /// The records that a query selects, one after the other, loaded in pages.

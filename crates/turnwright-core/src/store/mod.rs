@@ -69,7 +69,8 @@ pub use lease_expiry::observe_lease;
 pub use memory::MemoryStore;
 pub use pages::Pages;
 pub use query::{DamagedRecord, Loaded, Position, Query, Stored};
-pub use turns::{FoundTurn, TurnCursor, TurnFilter, find_turns_by_scan};
+pub use turns::{FoundTurn, TurnCursor, TurnFilter};
+pub use waiting::{Waiting, WaitingQuery, WaitingState};
 
 pub(crate) use answer_gate::answer_gate;
 pub(crate) use lease_expiry::observe_damaged;
@@ -133,12 +134,14 @@ pub trait Store: Send + Sync {
     /// Damaged turns are included. A store that knows the state of a damaged turn applies the state filter to it; otherwise the
     /// turn matches every state.
     ///
-    /// A store with many conversations answers from an index on state, turn id and open gates. A small one can call
-    /// [`find_turns_by_scan`].
+    /// Default: loads the turns, gates and leases of one conversation after the other, which takes longer the more turns there
+    /// are. A store with many conversations overrides it and answers from an index on state, turn id and open gates.
     ///
     /// # Errors
     /// Those of the backend.
-    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError>;
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        turns::find_turns_by_scan(self, filter).await
+    }
 
     /// Returns what changed in a conversation since a revision, so that a watcher loads only what is new.
     ///

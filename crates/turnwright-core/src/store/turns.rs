@@ -111,7 +111,7 @@ impl TurnFilter {
 
     /// Whether a turn matches, apart from [`TurnFilter::limit`]. A damaged turn matches every state.
     #[must_use]
-    pub fn matches(&self, found: &FoundTurn) -> bool {
+    pub(crate) fn matches(&self, found: &FoundTurn) -> bool {
         let state = found.turn.as_ref().map(|turn| turn.state);
         let unleased = |before: SystemTime| match &found.lease {
             Some(lease) => lease.until < before,
@@ -130,7 +130,7 @@ impl TurnFilter {
 
     /// The first turns that match, in the order of [`Store::find_turns`].
     #[must_use]
-    pub fn select(&self, turns: impl IntoIterator<Item = FoundTurn>) -> Vec<FoundTurn> {
+    pub(crate) fn select(&self, turns: impl IntoIterator<Item = FoundTurn>) -> Vec<FoundTurn> {
         let matching = turns.into_iter().filter(|turn| self.matches(turn));
         let mut found: Vec<FoundTurn> = matching.collect();
         found.sort_by_cached_key(FoundTurn::cursor);
@@ -242,8 +242,7 @@ impl FoundTurn {
     }
 
     /// All turns of a conversation, made from its turns, gates and lease.
-    #[must_use]
-    pub fn of_conversation(conversation: &ConversationId, loaded: Loaded) -> Vec<Self> {
+    pub(super) fn of_conversation(conversation: &ConversationId, loaded: Loaded) -> Vec<Self> {
         let mut turns = IndexMap::new();
         let mut add = |turn_id: &str, began_at| {
             let cursor = TurnCursor::new(began_at, conversation.clone(), turn_id);
@@ -283,12 +282,8 @@ impl FoundTurn {
     }
 }
 
-/// Implements [`Store::find_turns`] without an index: loads the turns, gates and leases of one conversation after the other. For
-/// small stores; the time grows with the number of turns.
-///
-/// # Errors
-/// As [`Store::conversations`] and [`Store::load`].
-pub async fn find_turns_by_scan<S: Store + ?Sized>(
+/// [`Store::find_turns`] without an index.
+pub(super) async fn find_turns_by_scan<S: Store + ?Sized>(
     store: &S,
     filter: &TurnFilter,
 ) -> Result<Vec<FoundTurn>, StoreError> {

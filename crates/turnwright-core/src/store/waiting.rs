@@ -1,43 +1,189 @@
-//! Turns that wait for somebody, over all conversations.
+//! Turns that wait to be answered or resumed, over all conversations.
 
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{FoundTurn, Store, StoreError, TurnCursor, TurnFilter};
-use crate::record::TurnState;
+use serde::{Serialize, Serializer};
 
-/// Turns that are looked at before more are loaded, at least.
-const LEAST_PAGE: usize = 64;
+use super::{ConversationId, FoundTurn, Store, StoreError, TurnCursor, TurnFilter};
+use crate::gate::OpenGate;
+use crate::record::{TurnState, is_gone, time_text};
 
-/// Finds the next turns, after `after`, that are suspended, wait at an open gate, or were interrupted.
-pub(super) async fn waiting<S: Store + ?Sized>(
-    store: &S,
-    after: Option<TurnCursor>,
+/// The number of turns that are loaded at once.
+const PAGE: usize = 256;
+
+/// Lists the turns that wait to be answered or resumed, oldest first: see [`Storage::waiting`](crate::Storage::waiting).
+#[must_use = "a query does nothing until it is awaited"]
+pub struct WaitingQuery<'s> {
+    store: &'s dyn Store,
+    filter: TurnFilter,
+    with_live: bool,
     limit: usize,
-) -> Result<Vec<FoundTurn>, StoreError> {
-    let size = limit.max(LEAST_PAGE);
-    let mut filter = TurnFilter::all()
-        .state(TurnState::Suspended)
-        .state(TurnState::Running)
-        .limit(size);
-    filter.after = after;
-    let (now, mut found) = (SystemTime::now(), Vec::new());
-    while found.len() < limit {
-        let page = store.find_turns(&filter).await?;
-        let is_last = page.len() < size;
-        filter.after = page.last().map(FoundTurn::cursor);
-        found.extend(page.into_iter().filter(|turn| waits(turn, now)));
-        if is_last {
-            break;
-        }
-    }
-    found.truncate(limit);
-    Ok(found)
 }
 
-fn waits(found: &FoundTurn, now: SystemTime) -> bool {
-    let is_running =
-        |turn: &std::sync::Arc<crate::record::TurnRecord>| turn.state == TurnState::Running;
-    let live = found.lease.as_ref().is_some_and(|lease| lease.until >= now);
-    let runs = found.turn.as_ref().is_some_and(is_running) && live;
-    !runs || !found.open_gates.is_empty()
+impl<'s> WaitingQuery<'s> {
+    pub(crate) fn new(store: &'s dyn Store) -> Self {
+        WaitingQuery {
+            store,
+            filter: TurnFilter::all()
+                .state(TurnState::Suspended)
+                .state(TurnState::Running),
+            with_live: false,
+            limit: usize::MAX,
+        }
+    }
+
+    /// Only turns of conversations whose id begins with this text.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.filter.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Only turns after this one: the [`cursor`](Waiting::cursor) of the last turn of the page before.
+    pub fn after(mut self, cursor: TurnCursor) -> Self {
+        self.filter.after = Some(cursor);
+        self
+    }
+
+    /// Sets the maximum number of turns. A page with fewer is the last one. Default: all.
+    pub fn limit(mut self, most: usize) -> Self {
+        self.limit = most;
+        self
+    }
+
+    /// Only turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not: what a
+    /// process that starts has to resume.
+    ///
+    /// Right after a crash the leases of the dead process have not expired: its turns are [`WaitingState::Running`].
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume) waits for the expiry. For a turn that another process is running it fails
+    /// with `E_TURN_HELD`, and that turn is not disturbed.
+    pub fn running(mut self) -> Self {
+        self.filter.states = vec![TurnState::Running];
+        self.with_live = true;
+        self
+    }
+
+    async fn list(self) -> Result<Vec<Waiting>, StoreError> {
+        let mut filter = self.filter.limit(PAGE);
+        let (now, mut waiting) = (SystemTime::now(), Vec::new());
+        while waiting.len() < self.limit {
+            let page = self.store.find_turns(&filter).await?;
+            let is_last = page.len() < PAGE;
+            filter.after = page.last().map(FoundTurn::cursor);
+            let rows = page.iter().map(|found| Waiting::new(found, now));
+            waiting.extend(rows.filter(|row| self.with_live || row.waits()));
+            if is_last {
+                break;
+            }
+        }
+        waiting.truncate(self.limit);
+        Ok(waiting)
+    }
+}
+
+impl<'s> IntoFuture for WaitingQuery<'s> {
+    type Output = Result<Vec<Waiting>, StoreError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 's>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.list())
+    }
+}
+
+impl fmt::Debug for WaitingQuery<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitingQuery")
+            .field("filter", &self.filter)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A turn that waits to be answered or resumed, with everything that a user interface shows.
+///
+/// As JSON: `conversation`, `turnId`, `state`, `beganAt` and `gates`, an array of [`OpenGate`].
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Waiting {
+    /// The conversation.
+    pub conversation: Arc<str>,
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// What it waits for.
+    pub state: WaitingState,
+    /// When it began. The Unix epoch if its record is damaged.
+    #[serde(serialize_with = "rfc3339")]
+    pub began_at: SystemTime,
+    /// The gates where it waits, in the order in which they were opened. Empty if it only has to be resumed.
+    pub gates: Vec<OpenGate>,
+}
+
+/// What a [`Waiting`] turn waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum WaitingState {
+    /// No process runs it. It waits for answers at its gates, or to be resumed if it has none.
+    Suspended,
+    /// A process seems to run it, and waits at its gates.
+    Running,
+    /// Its process seems to have died, by the wall clock. It waits to be resumed.
+    Interrupted,
+}
+
+names!(WaitingState {
+    Suspended = "suspended",
+    Running = "running",
+    Interrupted = "interrupted",
+});
+
+impl Waiting {
+    fn new(found: &FoundTurn, now: SystemTime) -> Self {
+        let lease = found.lease.as_ref();
+        let held = lease.is_some_and(|lease| lease.until >= now && !is_gone(lease));
+        let recorded = found.turn.as_ref().map(|turn| turn.state);
+        Waiting {
+            conversation: found.conversation.shared(),
+            turn_id: found.turn_id.as_str().into(),
+            state: match recorded {
+                Some(TurnState::Suspended) => WaitingState::Suspended,
+                _ if held => WaitingState::Running,
+                _ => WaitingState::Interrupted,
+            },
+            began_at: found.began_at,
+            gates: (found.open_gates.iter())
+                .map(|gate| OpenGate::from(&**gate))
+                .collect(),
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.state != WaitingState::Running || !self.gates.is_empty()
+    }
+
+    /// Whether no process runs it, because it was suspended.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.state == WaitingState::Suspended
+    }
+
+    /// Whether its process seems to have died. [`TurnRunner::resume`](crate::TurnRunner::resume) finds out, and continues it.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.state == WaitingState::Interrupted
+    }
+
+    /// Its place in the list, for the next page.
+    #[must_use]
+    pub fn cursor(&self) -> TurnCursor {
+        let conversation = ConversationId::new(Arc::clone(&self.conversation));
+        TurnCursor::new(self.began_at, conversation, &*self.turn_id)
+    }
+}
+
+fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&time_text(*time))
 }

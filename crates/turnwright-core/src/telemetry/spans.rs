@@ -130,7 +130,7 @@ impl<'c> ModelSpan<'c> {
         if !model.span.is_disabled() {
             model.usage_before = ctx.turn().own_usage();
             if ctx.turn().setup().trace_content {
-                let messages = ctx.records().messages();
+                let messages = ctx.records().all::<Message>();
                 record_messages(&model.span, names::INPUT_MESSAGES, &messages);
                 model.last_message = messages.last().cloned();
             }
@@ -167,7 +167,7 @@ impl Drop for ModelSpan<'_> {
         }
         if ctx.turn().setup().trace_content {
             // What the model said since: earlier turns that were added meanwhile stand before that.
-            let messages = ctx.records().messages();
+            let messages = ctx.records().all::<Message>();
             let last = self.last_message.as_ref().map(|last| last.id());
             let is_last = |message: &Arc<Message>| Some(message.id()) == last;
             let since = messages.iter().rposition(is_last).map_or(0, |at| at + 1);

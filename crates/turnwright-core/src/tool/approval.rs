@@ -5,7 +5,7 @@
 //! [`Gates`](crate::gate::Gates). An answer counts once. No answer is no.
 //!
 //! ```
-//! use turnwright_core::approval::{always, when, when_tainted};
+//! use turnwright_core::tool::approval::{always, when, when_tainted};
 //! use turnwright_core::DispatchContext;
 //!
 //! # let executor = |_: DispatchContext| async { Ok(()) };
@@ -24,8 +24,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
+pub use crate::gate::approval_answer::Approval;
+
 use crate::effects::Effects;
-use crate::gate::Approval;
 use crate::schema::escape;
 use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
@@ -33,7 +34,8 @@ use crate::tool::context::DispatchContext;
 /// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
 ///
 /// ```
-/// use turnwright_core::{PendingCall, Review, Tool, ToolContext};
+/// use turnwright_core::{Tool, ToolContext};
+/// use turnwright_core::tool::approval::{PendingCall, Review};
 /// use serde_json::{Value, json};
 ///
 /// let tool = Tool::dynamic("remove", json!({
@@ -97,7 +99,7 @@ where
 /// A policy that asks for every call of a tool that may change something: of each that does not say that it only reads.
 ///
 /// ```
-/// use turnwright_core::approval::before_writes;
+/// use turnwright_core::tool::approval::before_writes;
 /// use turnwright_core::DispatchContext;
 ///
 /// # let executor = |_: DispatchContext| async { Ok(()) };
@@ -202,7 +204,8 @@ impl PendingCall<'_> {
 /// Whoever answers when a policy asks. Async closures over [`ApprovalRequest`] are approvers:
 ///
 /// ```
-/// use turnwright_core::{Approval, ApprovalRequest, DispatchContext};
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::tool::approval::{Approval, ApprovalRequest};
 ///
 /// let ctx = DispatchContext::builder()
 ///     .approver(|request: ApprovalRequest| async move {

@@ -233,7 +233,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///
     /// ```
     /// use serde_json::Value;
-    /// use turnwright_core::{DispatchContext, Rejection, Tool};
+    /// use turnwright_core::{DispatchContext, Tool};
+    /// use turnwright_core::schema::Rejection;
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Forecast { city: String }
@@ -344,7 +345,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Sets the policy that decides whether a call may run, such as [`always`](crate::approval::always). It is asked after those of
+    /// Sets the policy that decides whether a call may run, such as [`always`](crate::tool::approval::always). It is asked after those of
     /// the runner. Default: none, and calls run.
     pub fn approval(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.facts.approval = Some(Arc::new(policy));

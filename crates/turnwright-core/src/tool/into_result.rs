@@ -21,7 +21,9 @@ use crate::spool::{Body, ByteStream};
 /// A closure that returns a type of your own wraps it in this. A `#[tool]` function does not need it.
 ///
 /// ```
-/// use turnwright_core::{ArtifactKind, IntoToolResult, Json};
+/// use turnwright_core::Json;
+/// use turnwright_core::artifact::ArtifactKind;
+/// use turnwright_core::tool::IntoToolResult;
 ///
 /// #[derive(serde::Serialize)]
 /// struct Weather { city: &'static str, celsius: i8 }
@@ -53,7 +55,7 @@ pub struct Json<T>(pub T);
 /// `#[tool]` functions can also return any other `Serialize` type, and a `Result` with any error.
 ///
 /// ```
-/// use turnwright_core::IntoToolResult;
+/// use turnwright_core::tool::IntoToolResult;
 ///
 /// assert_eq!(3.5.into_tool_result()?.as_text(), Some("3.5"));
 /// assert_eq!(vec!["a", "b"].into_tool_result()?.as_text(), Some(r#"["a","b"]"#));

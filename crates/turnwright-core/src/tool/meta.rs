@@ -12,7 +12,7 @@ use crate::schema::{Inadmissible, admit};
 /// Facts about a tool, by dot path. Turnwright does not interpret them: permission scopes, flags, hints for telemetry.
 ///
 /// ```
-/// use turnwright_core::Meta;
+/// use turnwright_core::tool::Meta;
 /// use serde_json::json;
 ///
 /// let meta = Meta::from(json!({ "rbac": { "scopes": ["read"] } }));

@@ -36,7 +36,7 @@ mod json;
 mod meta;
 mod output;
 pub mod reconcile;
-pub mod registry;
+pub(crate) mod registry;
 mod result_hook;
 #[doc(hidden)]
 pub mod returned;
@@ -50,10 +50,12 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use crate::effects::{Concurrency, Effects, OnCollision};
 pub use builder::ToolBuilder;
 pub use into_result::{IntoToolResult, Json};
 pub use meta::Meta;
 pub use output::{Content, ToolOutput};
+pub use registry::ToolRegistry;
 pub use result_hook::ResultHook;
 
 pub(crate) use builder::LONGEST_NAME;
@@ -61,7 +63,6 @@ pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
 
 use crate::artifact::{ArtifactKind, Inline};
 use crate::checksum::digest_of;
-use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::Error;
 use crate::schema::{
     CheckedArgs, ExternalCheck, Fault, InvalidArguments, MAX_DEPTH, RawArgs, Schema, inspect,
@@ -179,7 +180,7 @@ impl Tool {
 
     /// Whether it reads artifacts: then its answers are text, are never trusted, and cannot be read by such a tool.
     #[must_use]
-    pub fn is_artifact_tool(&self) -> bool {
+    pub(crate) fn is_artifact_tool(&self) -> bool {
         self.0.facts.artifact_tool
     }
 

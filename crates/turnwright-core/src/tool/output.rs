@@ -13,7 +13,8 @@ use crate::spool::Body;
 /// its kind or to lower its trust:
 ///
 /// ```
-/// use turnwright_core::{ArtifactKind, ToolOutput};
+/// use turnwright_core::ToolOutput;
+/// use turnwright_core::artifact::ArtifactKind;
 ///
 /// let output = ToolOutput::text("# Notes\n").of_kind(ArtifactKind::MARKDOWN).untrusted();
 /// assert_eq!(output.as_text(), Some("# Notes\n"));

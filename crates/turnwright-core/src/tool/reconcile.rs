@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use serde_json::{Value, json};
-//! use turnwright_core::reconcile::{Finding, UnknownCall};
+//! use turnwright_core::tool::reconcile::{Finding, UnknownCall};
 //! use turnwright_core::{BoxError, Tool, ToolContext};
 //! # async fn bank(_: &str) -> Result<Option<String>, BoxError> { Ok(None) }
 //!

@@ -1,3 +1,11 @@
+use crate::artifact::ArtifactKind;
+use crate::checksum::checksum;
+use crate::effects::Concurrency;
+use crate::effects::OnCollision;
+use crate::gate::Approval;
+use crate::schema::RawArgs;
+use crate::schema::Rejection;
+use crate::tool::approval::Review;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -44,7 +52,7 @@ fn the_call_id_vectors_hold_case_by_case() {
 
 #[test]
 fn a_call_that_cannot_be_read_has_an_id_all_the_same() {
-    let as_text = |text: &str| checksum_of_value("t", &Value::from(text));
+    let as_text = |text: &str| checksum("t", Value::from(text));
     assert_eq!(checksum("t", "not json"), as_text("not json"));
     assert_eq!(checksum("t", "{\"a\":"), as_text("{\"a\":"));
     assert_eq!(
@@ -109,10 +117,10 @@ proptest! {
     #[test]
     fn the_order_and_the_spelling_of_arguments_make_no_difference(value in any_json()) {
         let pretty = serde_json::to_string_pretty(&value).unwrap();
-        prop_assert_eq!(checksum("t", pretty), checksum_of_value("t", &value));
+        prop_assert_eq!(checksum("t", pretty), checksum("t", value.clone()));
         let Value::Object(map) = &value else { return Ok(()) };
         let backwards: Value = Value::Object(map.clone().into_iter().rev().collect());
-        prop_assert_eq!(checksum("t", backwards), checksum_of_value("t", &value));
+        prop_assert_eq!(checksum("t", backwards), checksum("t", value.clone()));
     }
 }
 
@@ -291,8 +299,7 @@ async fn secrets_in_arguments_and_results_stay_out_of_debug() {
         .build();
     let seen = std::sync::Arc::new(parking_lot::Mutex::new(String::new()));
     let shown = std::sync::Arc::clone(&seen);
-    let _observer = ctx
-        .turn()
+    ctx.turn()
         .events()
         .observe(move |event| shown.lock().push_str(&format!("{event:?}")));
     ctx.stash().set("token", secret).unwrap();

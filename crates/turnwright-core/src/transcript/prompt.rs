@@ -76,7 +76,7 @@ impl<W: Send + Sync> Transcript<W> {
 
     /// Brings the prompt up to what the timeline holds now. `system` is what the prompt begins with, the first time.
     ///
-    /// The timeline is in the order of [`timeline`](crate::context::TurnRecords::timeline): an instruction or a memory that changed
+    /// The timeline is in the order of [`timeline`](crate::tool::context::TurnRecords::timeline): an instruction or a memory that changed
     /// is listed where it changed, and is written there.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl ResponseState {
 
     /// Which response it was.
     #[must_use]
-    pub fn response(&self) -> &str {
+    pub(crate) fn response(&self) -> &str {
         &self.response
     }
 

@@ -42,7 +42,7 @@ impl ConversationSecret {
 
     /// The secret of one conversation among several that share this one.
     #[must_use]
-    pub fn for_conversation(&self, name: &str) -> Self {
+    pub(crate) fn for_conversation(&self, name: &str) -> Self {
         // A key of any length is taken.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             return self.clone();

@@ -158,7 +158,11 @@ impl TurnContext {
         let left =
             (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);
-        let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
+        let mut records: Vec<Record> = vec![Arc::new(record).into(), Arc::new(lease).into()];
+        if matches!(how, TurnStatus::Answered | TurnStatus::Nacked(_)) {
+            let left = self.inner().recorded_gates.closed();
+            records.extend(left.into_iter().map(Record::from));
+        }
         if let Err(error) = self.write(records).await {
             let why = error.message();
             self.warn(format!("the end of the turn could not be stored: {why}"));

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::gate::{GateAnswer, TurnGate};
-use crate::record::GateRecord;
+use crate::record::{GateRecord, GateState};
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
@@ -11,7 +11,7 @@ impl TurnContext {
     ///
     /// It counts for the same gate alone: the same kind, the same call and the same question, all of it. For an approval the
     /// question holds the tool, its fingerprint, the arguments with their digest, and the reason. It counts no longer than
-    /// the gate would have waited.
+    /// the timeout of the gate, if that has one.
     pub(crate) fn answered_before(
         &self,
         id: &str,
@@ -20,6 +20,22 @@ impl TurnContext {
     ) -> Option<GateAnswer> {
         let before = self.inner().recorded_gates.get(id)?;
         self.usable(&before, gate, tool_call)
+    }
+
+    /// When the same gate was opened in an earlier run, if it has been open since. A gate whose time is over is opened again, with
+    /// all of its time.
+    pub(crate) fn opened_before(
+        &self,
+        id: &str,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<SystemTime> {
+        let before = self.inner().recorded_gates.get(id)?;
+        let open = before.state == GateState::Open && is_same(&before, gate, tool_call);
+        // A time in the future was written under a wrong clock.
+        let age = before.opened_at.elapsed().ok()?;
+        let in_time = gate.timeout.is_none_or(|limit| age < limit);
+        (open && in_time).then_some(before.opened_at)
     }
 
     /// The answer of a recorded gate, if it counts for this one.
@@ -32,15 +48,22 @@ impl TurnContext {
         if !self.setups().all(|setup| setup.recalls_answers) {
             return None;
         }
-        let same = before.kind == gate.kind
-            && before.tool_call.as_deref() == tool_call
-            && before.question == gate.question;
-        match before.answer().filter(|_| same)? {
+        match before
+            .answer()
+            .filter(|_| is_same(before, gate, tool_call))?
+        {
             reject @ GateAnswer::Reject { .. } => Some(reject.clone()),
             answer if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
             _ => None,
         }
     }
+}
+
+/// Whether a recorded gate asks all that this one asks.
+fn is_same(before: &GateRecord, gate: &TurnGate, tool_call: Option<&str>) -> bool {
+    before.kind == gate.kind
+        && before.tool_call.as_deref() == tool_call
+        && before.question == gate.question
 }
 
 /// Whether the answer is older than the timeout of the gate. An answer from the future was given under a wrong clock; its age is

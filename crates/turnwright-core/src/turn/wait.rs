@@ -1,7 +1,7 @@
 //! Waiting at a gate.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -10,7 +10,8 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, TurnEventKind};
 use crate::gate::{
-    Counted, GateAnswer, GateKind, GatePlace, OpenGate, Settled, TurnGate, Wait, Waiter, gate_id,
+    Counted, GateAnswer, GateKind, GatePlace, OpenGate, Opening, Settled, TurnGate, Wait, Waiter,
+    gate_id,
 };
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
@@ -24,6 +25,9 @@ pub(crate) struct Asked {
     tool_call: Option<Arc<str>>,
     /// The step of the turn, for a gate outside of calls.
     step: Option<u32>,
+    opened_at: SystemTime,
+    /// How long this process waits.
+    time_left: Option<Duration>,
     settled: Option<oneshot::Receiver<Settled>>,
     waiter: Waiter,
     how: &'static str,
@@ -93,14 +97,16 @@ impl TurnContext {
     ) -> Result<Asked, Error> {
         let asked_inside = matches!(waiter, Waiter::Approval { has_approver: true });
         let gate = Arc::new(gate);
-        let opened = self.gates().open(
-            &id,
-            Arc::clone(&gate),
-            tool_call.clone(),
+        let opened_before = self.opened_before(&id, &gate, tool_call.as_deref());
+        let opened_at = opened_before.unwrap_or_else(SystemTime::now);
+        let opening = Opening {
+            gate: Arc::clone(&gate),
+            tool_call: tool_call.clone(),
             asked_inside,
-            self.hold().is_some(),
-        );
-        let Some(settled) = opened else {
+            stored: self.hold().is_some(),
+            opened_at,
+        };
+        let Some(settled) = self.gates().open(&id, opening) else {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(
                 ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
@@ -116,6 +122,8 @@ impl TurnContext {
         Ok(Asked {
             turn: self.clone(),
             id,
+            opened_at,
+            time_left: gate.time_left(opened_before),
             gate,
             tool_call,
             step,
@@ -147,7 +155,7 @@ impl Asked {
             }
         };
         let waits = self.wait_state(noted.clone());
-        let time = TimeLimit::from_now(self.gate.timeout);
+        let time = TimeLimit::from_now(self.time_left);
         let settled = within(time, self.turn.cancellation(), settled).await;
         let mut goes_on = true;
         for wait in waits {
@@ -174,6 +182,7 @@ impl Asked {
                 ("aborted", Some(GateState::Unanswered), Err(error))
             }
             Err(Cut::Timeout(limit)) => {
+                let limit = self.gate.timeout.unwrap_or(limit);
                 let message = format!("no answer came at the gate `{kind}` within {limit:?}");
                 let error = Error::new(ErrorCode::TURN_GATE_TIMEOUT, message);
                 ("timedOut", Some(GateState::Unanswered), Err(error))
@@ -190,7 +199,7 @@ impl Asked {
         };
         // Stored before anything comes of it.
         if let (Some(record), Some(state)) = (noted, state) {
-            Box::pin(self.note(record.closed(state))).await;
+            Box::pin(self.note(vec![record.closed(state)])).await;
         }
         self.how = how;
         answer
@@ -235,7 +244,9 @@ impl Asked {
         let record = self.record();
         let recorded = &self.turn.inner().recorded_gates;
         let Some(before) = recorded.get(&self.id) else {
-            self.note(Arc::clone(&record)).await;
+            let mut records = recorded.replaced_by(&record);
+            records.push(Arc::clone(&record));
+            self.note(records).await;
             return Noted::Open(record);
         };
         recorded.waits_again(&self.id);
@@ -290,14 +301,15 @@ impl Asked {
             timeout: self.gate.timeout,
             step: self.step,
             state: GateState::Open,
-            opened_at: SystemTime::now(),
+            opened_at: self.opened_at,
             closed_at: None,
         })
     }
 
-    async fn note(&self, record: Arc<GateRecord>) {
-        // A store that fails ends the turn, and then nobody waits here any more.
-        let _ = self.turn.write(vec![Record::Gate(record)]).await;
+    async fn note(&self, records: Vec<Arc<GateRecord>>) {
+        let records = records.into_iter().map(Record::Gate);
+        // A store that fails ends the turn, and then nothing waits here any more.
+        let _ = self.turn.write(records.collect()).await;
     }
 
     /// Emits the gate on the stream of its turn and of those around it, whose gates are the same.
@@ -308,6 +320,7 @@ impl Asked {
             tool_call: self.tool_call.clone(),
             question: Arc::clone(&self.gate.question),
             schema: self.gate.document.clone(),
+            opened_at: self.opened_at,
         });
         for turn in self.turn.and_outer() {
             turn.emit(|| TurnEventKind::GateOpened(Arc::clone(&gate)));
@@ -318,11 +331,11 @@ impl Asked {
 impl Drop for Asked {
     fn drop(&mut self) {
         self.turn.gates().close(&self.id);
-        let how = match self.turn.inner().gates.activity().is_suspended() {
-            true => "suspended",
-            false => self.how,
-        };
-        let id = &self.id;
+        if self.turn.inner().gates.activity().is_suspended() {
+            // It stays open in the store, and the end of the turn names it.
+            return;
+        }
+        let (id, how) = (&self.id, self.how);
         for turn in self.turn.and_outer().filter(|_| self.emitted) {
             turn.emit(|| TurnEventKind::GateClosed {
                 id: Arc::clone(id),

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 /// Why a model stopped, in words that do not depend on the protocol. Serialised as text.
 ///
 /// ```
-/// use turnwright_core::FinishReason;
+/// use turnwright_core::dispatch::FinishReason;
 ///
 /// assert_eq!(FinishReason::ToolCalls.as_str(), "tool_calls");
 /// assert_eq!(FinishReason::Other("eos_42".into()).as_str(), "eos_42");

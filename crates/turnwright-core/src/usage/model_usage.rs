@@ -9,11 +9,12 @@ use super::{FinishReason, Usage};
 
 /// The usage of one model response: tokens, model, finish reason and durations.
 ///
-/// Executors report it with [`Reporter::usage`](crate::Reporter::usage). A [`Usage`] alone converts into it.
+/// Executors report it with [`Reporter::usage`](crate::dispatch::Reporter::usage). A [`Usage`] alone converts into it.
 ///
 /// ```
 /// use std::time::Duration;
-/// use turnwright_core::{FinishReason, ModelUsage, Usage};
+/// use turnwright_core::Usage;
+/// use turnwright_core::dispatch::{FinishReason, ModelUsage};
 ///
 /// let usage = ModelUsage::new(Usage::tokens(812, 40))
 ///     .model("gpt-5")

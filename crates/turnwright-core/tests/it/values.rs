@@ -3,16 +3,27 @@
 
 use std::sync::Arc;
 use std::thread;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::Gates;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::schema::RawArgs;
+use turnwright_core::schema::Schema;
+use turnwright_core::tool::IntoToolResult as _;
+use turnwright_core::tool::Meta;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::PendingCall;
+use turnwright_core::tool::approval::Review;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use turnwright_core::approval::always;
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::middleware::tool_filter_by_meta;
 use turnwright_core::record::{ByteResolver, Record, ToolCall};
 use turnwright_core::spool::{MemoryReader, MemorySpool};
 use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _};
+use turnwright_core::tool::approval::always;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::*;
 use turnwright_testkit::store::storage_of;

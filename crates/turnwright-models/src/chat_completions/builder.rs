@@ -208,7 +208,8 @@ impl ChatCompletionsBuilder {
     ///
     /// ```
     /// use serde_json::json;
-    /// use turnwright_core::{Media, MediaKind};
+    /// use turnwright_core::Media;
+    /// use turnwright_core::media::MediaKind;
     /// use turnwright_models::ChatCompletions;
     ///
     /// // Documents as Mistral takes them.

@@ -8,11 +8,10 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use turnwright_core::dispatch::{Executor, ToolCallWriter};
+use turnwright_core::dispatch::{FinishReason, ModelUsage};
 use turnwright_core::event::Level;
 use turnwright_core::render::Renderer;
-use turnwright_core::{
-    BoxError, DispatchContext, Error, ErrorCode, ErrorKind, FinishReason, ModelUsage, Usage,
-};
+use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
 
 use super::adapter::Adapter;
 use super::attempt::Exchange;

@@ -1,8 +1,11 @@
 //! Streams a response to the readers of the turn.
 
 use tokio::time::Instant;
-use turnwright_core::dispatch::{MessageWriter, ThoughtWriter, ToolCallWriter};
-use turnwright_core::{DispatchContext, Reporter};
+use turnwright_core::DispatchContext;
+use turnwright_core::Message;
+use turnwright_core::dispatch::Reporter;
+use turnwright_core::dispatch::{TextWriter, ToolCallWriter};
+use turnwright_core::record::Thought;
 
 use super::decode::Delta;
 
@@ -10,8 +13,8 @@ use super::decode::Delta;
 #[derive(Debug)]
 pub(super) struct LiveOutput {
     reporter: Reporter,
-    thought: Option<ThoughtWriter>,
-    message: Option<MessageWriter>,
+    thought: Option<TextWriter<Thought>>,
+    message: Option<TextWriter<Message>>,
     /// By slot. A retry writes to the same ones, so a call keeps its id.
     calls: Vec<Option<ToolCallWriter>>,
     first_piece: Option<Instant>,
@@ -19,8 +22,8 @@ pub(super) struct LiveOutput {
 
 /// What was streamed, once the response is over.
 pub(super) struct Streamed {
-    pub(super) thought: Option<ThoughtWriter>,
-    pub(super) message: Option<MessageWriter>,
+    pub(super) thought: Option<TextWriter<Thought>>,
+    pub(super) message: Option<TextWriter<Message>>,
     pub(super) calls: Vec<Option<ToolCallWriter>>,
 }
 

@@ -3,9 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use turnwright_core::media::MediaKind;
 use turnwright_core::schema::admit;
 use turnwright_core::trust::neutralise;
-use turnwright_core::{Error, ErrorCode, Media, MediaKind};
+use turnwright_core::{Error, ErrorCode, Media};
 
 use super::settings::MediaPart;
 

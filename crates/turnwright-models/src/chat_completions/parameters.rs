@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use turnwright_core::{DispatchContext, Error, ErrorCode, ModelSettings, ToolChoice};
+use turnwright_core::settings::ToolChoice;
+use turnwright_core::{DispatchContext, Error, ErrorCode, ModelSettings};
 
 use super::options::Options;
 use super::{ChatCompletions, PROTOCOL};

@@ -5,7 +5,8 @@
 //! or from a page, and must not lead to what only this machine can reach.
 //!
 //! ```
-//! use turnwright_core::{Error, ErrorCode, Media, MediaKind};
+//! use turnwright_core::{Error, ErrorCode, Media};
+//! use turnwright_core::media::MediaKind;
 //! use turnwright_models::fetch::Fetcher;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -11,8 +11,9 @@ use reqwest::header::{
     HOST, HeaderMap, HeaderName, HeaderValue, RANGE, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use tokio::time::Instant;
+use turnwright_core::Error;
 use turnwright_core::media::MediaReader;
-use turnwright_core::{ByteStream, Error};
+use turnwright_core::spool::ByteStream;
 use url::Url;
 
 use super::failure::{denied, invalid, too_large, too_slow};

@@ -12,7 +12,8 @@ mod transfer;
 use std::io;
 
 use turnwright_core::media::MediaReader as _;
-use turnwright_core::{ByteStream, Error, ErrorCode};
+use turnwright_core::spool::ByteStream;
+use turnwright_core::{Error, ErrorCode};
 
 use super::HttpReader;
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use reqwest::Response;
 use tokio::time::Instant;
-use turnwright_core::ByteSender;
+use turnwright_core::spool::ByteSender;
 
 use super::failure::{broken, cut_off, too_large, too_slow};
 use super::fetcher::Limits;

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnwright_core::dispatch::FinishReason;
+use turnwright_core::event::{Event, EventKind};
 use turnwright_core::{
-    DispatchContext, ErrorCode, ErrorKind, Event, EventKind, FinishReason, Message, Next, Tool,
-    ToolContext, TurnEventKind,
+    DispatchContext, ErrorCode, ErrorKind, Message, Next, Tool, ToolContext, TurnEventKind,
 };
 use turnwright_models::retry::RetryPolicy;
 

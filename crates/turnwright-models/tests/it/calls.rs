@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
+use turnwright_core::event::{Event, EventKind};
 use turnwright_core::record::ToolResults;
-use turnwright_core::{
-    ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEventKind, TurnOutcome,
-    TurnStatus,
-};
+use turnwright_core::{ErrorCode, Tool, ToolContext, TurnEventKind, TurnOutcome, TurnStatus};
 use turnwright_models::ChatCompletions;
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::{self, Server, Step};
@@ -58,33 +56,6 @@ async fn no_arguments_at_all_mean_an_empty_object_in_a_whole_response() {
             "what is sent back is what servers can read"
         );
     }
-}
-
-#[tokio::test]
-async fn that_no_arguments_were_taken_for_an_empty_object_is_kept_as_a_repair() {
-    let ctx = {
-        let (tool, _) = noting();
-        turnwright_core::DispatchContext::builder()
-            .tools(turnwright_core::ToolRegistry::new([tool]).unwrap())
-            .build()
-    };
-    let checked = ctx
-        .propose("note", "null")
-        .empty_args_as_object()
-        .check()
-        .await
-        .unwrap();
-    let repairs = checked.repairs();
-    assert_eq!(repairs.len(), 1);
-    assert_eq!(repairs[0].kind, RepairKind::NoArguments);
-    assert_eq!(
-        (&repairs[0].before, &repairs[0].after),
-        (&Some(Value::Null), &Some(json!({})))
-    );
-    assert!(
-        ctx.propose("note", "null").check().await.is_err(),
-        "elsewhere it is refused"
-    );
 }
 
 #[tokio::test]

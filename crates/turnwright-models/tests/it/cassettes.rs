@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnwright_core::spool::MemorySpool;
+use turnwright_core::store::MemoryStore;
 use turnwright_core::trust::ConversationSecret;
-use turnwright_core::{ErrorCode, MemoryStore, Storage, Tool, ToolContext, TurnOutcome};
+use turnwright_core::{ErrorCode, Storage, Tool, ToolContext, TurnOutcome};
 use turnwright_models::ChatCompletions;
 use turnwright_models::http::{Client, Transport};
 use turnwright_testkit::cassette::Cassette;

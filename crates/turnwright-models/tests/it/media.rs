@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use turnwright_core::event::Event;
 use turnwright_core::event::EventKind;
+use turnwright_core::media::MediaKind;
 use turnwright_core::media::MediaReader;
+use turnwright_core::spool::ByteStream;
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::{
-    ByteStream, Event, Media, MediaKind, Tool, ToolContext, TrustTier, TurnInput,
-};
+use turnwright_core::trust::TrustTier;
+use turnwright_core::{Media, Tool, ToolContext, TurnInput};
 use turnwright_models::chat_completions::MediaPolicy;
 
 use crate::script::{Script, calls, says};

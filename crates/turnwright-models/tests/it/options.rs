@@ -1,9 +1,8 @@
 //! Options at three levels, and what a request is made of.
 
 use serde_json::{Value, json};
-use turnwright_core::{
-    ErrorCode, ModelSettings, ReasoningEffort, Tool, ToolChoice, ToolContext, TurnInput,
-};
+use turnwright_core::settings::{ReasoningEffort, ToolChoice};
+use turnwright_core::{ErrorCode, ModelSettings, Tool, ToolContext, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{Options, PROTOCOL, SystemRole};
 
@@ -337,7 +336,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
         .unwrap();
     // An image is not counted by the length of its bytes.
     let image = turnwright_core::Media::user_attachment(
-        turnwright_core::MediaKind::Image,
+        turnwright_core::media::MediaKind::Image,
         "image/png",
         "p.png",
         turnwright_core::spool::MemoryReader::new(vec![7; 100_000]),

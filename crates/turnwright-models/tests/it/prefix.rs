@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use turnwright_core::ToolCall;
 
 use serde_json::{Value, json};
 use turnwright_core::artifact::Inline;
+use turnwright_core::media::MediaKind;
 use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::store::ConversationId;
+use turnwright_core::store::{MemoryStore, StoreExt as _};
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{
-    BoxError, DispatchContext, Media, MediaKind, MemoryStore, Next, StoreExt as _, Tool,
-    ToolBuilder, ToolContext, TrustTier, TurnInput,
+    BoxError, DispatchContext, Media, Next, Tool, ToolBuilder, ToolContext, TurnInput,
 };
 use turnwright_testkit::store::storage_of;
 
@@ -135,7 +138,7 @@ async fn store_with_standing() -> Arc<MemoryStore> {
 
 /// In iteration 4 something is looked up.
 async fn looks_up(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
-    if ctx.iteration() == 4 && ctx.records().retrievables().is_empty() {
+    if ctx.iteration() == 4 && ctx.records().all::<Retrievable>().is_empty() {
         let found =
             Retrievable::text("Tea grows in Assam.", TrustTier::ThirdPartyPublic).build()?;
         ctx.records().store(found).await?;
@@ -441,10 +444,8 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
     ]);
     let forgets = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 3 {
-            let first = ctx.records().tool_calls()[0].id().to_owned();
-            ctx.records()
-                .delete::<turnwright_core::ToolCall>(&first)
-                .await?;
+            let first = ctx.records().all::<ToolCall>()[0].id().to_owned();
+            ctx.records().delete::<ToolCall>(&first).await?;
             ctx.records().delete::<Memory>("secret").await?;
         }
         next.run().await

@@ -11,12 +11,14 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
-use turnwright_core::answer::AnswerFormat;
-use turnwright_core::pipeline::Next;
+use turnwright_core::Next;
 use turnwright_core::record::ToolResults;
+use turnwright_core::runner::AnswerFormat;
+use turnwright_core::schema::Schema;
+use turnwright_core::settings::ToolChoice;
 use turnwright_core::{
-    Conversation, DispatchContext, Error, ErrorCode, ErrorKind, ModelSettings, Schema, Tool,
-    ToolChoice, ToolContext, Turn, TurnEventKind, TurnOutcome, TurnRunner,
+    Conversation, DispatchContext, Error, ErrorCode, ErrorKind, ModelSettings, Tool, ToolContext,
+    Turn, TurnEventKind, TurnOutcome, TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};

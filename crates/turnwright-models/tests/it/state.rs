@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
-use turnwright_core::{MemoryStore, Tool, ToolContext, TurnInput};
+use turnwright_core::store::MemoryStore;
+use turnwright_core::{Tool, ToolContext, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ReturnReasoning;
 use turnwright_testkit::store::storage_of;

@@ -32,7 +32,7 @@ impl SqliteStore {
     /// ```
     /// use std::sync::Arc;
     /// use std::time::Duration;
-    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::Body;
     /// use turnwright_core::spool::{MemorySpool, Spool as _};
     /// use turnwright_store::sqlite::SqliteStore;
     ///

@@ -14,12 +14,12 @@ use super::{SqliteStore, secret};
 /// Adds `Storage::sqlite(path)`.
 ///
 /// ```
-/// use turnwright_core::{BoxError, Conversation, DispatchContext, Storage};
+/// use turnwright_core::{BoxError, Conversation, DispatchContext, Message, Storage};
 /// use turnwright_store::sqlite::SqliteStorage as _;
 ///
 /// /// Stands in for a model: it counts what it is shown.
 /// async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-///     ctx.answer(format!("That was message {}.", ctx.records().messages().len())).await?;
+///     ctx.answer(format!("That was message {}.", ctx.records().all::<Message>().len())).await?;
 ///     Ok(())
 /// }
 ///

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tokio::runtime::Builder;
 
-use crate::{crash, no_room, opening, processes, together};
+use crate::{crash, no_room, opening, processes, suspended, together};
 
 const TASK: &str = "TURNWRIGHT_STORE_TASK";
 const FILE: &str = "TURNWRIGHT_STORE_FILE";
@@ -60,6 +60,11 @@ fn does_its_task() {
             "fill the disk" => no_room::fill_the_disk(&file).await,
             "open what may not be written" => opening::open_read_only(&file).await,
             "open new files" => together::open_new_files(&file).await,
+            "suspend a turn" => suspended::suspend(&file).await,
+            "wait in memory" => suspended::wait_in_memory(&file).await,
+            "wait to be killed" => suspended::wait_to_be_killed(&file).await,
+            "answer a gate" => suspended::answer(&file).await,
+            "answer and continue" => suspended::answer_and_continue(&file).await,
             other => panic!("no such task: {other}"),
         }
     });

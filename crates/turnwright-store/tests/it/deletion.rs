@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use turnwright_core::Body;
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Message, Record, Retrievable, ToolCall, ToolResults};
+use turnwright_core::spool::Body;
 use turnwright_core::spool::{ByteReader, DiskSpool, MemoryReader, MemorySpool, Spool};
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Query, Revision, Store as _, StoreExt as _,

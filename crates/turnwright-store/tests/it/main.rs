@@ -34,6 +34,7 @@ mod processes;
 mod restart;
 mod retention;
 mod storage;
+mod suspended;
 mod sweeping;
 mod together;
 mod turns;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use turnwright_core::ErrorCode;
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::record::{ToolCall, ToolResults};
+use turnwright_core::spool::Body;
 use turnwright_core::spool::{DiskSpool, Spool};
 use turnwright_core::store::{Store as _, StoreError, StoreExt as _};
-use turnwright_core::{Body, ErrorCode};
 use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
 use crate::child::{self, reported, say};

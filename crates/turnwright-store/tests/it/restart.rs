@@ -182,7 +182,7 @@ async fn media_in_the_spool_count_and_go_with_the_last_record_that_names_them() 
 struct WithoutSpool;
 
 impl StoreLayer for WithoutSpool {
-    fn spool(&self, _: &dyn Store) -> Option<Arc<dyn turnwright_core::Spool>> {
+    fn spool(&self, _: &dyn Store) -> Option<Arc<dyn turnwright_core::spool::Spool>> {
         None
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnwright_core::Body;
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Message, RecordKind};
+use turnwright_core::spool::Body;
 use turnwright_core::spool::{MemoryReader, MemorySpool, Spool as _};
 use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_store::sqlite::SqliteStore;

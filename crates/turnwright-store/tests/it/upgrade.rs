@@ -4,14 +4,13 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
-use turnwright_core::approval::always;
 use turnwright_core::record::TurnState;
 use turnwright_core::store::{
     Changes, ConversationId, Query, Revision, Store as _, StoreExt as _, TurnFilter,
 };
-use turnwright_core::{
-    Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput,
-};
+use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+use turnwright_core::{BoxError, DispatchContext, Tool, ToolContext, TurnInput};
 use turnwright_store::sqlite::{Retention, SqliteErrorKind, SqliteStore};
 use turnwright_testkit::store::storage_of;
 

@@ -1,7 +1,7 @@
 //! A request as it is compared and written.
 
 use serde_json::Value;
-use turnwright_core::checksum_of_value;
+use turnwright_core::call::checksum;
 use turnwright_models::http::Request;
 use turnwright_models::redact::Redactor;
 
@@ -35,7 +35,7 @@ impl Asked {
     pub(super) fn key(&self) -> String {
         let what = format!("{} {}", self.method, self.route());
         // The digest of canonical JSON: what it is called by is a name like any other.
-        checksum_of_value(&what, &self.body)
+        checksum(&what, self.body.clone())
     }
 }
 

@@ -32,7 +32,8 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use turnwright_core::{Budget, Limit, TurnInput, TurnStatus};
+//! use turnwright_core::{Budget, TurnInput, TurnStatus};
+//! use turnwright_core::runner::Limit;
 //! use turnwright_testkit::script::{ScriptedModel, Step};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {

@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use turnwright_core::Message;
+use turnwright_core::record::{Memory, StandingInstruction, Thought};
 
 use serde_json::Value;
 use turnwright_core::record::{Author, Retrievable, ToolCall};
@@ -95,18 +97,18 @@ impl Shown {
         let renderer = Renderer::new(ctx.turn().secret()?);
         prompt::update(transcript, ctx, &renderer).await?;
         let mut tool_calls = Vec::new();
-        for record in ctx.records().tool_calls() {
+        for record in ctx.records().all::<ToolCall>() {
             let rendered = text_of(&renderer.tool_call(&record).await);
             tool_calls.push(Rendered { record, rendered });
         }
         let mut retrievables = Vec::new();
-        for record in ctx.records().retrievables() {
+        for record in ctx.records().all::<Retrievable>() {
             let rendered = text_of(&renderer.retrievable(&record).await);
             retrievables.push(Rendered { record, rendered });
         }
         let messages = ctx
             .records()
-            .messages()
+            .all::<Message>()
             .into_iter()
             .map(|message| ShownMessage {
                 author: message.author().clone(),
@@ -126,13 +128,13 @@ impl Shown {
             settings: ctx.settings(),
             standing_instructions: ctx
                 .records()
-                .standing_instructions()
+                .all::<StandingInstruction>()
                 .iter()
                 .map(|record| record.text().to_owned())
                 .collect(),
             memories: ctx
                 .records()
-                .memories()
+                .all::<Memory>()
                 .iter()
                 .map(|record| record.text().to_owned())
                 .collect(),
@@ -140,7 +142,7 @@ impl Shown {
             messages: messages.collect(),
             thoughts: ctx
                 .records()
-                .thoughts()
+                .all::<Thought>()
                 .iter()
                 .map(|record| record.text().to_owned())
                 .collect(),

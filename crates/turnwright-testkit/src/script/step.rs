@@ -4,7 +4,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use turnwright_core::{BoxError, DispatchContext, RawArgs, Usage};
+use turnwright_core::schema::RawArgs;
+use turnwright_core::{BoxError, DispatchContext, Usage};
 
 /// What the model does in one iteration: in the order in which it is written.
 ///

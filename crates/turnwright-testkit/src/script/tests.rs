@@ -2,10 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
+use turnwright_core::runner::TypedOutcome;
+use turnwright_core::schema::Schema;
+use turnwright_core::trust::TrustTier;
 
 use serde_json::{Value, json};
-use turnwright_core::answer::AnswerFormat;
 use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
+use turnwright_core::runner::AnswerFormat;
 use turnwright_core::*;
 
 use super::*;

@@ -14,7 +14,7 @@ const SECRET: [u8; 32] = [7; 32];
 /// secret.
 ///
 /// ```
-/// use turnwright_core::MemoryStore;
+/// use turnwright_core::store::MemoryStore;
 /// use turnwright_testkit::store::storage_of;
 ///
 /// let store = MemoryStore::default();

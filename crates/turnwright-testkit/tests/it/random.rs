@@ -1,6 +1,7 @@
 //! Correct tools with documents made at random: not one false alarm.
 
-use turnwright_core::{Schema, Tool};
+use turnwright_core::Tool;
+use turnwright_core::schema::Schema;
 use turnwright_testkit::contract::Fuzz;
 
 use crate::never;

@@ -48,6 +48,6 @@ fn a_package_that_depends_on_turnwright_and_tokio_alone_runs_a_tool() {
 #[test]
 fn features_of_serde_json_that_others_turn_on_change_nothing() {
     let args = r#"{"share": 1.50, "n": 1e2, "big": 12345678901234567890123}"#;
-    let expected = turnwright::checksum("split", args);
+    let expected = turnwright::call::checksum("split", args);
     assert_eq!(run("precise").trim_end(), expected);
 }

@@ -1,12 +1,47 @@
-//! The example `service` is killed while a turn waits for its approval, and continues on the same database.
+//! The example `service` is killed while a turn waits for its approval and while a tool runs, and continues on the same database.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end loudly")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
+
+const APPROVE: &str = r#"{"decision": "approve"}"#;
+
+/// A folder with the database of one test. It is gone after the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("turnwright-service-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// Starts the service with the database of this folder.
+    fn start(&self) -> Service {
+        Service::start(&self.0.join("service.db"))
+    }
+
+    /// The lines of the book of payments.
+    fn payments(&self) -> Vec<String> {
+        let book = std::fs::read_to_string(self.0.join("service.payments"));
+        book.unwrap_or_default()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A process of the service. Dropping it sends SIGKILL.
 struct Service {
@@ -17,11 +52,8 @@ struct Service {
 impl Service {
     fn start(database: &Path) -> Self {
         let mut command = Command::new(built());
-        let mut process = command
-            .arg(database)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let command = command.arg(database).arg("0").stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
@@ -29,8 +61,7 @@ impl Service {
         Service { process, address }
     }
 
-    /// Sends a request. Returns the status and the body, which ends with the connection.
-    fn request(&self, user: &str, method: &str, path: &str, body: &str) -> (u16, String) {
+    fn send(&self, user: &str, method: &str, path: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
         let kind = match body.starts_with('{') {
@@ -42,11 +73,49 @@ impl Service {
              content-length: {length}\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// Sends a request. Returns the status and the body, which ends with the connection.
+    fn request(&self, user: &str, method: &str, path: &str, body: &str) -> (u16, String) {
         let mut response = String::new();
+        let mut stream = self.send(user, method, path, body);
         stream.read_to_string(&mut response).unwrap();
         let (head, body) = response.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, body.to_owned())
+    }
+
+    /// The events of a request that must succeed.
+    fn events(&self, user: &str, method: &str, path: &str, body: &str) -> Vec<Value> {
+        let (status, body) = self.request(user, method, path, body);
+        assert_eq!(status, 200, "{body}");
+        body.lines().filter_map(event).collect()
+    }
+
+    /// Ada's turns that wait.
+    fn approvals(&self) -> Vec<Value> {
+        let (status, body) = self.request("ada", "GET", "/approvals", "");
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// Asks for a payment, which waits for approval. Returns the paths of the turn and of its gate.
+    fn ask_for_payment(&self) -> (String, String) {
+        let events = self.events("ada", "POST", "/chats/bills", "Pay Bob.");
+        let turn = text(&events[0]["turnId"]);
+        let ended = events.last().unwrap();
+        assert_eq!(ended["status"], "suspended", "{ended}");
+        assert!(
+            !events
+                .iter()
+                .any(|event| event["event"] == "turnGateClosed")
+        );
+        let gate = text(&ended["gates"][0]["id"]);
+        (
+            format!("/chats/bills/turns/{turn}"),
+            format!("/chats/bills/gates/{gate}"),
+        )
     }
 }
 
@@ -59,71 +128,145 @@ impl Drop for Service {
 
 #[test]
 fn a_turn_that_waits_for_approval_survives_a_kill_and_pays_once() {
-    let folder = std::env::temp_dir().join(format!("turnwright-service-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let database = folder.join("service.db");
-    let payments = || std::fs::read_to_string(database.with_extension("payments"));
-
-    let service = Service::start(&database);
-    let (status, body) = service.request("ada", "POST", "/chats/bills", "Pay Bob.");
-    assert_eq!(status, 200, "{body}");
-    let ended = events(&body).pop().unwrap();
-    assert_eq!(ended["status"], "suspended", "{body}");
+    let folder = Folder::new("waits");
+    let service = folder.start();
+    let (_, gate) = service.ask_for_payment();
     drop(service);
-    assert!(payments().is_err(), "nothing is paid before the approval");
+    assert!(folder.payments().is_empty(), "nothing is paid unasked");
 
-    let service = Service::start(&database);
-    let (_, others) = service.request("bob", "GET", "/approvals", "");
-    assert_eq!(others, "[]");
-    let (_, own) = service.request("ada", "GET", "/approvals", "");
-    let own: Value = serde_json::from_str(&own).unwrap();
-    let (turn, gate) = (&own[0]["turn"], &own[0]["gates"][0]["id"]);
-    let path = format!(
-        "/chats/bills/turns/{}/gates/{}",
-        turn.as_str().unwrap(),
-        gate.as_str().unwrap()
+    let service = folder.start();
+    assert_eq!(service.request("bob", "GET", "/approvals", "").1, "[]");
+    let waiting = service.approvals();
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(
+        (&waiting[0]["conversation"], &waiting[0]["state"]),
+        (&"ada/bills".into(), &"suspended".into())
     );
-    let approve = r#"{"decision": "approve"}"#;
-    assert_eq!(service.request("bob", "POST", &path, approve).0, 404);
-    assert_eq!(service.request("eve", "POST", &path, approve).0, 401);
-    assert!(payments().is_err(), "others cannot approve");
+    let shown = &waiting[0]["gates"][0];
+    assert!(gate.ends_with(&text(&shown["id"])));
+    assert_eq!(shown["question"]["tool"], "pay");
+    assert_eq!(shown["question"]["args"]["cents"], 3000);
+    assert_eq!(service.request("bob", "POST", &gate, APPROVE).0, 404);
+    assert_eq!(service.request("eve", "POST", &gate, APPROVE).0, 401);
+    let nonsense = r#"{"decision": "edit", "args": {"to": 7}}"#;
+    assert_eq!(service.request("ada", "POST", &gate, nonsense).0, 422);
+    assert!(folder.payments().is_empty(), "others cannot approve");
 
-    let (status, body) = service.request("ada", "POST", &path, approve);
-    assert_eq!(status, 200, "{body}");
-    let events = events(&body);
-    assert_eq!(events.last().unwrap()["status"], "answered", "{body}");
-    let is_message = |event: &&Value| event["event"] == "message";
-    let answer = events.iter().rfind(is_message).unwrap().to_string();
-    assert!(answer.contains("Paid 3000 cents to Bob."), "{answer}");
-
-    assert_eq!(service.request("ada", "POST", &path, approve).0, 409);
+    let events = service.events("ada", "POST", &gate, APPROVE);
+    assert_eq!(events.last().unwrap()["status"], "answered");
+    assert!(answer(&events).contains("Paid 3000 cents to Bob."));
+    assert_eq!(service.request("ada", "POST", &gate, APPROVE).0, 409);
     drop(service);
     // Nothing is left to do for a third process.
-    let service = Service::start(&database);
-    assert_eq!(service.request("ada", "GET", "/approvals", "").1, "[]");
-    assert_eq!(payments().unwrap().lines().count(), 1);
+    assert!(folder.start().approvals().is_empty());
+    assert_eq!(folder.payments().len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_payment_whose_process_was_killed_is_reported_as_unknown_and_not_repeated() {
+    let folder = Folder::new("pays");
+    // Nobody reads the pipe, so the tool cannot write its receipt: it runs until its process is killed.
+    let receipt = folder.0.join("service.receipt");
+    let made = Command::new("mkfifo").arg(&receipt).status().unwrap();
+    assert!(made.success());
+    let service = folder.start();
+    let (turn, gate) = service.ask_for_payment();
+    let mut stream = Events::new(service.send("ada", "POST", &gate, APPROVE));
+    stream.wait_for("toolCallProgress");
+    assert_eq!(folder.payments().len(), 1, "the payment was made");
     drop(service);
-    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_file(&receipt).unwrap();
+
+    // The lease of the killed process is waited for, and then the turn continues by itself.
+    let service = folder.start();
+    let events = service.events("ada", "GET", &turn, "");
+    assert_eq!(events.last().unwrap()["status"], "answered");
+    let interrupted = events.iter().find(|event| event["event"] == "toolCall");
+    let interrupted = interrupted.unwrap();
+    assert_eq!(interrupted["record"]["tool"], "pay", "{interrupted}");
+    let answer = answer(&events);
+    assert!(!answer.contains("Paid"), "{answer}");
+    assert!(answer.contains("may have taken effect or not"), "{answer}");
+    assert_eq!(folder.payments().len(), 1, "it is not repeated");
+    assert!(!receipt.exists());
+    drop(service);
+    let service = folder.start();
+    assert!(service.approvals().is_empty());
+    let again = service.events("ada", "GET", &turn, "");
+    assert_eq!(again.last().unwrap()["status"], "answered");
+    assert_eq!(folder.payments().len(), 1);
 }
 
-/// The events of a stream.
-fn events(body: &str) -> Vec<Value> {
-    let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|json| serde_json::from_str(json).unwrap())
-        .collect()
+#[test]
+fn the_example_is_short() {
+    let source = include_str!("../../examples/service.rs");
+    let code = source.lines().map(str::trim);
+    let code = code.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let lines = code.count();
+    assert!(lines <= 80, "{lines} lines of code");
 }
 
-/// The program itself: a kill of `cargo run` would not reach it.
-fn built() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/service");
-    if !program.exists() {
+/// The events of a stream that is still open.
+struct Events(Lines<BufReader<TcpStream>>);
+
+impl Events {
+    fn new(stream: TcpStream) -> Self {
+        Events(BufReader::new(stream).lines())
+    }
+
+    /// Reads until an event of this name.
+    fn wait_for(&mut self, name: &str) {
+        let lines = self.0.by_ref().map(Result::unwrap);
+        let mut seen = Vec::new();
+        for event in lines.filter_map(|line| event(&line)) {
+            if event["event"] == name {
+                return;
+            }
+            seen.push(event);
+        }
+        panic!("no `{name}` among {seen:?}");
+    }
+}
+
+/// The event of a line.
+fn event(line: &str) -> Option<Value> {
+    let json = line.strip_prefix("data: ")?;
+    Some(serde_json::from_str(json).unwrap())
+}
+
+/// The last message of the model.
+fn answer(events: &[Value]) -> String {
+    let mut messages = events.iter().rev();
+    let message = messages.find(|event| event["event"] == "message");
+    text(&message.unwrap()["record"]["text"])
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// The program itself, built once: a kill of `cargo run` would not reach it.
+fn built() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let tests = std::env::current_exe().unwrap();
+        let folder = tests.ancestors().nth(2).unwrap();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--package", "turnwright"]);
-        cargo.args(["--all-features", "--example", "service", "--target-dir"]);
-        cargo.arg(tests.ancestors().nth(3).unwrap());
+        cargo.args([
+            "build",
+            "--quiet",
+            "--package",
+            "turnwright",
+            "--all-features",
+        ]);
+        cargo.args(["--example", "service", "--target-dir"]);
+        cargo.arg(folder.parent().unwrap());
+        if folder.ends_with("release") {
+            cargo.arg("--release");
+        }
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         assert!(cargo.status().unwrap().success());
-    }
-    program
+        folder.join("examples/service")
+    })
 }

@@ -1,4 +1,4 @@
-//! Tools that are programs of the user's, described by a file.
+//! Tools that are external programs, described by a tools file.
 
 mod run;
 
@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use turnwright::Effects;
+use turnwright::artifact::ArtifactKind;
 use turnwright::prelude::*;
-use turnwright::{ArtifactKind, Effects};
 
 use crate::child::{Environment, Program};
 use crate::exit::misuse;
 use crate::text;
 
-/// One tool of a file.
+/// A tool in a tools file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Described {
@@ -28,7 +29,7 @@ struct Described {
     command: Vec<String>,
     #[serde(default)]
     effects: DeclaredEffects,
-    #[serde(default = "a_minute")]
+    #[serde(default = "default_timeout")]
     timeout_secs: u64,
     #[serde(default)]
     kind: OutputKind,
@@ -54,17 +55,17 @@ enum OutputKind {
     Markdown,
 }
 
-fn a_minute() -> u64 {
+fn default_timeout() -> u64 {
     60
 }
 
-/// The tools of a file.
+/// Reads a tools file.
 pub(super) fn tools(file: &Path) -> anyhow::Result<Vec<Tool>> {
     let text = text::file(file, text::TOOLS_FILE)?;
     let shown = file.display();
     let wrong = |why: String| {
         misuse(format!(
-            "the tools file `{shown}` does not fit: {why}. `turnwright tools --help` shows what it should look like"
+            "invalid tools file `{shown}`: {why}. See `turnwright tools --help` for the format"
         ))
     };
     let described: Vec<Described> =
@@ -72,7 +73,7 @@ pub(super) fn tools(file: &Path) -> anyhow::Result<Vec<Tool>> {
     let folder = folder_of(file);
     let made = described.into_iter().enumerate().map(|(at, described)| {
         let made = described.into_tool(&folder);
-        made.map_err(|why| wrong(format!("number {} in it: {why}", at + 1)))
+        made.map_err(|why| wrong(format!("tool {}: {why}", at + 1)))
     });
     made.collect()
 }
@@ -81,7 +82,7 @@ impl Described {
     fn into_tool(self, folder: &Path) -> Result<Tool, String> {
         let Some((program, args)) = self.command.split_first() else {
             return Err(format!(
-                "the command of `{}` is empty: name a program, and then its arguments",
+                "the `command` of `{}` is empty; it needs a program and its arguments",
                 self.name
             ));
         };
@@ -114,7 +115,7 @@ impl Described {
     }
 }
 
-/// One with a slash is where the file says; any other is looked for where programs are.
+/// A path with a slash is relative to the tools file. Any other name is looked up in `PATH`.
 fn program_path(program: &str, folder: &Path) -> PathBuf {
     match program.contains(std::path::is_separator) {
         true => folder.join(program),
@@ -122,7 +123,7 @@ fn program_path(program: &str, folder: &Path) -> PathBuf {
     }
 }
 
-/// Where a file is, also if the program goes elsewhere later.
+/// The absolute directory of a file.
 fn folder_of(file: &Path) -> PathBuf {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -1,4 +1,4 @@
-//! One run of a program: arguments in, result out, and no way to outlive its call.
+//! Runs an external program for one call. The process does not outlive the call.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,58 +11,58 @@ use turnwright::prelude::*;
 
 use crate::child::Program;
 
-/// How much of its output is taken.
+/// The most bytes of its output.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// How much is kept of what it says beside its output.
-const LAST_WORDS: usize = 2_000;
+/// The most bytes of standard error that are kept for an error message.
+const MAX_STDERR: usize = 2_000;
 
-/// How many of its lines are told as progress.
+/// The most lines that are reported as progress.
 const MOST_PROGRESS: usize = 1_000;
 
-/// Runs a program with its arguments as JSON on standard input; standard output is the result. Lines on standard error are
-/// its progress and, if it fails, the reason.
+/// Runs a program with the arguments as JSON on standard input. Standard output is the result. Lines on standard error are
+/// progress and, if the program fails, the reason.
 pub(super) async fn run(
     program: &Program,
     args: &Value,
     ctx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let mut running = program.start().map_err(|error| {
-        let message = format!("`{}` cannot be started: {error}", program.path.display());
+        let message = format!("cannot start `{}`: {error}", program.path.display());
         ToolError::unavailable(message)
-            .for_model("The program behind this tool cannot be started.")
+            .for_model("The program of this tool cannot be started.")
             .with_source(error)
     })?;
     let input = running.child.stdin.take();
-    let (Some(output), Some(words)) = (running.child.stdout.take(), running.child.stderr.take())
+    let (Some(output), Some(stderr)) = (running.child.stdout.take(), running.child.stderr.take())
     else {
         return Err(ToolError::internal("the program has no output"));
     };
-    let (_, output, words) = tokio::join!(
+    let (_, output, stderr) = tokio::join!(
         write(input, args.to_string()),
         all(output),
-        last_words(words, ctx)
+        read_stderr(stderr, ctx)
     );
     let Some(output) = output? else {
-        let for_model = "It gave more than 64 MiB and was stopped.";
-        return Err(ToolError::internal("its output is larger than 64 MiB").for_model(for_model));
+        let for_model = "The tool returned more than 64 MiB and was stopped.";
+        return Err(ToolError::internal("the output is larger than 64 MiB").for_model(for_model));
     };
     let status = running.child.wait().await?;
     match status.success() {
         true => Ok(ToolOutput::bytes(output)),
-        false => Err(failed(status, &words)),
+        false => Err(failed(status, &stderr)),
     }
 }
 
 async fn write(input: Option<ChildStdin>, args: String) {
     if let Some(mut input) = input {
-        // A program that does not read its arguments needs none.
+        // Fails if the program does not read its arguments.
         let _ = input.write_all(args.as_bytes()).await;
         let _ = input.shutdown().await;
     }
 }
 
-/// All of it; none if it is too much.
+/// The complete output; `None` if it exceeds the limit.
 async fn all(output: impl AsyncRead + Unpin) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let mut bounded = output.take(MOST_BYTES + 1);
@@ -70,19 +70,19 @@ async fn all(output: impl AsyncRead + Unpin) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
 }
 
-/// What it said last; each line is told as it comes.
-async fn last_words(mut words: impl AsyncRead + Unpin, ctx: &ToolContext) -> String {
+/// Reports each line as progress, and returns the last ones.
+async fn read_stderr(mut stderr: impl AsyncRead + Unpin, ctx: &ToolContext) -> String {
     let mut tail = VecDeque::new();
     let mut line = Vec::new();
     let mut reported = 0;
     let mut piece = [0; 4096];
-    while let Ok(length @ 1..) = words.read(&mut piece).await {
+    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
         for byte in piece.iter().take(length).copied() {
-            if tail.len() == LAST_WORDS {
+            if tail.len() == MAX_STDERR {
                 tail.pop_front();
             }
             tail.push_back(byte);
-            if byte != b'\n' && line.len() < LAST_WORDS {
+            if byte != b'\n' && line.len() < MAX_STDERR {
                 line.push(byte);
             } else if byte == b'\n' {
                 if reported < MOST_PROGRESS && !line.is_empty() {
@@ -97,18 +97,18 @@ async fn last_words(mut words: impl AsyncRead + Unpin, ctx: &ToolContext) -> Str
     String::from_utf8_lossy(&tail).trim().to_owned()
 }
 
-fn failed(status: ExitStatus, words: &str) -> ToolError {
+fn failed(status: ExitStatus, stderr: &str) -> ToolError {
     let how = match status.code() {
-        Some(code) => format!("it ended with code {code}"),
-        None => format!("it was ended ({status})"),
+        Some(code) => format!("exit code {code}"),
+        None => format!("killed ({status})"),
     };
-    let message = match words.lines().last() {
+    let message = match stderr.lines().last() {
         Some(last) => format!("{how}: {last}"),
         None => how.clone(),
     };
-    let for_model = match words.is_empty() {
-        true => format!("The tool failed: {how}, and said nothing."),
-        false => format!("The tool failed: {how}. It said last:\n{words}"),
+    let for_model = match stderr.is_empty() {
+        true => format!("The tool failed: {how}, without a message."),
+        false => format!("The tool failed: {how}. Its last output:\n{stderr}"),
     };
     ToolError::internal(message).for_model(for_model)
 }

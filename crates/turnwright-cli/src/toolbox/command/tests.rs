@@ -1,18 +1,20 @@
-//! Programs as tools.
+//! External programs as tools.
 #![cfg(unix)]
 
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnwright::artifact::ArtifactKind;
+use turnwright::event::EventKind;
 use turnwright::prelude::*;
-use turnwright::{ArtifactKind, Cancellation, Effects, EventKind};
+use turnwright::{Cancellation, Effects};
 
 use super::tools;
 use crate::exit::Misuse;
 use crate::toolbox::tests::{Scratch, result_of};
 
-/// A tool that is a script for a shell, with more said of it.
+/// A tools file with a shell script, and more fields.
 fn script(text: &str, more: &Value) -> Value {
     let mut described = json!({
         "name": "it",
@@ -57,7 +59,7 @@ async fn a_program_gets_its_arguments_as_json_and_its_output_is_the_result() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_schema_reaches_no_program() {
+async fn invalid_arguments_do_not_reach_the_program() {
     let folder = Scratch::new("command-contract");
     let tools = made(&folder, &script("touch ran; exit 0", &json!({})));
     turnwright_testkit::contract::fuzz(&tools[0]);
@@ -69,7 +71,7 @@ async fn what_breaks_the_schema_reaches_no_program() {
 }
 
 #[tokio::test]
-async fn what_is_not_said_to_be_harmless_may_write() {
+async fn effects_default_to_writes() {
     let folder = Scratch::new("command-writes");
     assert_eq!(
         made(&folder, &script("true", &json!({})))[0].effects(),
@@ -78,7 +80,7 @@ async fn what_is_not_said_to_be_harmless_may_write() {
 }
 
 #[tokio::test]
-async fn a_failure_says_how_it_ended_and_what_was_said_last() {
+async fn a_failure_has_the_exit_code_and_the_last_output() {
     let folder = Scratch::new("command-fails");
     let tools = made(
         &folder,
@@ -87,11 +89,11 @@ async fn a_failure_says_how_it_ended_and_what_was_said_last() {
     let message = result_of(tools, "it", json!({})).await.unwrap_err();
     assert_eq!(
         message,
-        "The tool failed: it ended with code 3. It said last:\nno disk"
+        "The tool failed: exit code 3. Its last output:\nno disk"
     );
     let tools = made(&folder, &script("exit 1", &json!({})));
     let message = result_of(tools, "it", json!({})).await.unwrap_err();
-    assert!(message.ends_with("and said nothing."), "{message}");
+    assert!(message.ends_with("without a message."), "{message}");
     let tools = made(
         &folder,
         &script("yes 0123456789 | head -c 100000 >&2; exit 1", &json!({})),
@@ -103,11 +105,11 @@ async fn a_failure_says_how_it_ended_and_what_was_said_last() {
     let message = result_of(made(&folder, &described), "it", json!({}))
         .await
         .unwrap_err();
-    assert_eq!(message, "The program behind this tool cannot be started.");
+    assert_eq!(message, "The program of this tool cannot be started.");
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_read_is_no_trouble() {
+async fn a_program_may_ignore_its_arguments() {
     let folder = Scratch::new("command-deaf");
     let tools = made(&folder, &script("exec <&-; echo done", &json!({})));
     let mut args = json!({});
@@ -116,7 +118,7 @@ async fn a_program_that_does_not_read_is_no_trouble() {
 }
 
 #[tokio::test]
-async fn a_program_is_found_beside_its_file() {
+async fn a_relative_path_starts_at_the_tools_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Scratch::new("command-beside");
     let script_file = folder.write("bin/say.sh", "#!/bin/sh\necho \"said $1\"\n");
@@ -131,10 +133,10 @@ async fn a_program_is_found_beside_its_file() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_cancelled_ends_with_all_that_it_started() {
+async fn cancelling_kills_the_program_and_its_children() {
     let folder = Scratch::new("command-cancelled");
     let ids = folder.path().join("ids");
-    // The file is there at once and whole.
+    // The file appears atomically.
     let text = format!(
         "sleep 600 & echo $! $$ > '{0}.new'; mv '{0}.new' '{0}'; wait",
         ids.display()
@@ -160,7 +162,7 @@ async fn a_program_that_is_cancelled_ends_with_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn what_it_leaves_behind_ends_with_it_though_all_went_well() {
+async fn children_are_killed_when_the_program_ends() {
     let folder = Scratch::new("command-behind");
     let leaves = "sleep 60 > /dev/null 2>&1 < /dev/null & echo $!";
     let tools = made(&folder, &script(leaves, &json!({})));
@@ -168,7 +170,7 @@ async fn what_it_leaves_behind_ends_with_it_though_all_went_well() {
     until_gone(left.trim()).await;
 }
 
-/// Waits until no process has this id, or only one that nobody has asked about yet.
+/// Waits until no process has this id, or only a zombie.
 async fn until_gone(id: &str) {
     for _ in 0..3_000 {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
@@ -178,11 +180,11 @@ async fn until_gone(id: &str) {
             Ok(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
-    panic!("process {id} is still there");
+    panic!("process {id} is still running");
 }
 
 #[tokio::test]
-async fn what_it_says_beside_its_output_is_its_progress() {
+async fn lines_on_standard_error_are_progress() {
     let folder = Scratch::new("command-progress");
     let tools = made(
         &folder,
@@ -208,7 +210,7 @@ async fn what_it_says_beside_its_output_is_its_progress() {
 }
 
 #[test]
-fn a_file_that_does_not_fit_is_told_where() {
+fn an_invalid_tools_file_is_refused_with_the_place() {
     let folder = Scratch::new("command-wrong");
     let text = refused(&folder, "[\n  { \"name\": \"x\", \"nmae\": 1 }\n]");
     assert!(
@@ -228,15 +230,12 @@ fn a_file_that_does_not_fit_is_told_where() {
         &folder,
         &script("true", &json!({ "command": [] })).to_string(),
     );
-    assert!(text.contains("the command of `it` is empty"), "{text}");
+    assert!(text.contains("the `command` of `it` is empty"), "{text}");
     let text = refused(
         &folder,
         &script("true", &json!({ "name": "a b" })).to_string(),
     );
-    assert!(
-        text.contains("number 1 in it") && text.contains("name"),
-        "{text}"
-    );
+    assert!(text.contains("tool 1:") && text.contains("name"), "{text}");
     let text = refused(
         &folder,
         &script("true", &json!({ "env": ["KEY=hunter2"] })).to_string(),

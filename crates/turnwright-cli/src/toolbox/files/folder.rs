@@ -1,4 +1,4 @@
-//! One folder, opened once.
+//! A directory that was opened once, and the paths below it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -12,11 +12,11 @@ use turnwright::ToolError;
 use super::{is_hidden, one_name};
 use crate::exit::misuse;
 
-/// A folder. Every path is taken from here, step by step, and none leads out: neither `..`, nor one from the root, nor a
-/// link, also not one that is put in place between two looks.
+/// A directory. Every path is resolved from here, step by step, and cannot leave it: not by `..`, not by an absolute path, not by
+/// a link, and not by a link that is swapped in between two checks.
 ///
-/// Links are followed in [`Folder::resolve`] alone. [`Folder::file`] and [`Folder::dir`] open a resolved path and refuse
-/// links, so that what is opened is what was judged.
+/// Only [`Folder::resolve`] follows links. [`Folder::file`] and [`Folder::dir`] open a resolved path and refuse links, so that
+/// the file that is opened is the one that was checked.
 #[derive(Clone)]
 pub(super) struct Folder(Arc<Dir>);
 
@@ -25,7 +25,7 @@ impl Folder {
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
             let shown = path.display();
             misuse(format!(
-                "the folder `{shown}` cannot be read: {error}. Name another with --folder"
+                "cannot read the directory `{shown}`: {error}. Select another one with --folder"
             ))
         })?;
         Ok(Folder(Arc::new(dir)))
@@ -34,8 +34,8 @@ impl Folder {
     /// Resolves a path that a model named, and returns it relative to the folder, without links and `..`.
     ///
     /// # Errors
-    /// The path does not exist or leads out of the folder; or a link leads to a hidden path. Policies judge the path that
-    /// was named, and the person who approves sees that path: a hidden file must be named as what it is.
+    /// The path does not exist or leaves the directory, or a link leads to a hidden path. Policies and approvers see the path
+    /// that was named, so a hidden file must be named by its own path.
     pub(super) fn resolve(&self, named: &str) -> Result<PathBuf, ToolError> {
         let resolved = self.0.canonicalize(named);
         let resolved = resolved.map_err(|error| unreadable(named, &error))?;
@@ -46,17 +46,16 @@ impl Folder {
         Ok(resolved)
     }
 
-    /// Opens a file for reading, by its resolved path: one that holds bytes, and not a pipe or a device that would be
-    /// waited for.
+    /// Opens a regular file for reading, by its resolved path. Pipes and devices are refused, because reading them may block.
     pub(super) fn file(&self, path: &Path) -> io::Result<std::fs::File> {
         let (dir, name) = self.parent(path)?;
-        // Looked at first, since to open some devices is to do something.
+        // Checked first, because opening some devices has effects.
         ordinary(dir.symlink_metadata(&name)?.is_file())?;
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No);
         without_waiting(&mut options);
         let file = dir.open_with(&name, &options)?;
-        // Looked at again, since this is what was opened.
+        // Checked again, on the file that was opened.
         ordinary(file.metadata()?.is_file())?;
         Ok(file.into_std())
     }
@@ -88,7 +87,7 @@ impl Folder {
     }
 }
 
-/// The path with `.` and `..` taken out by its text alone; `.` if nothing is left.
+/// The path without `.` and `..`, by its text only; `.` if nothing is left.
 fn without_dots(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for step in path.components() {
@@ -131,23 +130,24 @@ fn without_waiting(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn without_waiting(_: &mut OpenOptions) {}
 
-/// What a model is told of a path that cannot be read.
+/// The error for a path that cannot be read.
 pub(super) fn unreadable(path: &str, error: &io::Error) -> ToolError {
     let message = format!("`{path}`: {error}");
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            let for_model = format!("There is no `{path}` here. list_files shows what there is.");
+            let for_model = format!("`{path}` does not exist. Use list_files to see what exists.");
             ToolError::not_found(message).for_model(for_model)
         }
         io::ErrorKind::PermissionDenied => {
             let for_model = format!(
-                "`{path}` may not be read. Only what is below the folder is: give a path from there, such as `src/main.rs`."
+                "`{path}` cannot be read: it is outside the directory. Use a relative path, such as `src/main.rs`."
             );
             ToolError::denied(message).for_model(for_model)
         }
         io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
-            let for_model =
-                format!("`{path}` is not an ordinary file. list_files shows what is in a folder.");
+            let for_model = format!(
+                "`{path}` is not a regular file. Use list_files to see what is in a directory."
+            );
             ToolError::invalid_arguments(message).for_model(for_model)
         }
         _ => {

@@ -1,4 +1,4 @@
-//! What there is.
+//! Lists files.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,29 +13,29 @@ use super::folder::Folder;
 use super::one_name;
 use super::walk::{Kind, Walk, Wanted};
 
-/// How many lines are given.
+/// The most lines of a result.
 const MOST: usize = 1_000;
 
-/// How deep it goes if nobody says how deep, nor what is looked for.
+/// The depth without a `depth` and a `glob`.
 const USUAL_DEPTH: usize = 3;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "turnwright::schemars")]
 struct Args {
-    /// The folder to list, from the folder that may be read.
+    /// Directory to list, as a relative path.
     #[serde(default = "super::here")]
     #[schemars(length(min = 1, max = 1000))]
     path: String,
-    /// Only files whose path fits: `*.rs`, `src/**/*.toml`, `!*.lock`.
+    /// Only files whose path matches: `*.rs`, `src/**/*.toml`, `!*.lock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 200))]
     glob: Option<String>,
-    /// How many levels. 3 unless told; all of them with a glob.
+    /// Number of levels. Default: 3, or all with a glob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u8", range(min = 1, max = 64))]
     depth: Option<u8>,
-    /// Names that begin with a dot too.
+    /// Include names that begin with a dot.
     #[serde(default)]
     hidden: bool,
 }
@@ -43,8 +43,9 @@ struct Args {
 pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
     Tool::typed::<Args>("list_files")
         .description(
-            "Lists files and folders, one path a line, sorted; a folder ends with `/`. What a .gitignore leaves out is not \
-             listed. Use it to find out what there is before you read or search. Lists at most 1000 and says when there is more.",
+            "Lists files and directories, one path per line, sorted. Directories end with `/`. Files that are ignored by a \
+             .gitignore are left out. Use it to find out what exists before you read or search. Lists at most 1000 paths and says \
+             if there are more.",
         )
         .effects(Effects::ReadOnly)
         .timeout(Duration::from_secs(30))
@@ -66,19 +67,19 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
     let mut listed = 0;
     for found in walk.by_ref() {
         if ctx.cancellation().is_cancelled() {
-            return Err(ToolError::cancelled("it was called off"));
+            return Err(ToolError::cancelled("the call was cancelled"));
         }
         if glob.is_some() && found.kind == Kind::Folder {
             continue;
         }
         if listed == MOST {
-            let note = "… and more: name a folder below this one, a glob, or a smaller depth";
+            let note = "… and more: use a subdirectory, a glob or a smaller depth";
             return Ok(text + note);
         }
         let mark = match found.kind {
             Kind::File => "",
             Kind::Folder => "/",
-            Kind::Link => " (a link)",
+            Kind::Link => " (link)",
             Kind::Other => " (not a file)",
         };
         // Writing into a string cannot fail.
@@ -86,10 +87,10 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
         listed += 1;
     }
     if walk.is_cut {
-        text.push_str("… not everything was looked at: name a folder below this one");
+        text.push_str("… the listing is incomplete: use a subdirectory");
     }
     if text.is_empty() {
-        text.push_str("Nothing was found.");
+        text.push_str("No files found.");
     }
     Ok(text)
 }

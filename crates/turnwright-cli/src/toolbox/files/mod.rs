@@ -1,4 +1,4 @@
-//! Tools for the files below one folder. Nothing outside of it is reached, by whatever path or link.
+//! Tools for the files in one directory. No path and no link leads out of it.
 
 mod folder;
 mod list_files;
@@ -11,12 +11,12 @@ mod tests;
 
 use std::path::Path;
 
+use turnwright::approval::{ApprovalPolicy, PendingCall, when};
 use turnwright::prelude::*;
-use turnwright::{ApprovalPolicy, PendingCall, approval::when};
 
 use folder::Folder;
 
-/// The tools, all for this folder.
+/// The tools for a directory.
 pub(super) fn tools(folder: &Path) -> anyhow::Result<Vec<Tool>> {
     let folder = Folder::open(folder)?;
     Ok(vec![
@@ -26,13 +26,13 @@ pub(super) fn tools(folder: &Path) -> anyhow::Result<Vec<Tool>> {
     ])
 }
 
-/// Asks before what is hidden is read: that is where keys are kept.
+/// Requires approval for hidden files, which often contain keys.
 fn asks_for_hidden() -> impl ApprovalPolicy {
     let hidden = |call: &PendingCall<'_>| {
         let named = call.args().get("path").and_then(|path| path.as_str());
         call.args().get("hidden") == Some(&true.into()) || named.is_some_and(is_hidden)
     };
-    when(hidden, "hidden files often hold keys")
+    when(hidden, "hidden files often contain keys")
 }
 
 /// Whether a part of the path begins with a dot.
@@ -52,7 +52,7 @@ fn one_name(path: &Path) -> String {
     path.to_string_lossy().chars().map(shown).collect()
 }
 
-/// The folder itself.
+/// The directory itself.
 fn here() -> String {
     ".".to_owned()
 }

@@ -1,4 +1,4 @@
-//! The whole of a file.
+//! Reads a file.
 
 use std::io;
 use std::path::Path;
@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 use turnwright::Effects;
+use turnwright::Error;
+use turnwright::artifact::ArtifactKind;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
-use turnwright::{ArtifactKind, Error};
-use turnwright::{Body, ByteSender, ByteStream};
+use turnwright::spool::{Body, ByteSender, ByteStream};
 
 use super::folder::{Folder, unreadable};
 use crate::toolbox::content::{ENOUGH, not_text};
@@ -18,14 +19,14 @@ use crate::units::size;
 
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What is read at once, and what is given whole.
+/// The size of a read. A smaller file is returned in one piece.
 const PIECE: usize = 64 << 10;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "turnwright::schemars")]
 struct Args {
-    /// The file, from the folder that may be read: `src/main.rs`.
+    /// File to read, as a relative path: `src/main.rs`.
     #[schemars(length(min = 1, max = 1000))]
     path: String,
 }
@@ -33,8 +34,8 @@ struct Args {
 pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
     Tool::typed::<Args>("read_file")
         .description(
-            "Reads a text file, all of it. A long one is kept for you: you get a handle and ask for lines or search it. Files \
-             that are not text, or larger than 64 MiB, are refused. Hidden files are asked for first.",
+            "Reads a complete text file. For a long file you get a handle, with which you can read lines or search. Binary files \
+             and files larger than 64 MiB are refused. Hidden files need approval.",
         )
         .effects(Effects::ReadOnly)
         .timeout(Duration::from_secs(60))
@@ -61,16 +62,16 @@ async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
     let trouble = |error: io::Error| unreadable(&path, &error);
     if bytes > MOST_BYTES {
         let for_model = format!(
-            "`{path}` has {}, which is too large to be read. search_files finds lines in it.",
+            "`{path}` has {}, which is too large. Use search_files to find lines in it.",
             size(bytes)
         );
         return Err(ToolError::invalid_arguments("the file is too large").for_model(for_model));
     }
-    // It may have grown, and what is more than that is not read.
+    // The file may have grown meanwhile.
     let mut file = tokio::fs::File::from_std(file).take(MOST_BYTES);
     let first = piece(&mut file).await.map_err(trouble)?;
     if let Some(what) = not_text(&first) {
-        let for_model = format!("`{path}` is not text but {what}, which cannot be read here.");
+        let for_model = format!("`{path}` is not text but {what}. Only text can be read.");
         return Err(ToolError::invalid_arguments("the file is not text").for_model(for_model));
     }
     if first.len() < PIECE {
@@ -83,7 +84,7 @@ async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
 
 type Bounded = tokio::io::Take<tokio::fs::File>;
 
-/// The next piece, as large as there is; an empty one is the end.
+/// The next piece; empty at the end.
 async fn piece(file: &mut Bounded) -> io::Result<Vec<u8>> {
     let mut piece = Vec::with_capacity(ENOUGH);
     file.take(PIECE as u64).read_to_end(&mut piece).await?;
@@ -92,7 +93,7 @@ async fn piece(file: &mut Bounded) -> io::Result<Vec<u8>> {
 
 async fn feed(first: Vec<u8>, mut file: Bounded, sender: ByteSender) {
     let mut next = first;
-    // Sending fails if the call was called off.
+    // Sending fails if the call was cancelled.
     while !next.is_empty() && sender.send(next).await.is_ok() {
         next = match piece(&mut file).await {
             Ok(bytes) => bytes,
@@ -104,7 +105,7 @@ async fn feed(first: Vec<u8>, mut file: Bounded, sender: ByteSender) {
     }
 }
 
-/// What can be asked of it beyond what can be asked of any text, by its name.
+/// The kind of artifact, by the extension of the file.
 fn kind_of(path: &str) -> ArtifactKind {
     let ending = Path::new(path).extension().unwrap_or_default();
     match ending.to_string_lossy().to_ascii_lowercase().as_str() {

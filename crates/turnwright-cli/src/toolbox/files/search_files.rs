@@ -1,4 +1,4 @@
-//! Lines that fit a pattern.
+//! Searches files.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -18,40 +18,40 @@ use super::folder::Folder;
 use super::walk::{Kind, Walk, Wanted};
 use crate::toolbox::content::shortened;
 
-/// How much of a file is searched.
+/// The most bytes of a file that are searched.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The longest line that is searched.
 const LONGEST_LINE: usize = 8 << 20;
 
-/// How much of a line is given.
+/// The most characters of a line in the result.
 const SHOWN: usize = 300;
 
-/// How large a pattern may become.
+/// The size limit of a compiled pattern.
 const PATTERN: usize = 4 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "turnwright::schemars")]
 struct Args {
-    /// A regular expression, looked for in each line: `fn \w+_test`, `TODO|FIXME`. Escape what is meant as it is: `a\.b\(`.
+    /// Regular expression, matched against each line: `fn \w+_test`, `TODO|FIXME`. Escape special characters: `a\.b\(`.
     #[schemars(length(min = 1, max = 500))]
     pattern: String,
-    /// The folder or file to search, from the folder that may be read.
+    /// Directory or file to search, as a relative path.
     #[serde(default = "super::here")]
     #[schemars(length(min = 1, max = 1000))]
     path: String,
-    /// Only files whose path fits: `*.rs`, `src/**/*.toml`, `!*.lock`.
+    /// Only files whose path matches: `*.rs`, `src/**/*.toml`, `!*.lock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 200))]
     glob: Option<String>,
-    /// Whether `a` finds `A`.
+    /// Ignore case.
     #[serde(default)]
     case_insensitive: bool,
-    /// Files whose names begin with a dot too; somebody is asked first.
+    /// Include files whose names begin with a dot. Needs approval.
     #[serde(default)]
     hidden: bool,
-    /// How many lines at most.
+    /// Maximum number of lines.
     #[serde(default = "usual_limit")]
     #[schemars(range(min = 1, max = 1000))]
     limit: u16,
@@ -64,9 +64,9 @@ fn usual_limit() -> u16 {
 pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
     Tool::typed::<Args>("search_files")
         .description(
-            "Searches text files for a regular expression and returns the lines that it fits, each as `path:line: text`. Long \
-             lines are cut. Files that are not text, and what a .gitignore leaves out, are not searched. Says when there are \
-             more lines than it gives. Use it to find where something is; read_file reads the whole of it.",
+            "Searches text files for a regular expression and returns the matching lines as `path:line: text`. Long lines are \
+             cut. Binary files and files that are ignored by a .gitignore are skipped. Says if there are more lines. Use it to \
+             find where something is, and read_file to read it.",
         )
         .effects(Effects::ReadOnly)
         .timeout(Duration::from_secs(60))
@@ -75,7 +75,7 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
         .build()
 }
 
-/// What was found so far.
+/// The matching lines.
 struct Lines {
     text: String,
     room: u16,
@@ -83,7 +83,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Whether there is room for another.
+    /// Adds a line. `false` if the limit is reached.
     fn add(&mut self, path: &Path, number: u64, line: &str) -> bool {
         if self.room == 0 {
             self.more = true;
@@ -118,14 +118,14 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
     let mut files = 0_u64;
     for found in walk.by_ref() {
         if ctx.cancellation().is_cancelled() {
-            return Err(ToolError::cancelled("it was called off"));
+            return Err(ToolError::cancelled("the call was cancelled"));
         }
         if found.kind != Kind::File {
             continue;
         }
         files += 1;
         let path = found.path.as_path();
-        // A file that cannot be read, or is gone, has no lines.
+        // A file that cannot be read has no lines.
         if let Ok(file) = folder.file(path) {
             let sink = Lossy(|number, line| Ok(lines.add(path, number, line)));
             let _ = searcher.search_reader(&matcher, file.take(MOST_BYTES), sink);
@@ -136,12 +136,12 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
     }
     let mut text = lines.text;
     if text.is_empty() {
-        text = format!("No line of {files} files fits.");
+        text = format!("No line in {files} files matches.");
     }
     if lines.more {
-        text.push_str("… and more: use a narrower pattern, a glob or a path, or a larger limit");
+        text.push_str("… and more: use a narrower pattern, a glob, a path or a larger limit");
     } else if walk.is_cut {
-        text.push_str("\n… not everything was searched: name a folder below this one");
+        text.push_str("\n… the search is incomplete: use a subdirectory");
     }
     Ok(text)
 }
@@ -154,7 +154,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
         .dfa_size_limit(PATTERN)
         .build(&args.pattern)
         .map_err(|error| {
-            let for_model = format!("The pattern cannot be read: {error}");
+            let for_model = format!("Invalid pattern: {error}");
             ToolError::invalid_arguments(error.to_string()).for_model(for_model)
         })
 }

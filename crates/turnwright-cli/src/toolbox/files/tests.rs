@@ -1,7 +1,7 @@
-//! Below one folder, and nowhere else.
+//! The file tools stay in their directory.
 
 use serde_json::{Value, json};
-use turnwright::ArtifactKind;
+use turnwright::artifact::ArtifactKind;
 use turnwright::record::ToolResults;
 
 use super::tools;
@@ -18,7 +18,7 @@ async fn failure(folder: &Scratch, name: &str, args: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_file_is_read_whole() {
+async fn a_file_is_read_completely() {
     let folder = Scratch::new("read");
     folder.write("a/b.txt", "Grüße\n");
     folder.write("empty", "");
@@ -35,14 +35,14 @@ async fn a_file_is_read_whole() {
     let none = failure(&folder, "read_file", json!({ "path": "a/c.txt" })).await;
     assert_eq!(
         none,
-        "There is no `a/c.txt` here. list_files shows what there is."
+        "`a/c.txt` does not exist. Use list_files to see what exists."
     );
     let is_folder = failure(&folder, "read_file", json!({ "path": "a" })).await;
-    assert!(is_folder.contains("not an ordinary file"), "{is_folder}");
+    assert!(is_folder.contains("not a regular file"), "{is_folder}");
 }
 
 #[tokio::test]
-async fn a_large_file_is_kept_and_nothing_of_it_is_lost() {
+async fn a_large_file_becomes_an_artifact() {
     let folder = Scratch::new("large");
     let text: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
     folder.write("log.txt", &text);
@@ -67,10 +67,10 @@ async fn a_large_file_is_kept_and_nothing_of_it_is_lost() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_is_refused_before_it_is_read() {
+async fn a_file_over_the_limit_is_refused_before_it_is_read() {
     let folder = Scratch::new("huge");
     let path = folder.write("huge", "");
-    // It takes no room: it is all hole.
+    // A sparse file.
     let file = std::fs::File::options().write(true).open(path).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
     let message = failure(&folder, "read_file", json!({ "path": "huge" })).await;
@@ -81,21 +81,21 @@ async fn a_file_that_is_too_large_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn what_is_not_text_is_refused_by_its_name() {
+async fn binary_files_are_refused_with_their_type() {
     let folder = Scratch::new("binary");
     folder.write("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     folder.write("b.txt", b"abc\0def");
     let png = failure(&folder, "read_file", json!({ "path": "a.txt" })).await;
     assert_eq!(
         png,
-        "`a.txt` is not text but image/png, which cannot be read here."
+        "`a.txt` is not text but image/png. Only text can be read."
     );
     let data = failure(&folder, "read_file", json!({ "path": "b.txt" })).await;
     assert!(data.contains("binary data"), "{data}");
 }
 
 #[tokio::test]
-async fn no_path_leads_out() {
+async fn no_path_leaves_the_directory() {
     let outside = Scratch::new("paths-outside");
     let secret = outside.write("secret.txt", "SECRET");
     let folder = Scratch::new("paths");
@@ -131,8 +131,8 @@ mod unix {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
+    use turnwright::approval::{Approval, ApprovalRequest};
     use turnwright::prelude::*;
-    use turnwright::{Approval, ApprovalRequest};
 
     use proptest::prelude::prop;
     use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -141,7 +141,7 @@ mod unix {
     use crate::toolbox::files::folder::Folder;
 
     #[test]
-    fn no_path_that_can_be_written_leads_out() {
+    fn no_generated_path_leaves_the_directory() {
         let outside = Scratch::new("any-outside");
         outside.write("a.txt", "SECRET");
         let folder = Scratch::new("any");
@@ -178,7 +178,7 @@ mod unix {
     }
 
     #[tokio::test]
-    async fn no_link_leads_out() {
+    async fn no_link_leaves_the_directory() {
         let outside = Scratch::new("links-outside");
         outside.write("secret.txt", "SECRET");
         let folder = Scratch::new("links");
@@ -192,7 +192,7 @@ mod unix {
         symlink("../..", folder.path().join("in/up")).unwrap();
         for path in ["file", "folder/secret.txt", "in/up/etc/passwd"] {
             let message = failure(&folder, "read_file", json!({ "path": path })).await;
-            assert!(message.contains("may not be read"), "{path}: {message}");
+            assert!(message.contains("cannot be read"), "{path}: {message}");
         }
         for path in ["folder", "in/up"] {
             failure(&folder, "list_files", json!({ "path": path })).await;
@@ -202,7 +202,7 @@ mod unix {
         let listed = done(&folder, "list_files", json!({})).await;
         assert_eq!(
             listed,
-            "file (a link)\nfolder (a link)\nin/\nin/a.txt\nin/up (a link)\n"
+            "file (link)\nfolder (link)\nin/\nin/a.txt\nin/up (link)\n"
         );
         let found = done(
             &folder,
@@ -214,7 +214,7 @@ mod unix {
     }
 
     #[tokio::test]
-    async fn a_link_within_the_folder_is_read_and_a_circle_is_no_trouble() {
+    async fn a_link_within_the_directory_is_read_and_a_cycle_is_refused() {
         let folder = Scratch::new("circle");
         folder.write("real/a.txt", "inside");
         symlink("real/a.txt", folder.path().join("a")).unwrap();
@@ -232,11 +232,11 @@ mod unix {
         let listed = done(&folder, "list_files", json!({ "depth": 64 })).await;
         assert_eq!(
             listed,
-            "a (a link)\ncircle (a link)\nreal/\nreal/a.txt\nreal/back (a link)\n"
+            "a (link)\ncircle (link)\nreal/\nreal/a.txt\nreal/back (link)\n"
         );
     }
 
-    /// A folder with hidden files, and links to them under plain names: direct, in a chain, to a folder, through a folder.
+    /// A directory with hidden files, and links to them: direct, in a chain, to a directory, through a directory.
     fn with_links_to_hidden(name: &str) -> Scratch {
         let folder = Scratch::new(name);
         folder.write(".env", "KEY=1\n");
@@ -274,7 +274,7 @@ mod unix {
                 ("list_files", json!({ "path": named })),
             ] {
                 let message = result_of(tools(folder.path()).unwrap(), tool, args).await;
-                // A file is no folder: such a path leads nowhere on most systems.
+                // A file is not a directory: on most systems such a path does not exist.
                 if named.contains("plain.txt/..") {
                     message.unwrap_err();
                     continue;
@@ -305,7 +305,7 @@ mod unix {
     }
 
     #[tokio::test]
-    async fn an_approval_counts_for_the_hidden_path_that_was_named_and_no_other() {
+    async fn an_approval_applies_only_to_the_hidden_path_that_was_named() {
         let folder = with_links_to_hidden("links-approved");
         let ctx = DispatchContext::builder()
             .tools(ToolRegistry::new(tools(folder.path()).unwrap()).unwrap())
@@ -315,14 +315,14 @@ mod unix {
             let read = ctx.call("read_file", json!({ "path": path })).await;
             assert_eq!(read.text().await.as_deref(), Some("KEY=1\n"), "{path}");
         }
-        // Hidden itself, but it leads to another hidden file than the one that was shown to the approver.
+        // Hidden itself, but a link to another hidden file than the approver saw.
         let other = ctx.call("read_file", json!({ "path": ".git/other" })).await;
         let message = other.text().await.unwrap();
         assert!(other.is_error() && message.contains("`.env`"), "{message}");
     }
 
     #[tokio::test]
-    async fn rules_of_git_hold_for_where_a_link_leads() {
+    async fn ignore_rules_apply_to_the_target_of_a_link() {
         let folder = Scratch::new("links-ignored");
         folder.write("sub/.gitignore", "*.log\n");
         folder.write("sub/in/a.log", "needle");
@@ -369,7 +369,7 @@ mod unix {
     }
 
     #[tokio::test]
-    async fn pipes_and_sockets_are_not_waited_for() {
+    async fn pipes_and_sockets_do_not_block() {
         let folder = Scratch::new("pipes");
         folder.write("a.txt", "needle");
         let made = std::process::Command::new("mkfifo")
@@ -383,7 +383,7 @@ mod unix {
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("sock")).unwrap();
         for path in ["pipe", "sock"] {
             let message = failure(&folder, "read_file", json!({ "path": path })).await;
-            assert!(message.contains("not an ordinary file"), "{message}");
+            assert!(message.contains("not a regular file"), "{message}");
         }
         let found = done(&folder, "search_files", json!({ "pattern": "needle" })).await;
         assert_eq!(found, "a.txt:1: needle\n");
@@ -392,7 +392,7 @@ mod unix {
     }
 
     #[tokio::test]
-    async fn a_link_that_is_swapped_in_while_it_is_read_leads_nowhere_either() {
+    async fn a_link_that_is_swapped_in_does_not_leave_the_directory() {
         let outside = Scratch::new("swap-outside");
         outside.write("a.txt", "SECRET");
         let folder = Scratch::new("swap");
@@ -427,7 +427,7 @@ mod unix {
 }
 
 #[tokio::test]
-async fn what_git_ignores_is_left_out_and_so_is_what_is_hidden() {
+async fn ignored_and_hidden_files_are_left_out() {
     let folder = Scratch::new("ignore");
     folder.write(".gitignore", "*.log\n/target\n!keep.log\n");
     folder.write("sub/.gitignore", "local.txt\n!b.log\n");
@@ -453,7 +453,7 @@ async fn what_git_ignores_is_left_out_and_so_is_what_is_hidden() {
     assert_eq!(listed, "sub/b.log\nsub/target/\nsub/target/y.txt\n");
     let listed = done(&folder, "list_files", json!({ "hidden": true, "depth": 1 })).await;
     assert_eq!(listed, ".env\n.gitignore\na.txt\nkeep.log\nsub/\n");
-    // What is named is meant.
+    // A directory that is named is listed even if it is ignored.
     let listed = done(&folder, "list_files", json!({ "path": "target/" })).await;
     assert_eq!(listed, "target/x.txt\n");
     let found = done(&folder, "search_files", json!({ "pattern": "needle" })).await;
@@ -480,13 +480,13 @@ async fn a_glob_and_a_depth_narrow_what_is_listed() {
     );
     assert_eq!(list(json!({ "glob": "!*.rs" })).await, "a.md\n");
     assert_eq!(list(json!({ "depth": 1 })).await, "a.md\na.rs\nx/\n");
-    assert_eq!(list(json!({ "glob": "*.py" })).await, "Nothing was found.");
+    assert_eq!(list(json!({ "glob": "*.py" })).await, "No files found.");
     let bad = failure(&folder, "list_files", json!({ "glob": "[" })).await;
-    assert!(bad.starts_with("The glob cannot be read"), "{bad}");
+    assert!(bad.starts_with("Invalid glob"), "{bad}");
 }
 
 #[tokio::test]
-async fn a_list_that_is_cut_says_so() {
+async fn a_truncated_list_says_so() {
     let folder = Scratch::new("many");
     for n in 0..1_001 {
         folder.write(&format!("{n:04}"), "");
@@ -500,7 +500,7 @@ async fn a_list_that_is_cut_says_so() {
 }
 
 #[tokio::test]
-async fn lines_are_found_where_they_are() {
+async fn matching_lines_have_their_path_and_number() {
     let folder = Scratch::new("search");
     folder.write("a.txt", "one\nTwo\r\nthree two\n");
     folder.write("sub/b.rs", "// two\n");
@@ -522,16 +522,16 @@ async fn lines_are_found_where_they_are() {
     let cut = search(json!({ "pattern": "o", "limit": 1 })).await;
     assert!(cut.starts_with("a.txt:1: one\n… and more"), "{cut}");
     let none = search(json!({ "pattern": "four" })).await;
-    assert_eq!(none, "No line of 4 files fits.");
+    assert_eq!(none, "No line in 4 files matches.");
     let bad = failure(&folder, "search_files", json!({ "pattern": "(" })).await;
-    assert!(bad.starts_with("The pattern cannot be read"), "{bad}");
+    assert!(bad.starts_with("Invalid pattern"), "{bad}");
     let bomb = json!({ "pattern": "((((a{99}){99}){99}){99})" });
     let bomb = failure(&folder, "search_files", bomb).await;
     assert!(bomb.contains("pattern"), "{bomb}");
 }
 
 #[tokio::test]
-async fn what_is_hidden_is_read_only_if_somebody_allows_it() {
+async fn hidden_files_need_approval() {
     let folder = Scratch::new("hidden");
     folder.write(".env", "KEY=1\n");
     folder.write("a/.git/config", "KEY=1\n");
@@ -557,7 +557,7 @@ async fn what_is_hidden_is_read_only_if_somebody_allows_it() {
 }
 
 #[tokio::test]
-async fn rules_that_no_sane_file_has_do_no_harm() {
+async fn hostile_ignore_rules_are_skipped() {
     let folder = Scratch::new("rules");
     let nested = format!("{}a{}\n", "{".repeat(5_000), "}".repeat(5_000));
     let many = "*abcdef*?[a-z]*{a,b}x\n".repeat(40_000);
@@ -566,7 +566,7 @@ async fn rules_that_no_sane_file_has_do_no_harm() {
     folder.write("secret.txt", "b");
     folder.write("deep/.gitignore", many);
     folder.write("deep/b.txt", "b");
-    // What can be read of them still holds.
+    // The valid rules still apply.
     let listed = done(&folder, "list_files", json!({})).await;
     assert_eq!(listed, "a.txt\ndeep/\ndeep/b.txt\n");
 }

@@ -1,4 +1,4 @@
-//! What is below a folder, in order, without what `.gitignore` files leave out. No link is followed.
+//! Walks a directory in order, without files that `.gitignore` files ignore. Links are not followed.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -11,35 +11,35 @@ use turnwright::ToolError;
 
 use super::folder::{Folder, unreadable};
 
-/// How many things are looked at.
+/// The most entries that are visited.
 const MOST_SEEN: usize = 200_000;
 
-/// How deep it goes, whoever asks.
+/// The depth limit of every walk.
 const DEEPEST: usize = 64;
 
-/// How much of a `.gitignore` is read.
+/// The most bytes of a `.gitignore` that are read.
 const MOST_RULES: u64 = 64 << 10;
 
-/// How many lines of `.gitignore` files are heeded in one walk: each costs memory and time.
+/// The most lines of `.gitignore` files in one walk: each costs memory and time.
 const MOST_LINES: usize = 5_000;
 
-/// The longest line that is heeded, and how many groups it may have: patterns are parsed by recursion.
+/// The longest line and the most groups of a rule: patterns are parsed recursively.
 const LONGEST_LINE: usize = 500;
 const MOST_GROUPS: usize = 8;
 
-/// What is looked for.
+/// What to walk.
 pub(super) struct Wanted<'w> {
-    /// The folder or file to begin at, as a model named it.
+    /// The directory or file to start at, as the model named it.
     pub(super) path: &'w str,
     /// The number of levels. `None`: all.
     pub(super) depth: Option<usize>,
-    /// Names that begin with a dot too.
+    /// Whether to include names that begin with a dot.
     pub(super) hidden: bool,
     /// A pattern for the paths of files, as in `.gitignore` files and `rg -g`.
     pub(super) glob: Option<&'w str>,
 }
 
-/// A walk through all that is below a folder.
+/// A walk through a directory.
 pub(super) struct Walk<'f> {
     folder: &'f Folder,
     depth: Option<usize>,
@@ -47,16 +47,16 @@ pub(super) struct Walk<'f> {
     glob: Override,
     waiting: Vec<Waiting>,
     seen: usize,
-    /// How many lines of rules are still heeded.
+    /// The number of lines of rules that are still read.
     lines_left: usize,
-    /// Whether there is more than was looked at.
+    /// Whether the walk is incomplete.
     pub(super) is_cut: bool,
 }
 
-/// Something that was found.
+/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// From the folder.
+    /// Relative to the directory.
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
 }
@@ -76,7 +76,7 @@ struct Waiting {
     rules: Rules,
 }
 
-/// The `.gitignore` files that hold in a folder, the nearest last.
+/// The `.gitignore` files that apply to a directory, the nearest last.
 type Rules = Arc<Vec<Arc<Gitignore>>>;
 
 fn glob(pattern: Option<&str>) -> Result<Override, ignore::Error> {
@@ -90,7 +90,7 @@ fn glob(pattern: Option<&str>) -> Result<Override, ignore::Error> {
 impl<'f> Walk<'f> {
     pub(super) fn new(folder: &'f Folder, wanted: &Wanted<'_>) -> Result<Self, ToolError> {
         let glob = glob(wanted.glob).map_err(|error| {
-            let for_model = format!("The glob cannot be read: {error}");
+            let for_model = format!("Invalid glob: {error}");
             ToolError::invalid_arguments(error.to_string()).for_model(for_model)
         })?;
         let mut walk = Walk {
@@ -128,7 +128,7 @@ impl<'f> Walk<'f> {
         Ok(walk)
     }
 
-    /// Looks into a folder.
+    /// Reads a directory.
     fn enter(&mut self, path: &Path, depth: usize, rules: &Rules) -> io::Result<()> {
         let rules = self.with_rules_of(path, rules);
         let mut found = Vec::new();
@@ -169,7 +169,7 @@ impl<'f> Walk<'f> {
             && !self.glob.matched(path, is_folder).is_ignore()
     }
 
-    /// The rules with those of this folder, if it has any.
+    /// The rules with those of this directory, if it has any.
     fn with_rules_of(&mut self, path: &Path, rules: &Rules) -> Rules {
         let mut bytes = Vec::new();
         let file = self.folder.file(&path.join(".gitignore"));
@@ -185,7 +185,7 @@ impl<'f> Walk<'f> {
         let text = String::from_utf8_lossy(&bytes);
         for line in text.lines().filter(sane).take(self.lines_left) {
             self.lines_left -= 1;
-            // A line that is no pattern says nothing.
+            // An invalid line is ignored.
             let _ = builder.add_line(None, line);
         }
         match builder.build() {
@@ -206,7 +206,7 @@ impl Iterator for Walk<'_> {
         let next = self.waiting.pop()?;
         let deepest = self.depth.unwrap_or(DEEPEST).min(DEEPEST);
         if next.found.kind == Kind::Folder && next.depth < deepest {
-            // One that cannot be looked into, or is gone, is still found.
+            // A directory that cannot be read is still an entry.
             let _ = self.enter(&next.found.path, next.depth, &next.rules);
         } else if next.found.kind == Kind::Folder && self.depth.is_none() {
             self.is_cut = true;
@@ -215,7 +215,7 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// What stands in a folder. Names that are not text are shown as well as they can be.
+/// The entries of a directory. Names that are not UTF-8 are converted lossily.
 fn names(dir: &Dir) -> io::Result<impl Iterator<Item = (String, Kind)>> {
     let entries = dir.entries()?;
     Ok(entries.filter_map(|entry| {

@@ -1,31 +1,32 @@
-//! What happened to a call, as its events tell it.
+//! What happened to a call, from its events.
 
 use std::time::Duration;
 
 use serde_json::Value;
-use turnwright::{Event, EventKind, Fault, Repair};
+use turnwright::event::{Event, EventKind};
+use turnwright::schema::{Fault, Repair};
 
-/// What is known of a call.
+/// What is known about a call.
 #[derive(Clone, Default)]
 pub(super) struct Facts {
-    /// What was asked for, as a digest.
+    /// The checksum of the call.
     pub(super) checksum: Option<String>,
-    /// All events, as they are written for machines.
+    /// All events as JSON.
     pub(super) events: Vec<Value>,
     /// The arguments that ran.
     pub(super) args: Option<Value>,
     pub(super) repairs: Vec<Repair>,
     pub(super) faults: Vec<Fault>,
-    /// Why it failed or was refused, as a stable code.
+    /// The error code if it failed or did not run.
     pub(super) code: Option<&'static str>,
-    /// The same in words for operators.
+    /// The error message for operators.
     pub(super) message: Option<String>,
     pub(super) took: Option<Duration>,
 }
 
 impl Facts {
     pub(super) fn note(&mut self, event: &Event) {
-        // Whatever an event holds can be written.
+        // Every event can be serialized.
         self.events.extend(serde_json::to_value(event).ok());
         match &event.kind {
             EventKind::ToolExecutionStart {

@@ -1,4 +1,4 @@
-//! A call as machines read it: one object.
+//! The result of a call as JSON.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use turnwright::{Media, ToolCall};
 
 use super::facts::Facts;
 
-/// All of a call, and whether it went well.
+/// The call and its result.
 pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
     match call.is_error() || !call.is_complete() {
         true => Ok(failure(call, facts).await),
@@ -18,14 +18,14 @@ pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Valu
 async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
     let (mut text, mut bytes, mut media, mut kind) = (None, None, None, None);
     match call.results() {
-        ToolResults::Media(all) => media = Some(all.iter().map(written).collect::<Vec<_>>()),
+        ToolResults::Media(all) => media = Some(all.iter().map(media_value).collect::<Vec<_>>()),
         ToolResults::Artifacts(artifacts) => {
             kind = artifacts.first().map(|artifact| artifact.kind());
             let mut all = Vec::new();
             for artifact in artifacts {
                 all.extend_from_slice(&artifact.as_bytes().await?);
             }
-            // JSON cannot hold what is not text.
+            // JSON cannot contain bytes that are not UTF-8.
             match String::from_utf8(all) {
                 Ok(all) => text = Some(all),
                 Err(all) => bytes = Some(BASE64_STANDARD.encode(all.as_bytes())),
@@ -67,13 +67,13 @@ async fn failure(call: &ToolCall, facts: Facts) -> Value {
         "code": facts.code,
         "message": facts.message,
         "faults": facts.faults,
-        "told": call.text().await,
+        "modelText": call.text().await,
         "durationMs": facts.took.map(|took| took.as_secs_f64() * 1e3),
         "events": facts.events,
     })
 }
 
-fn written(media: &Media) -> Value {
+fn media_value(media: &Media) -> Value {
     json!({
         "mimeType": media.mime_type(),
         "filename": media.filename(),

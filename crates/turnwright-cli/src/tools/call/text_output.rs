@@ -1,4 +1,4 @@
-//! A call as people read it: its id, what was repaired, how it goes, all that came of it.
+//! The result of a call as text: checksum, repairs, progress and result.
 
 use std::io;
 use std::time::Duration;
@@ -19,10 +19,11 @@ impl View {
     pub(super) fn print_event(&mut self, event: &TurnEvent) -> io::Result<()> {
         match &event.kind {
             TurnEventKind::ToolCallStarted { tool, .. } => {
-                self.screen.busy(&format!("{} runs", one_line(tool, LINE)));
+                self.screen
+                    .busy(&format!("running {}", one_line(tool, LINE)));
             }
             TurnEventKind::ToolCallProgress { message, .. } => {
-                // Handlers tell of progress once they run, and then it is known what runs.
+                // The handler runs, so the checked arguments are known.
                 if !self.is_named {
                     let facts = lock(&self.facts).clone();
                     self.name(&facts)?;
@@ -55,7 +56,7 @@ impl View {
         Ok(())
     }
 
-    /// Which call it is and what runs, once.
+    /// Prints the checksum, the arguments and the repairs, once.
     fn name(&mut self, facts: &Facts) -> io::Result<()> {
         let Some(checksum) = facts.checksum.as_ref().filter(|_| !self.is_named) else {
             return Ok(());
@@ -81,13 +82,13 @@ impl View {
         match call.results() {
             ToolResults::Artifacts(artifacts) => {
                 let how = match call.is_inline() {
-                    true => "which a model reads itself",
-                    false => "of which a model gets a handle",
+                    true => "sent to the model in full",
+                    false => "the model gets a handle",
                 };
                 for artifact in artifacts {
                     let (kind, bytes) = (artifact.kind(), size(artifact.byte_length()));
                     let cut = match call.is_truncated() {
-                        true => ", cut off: the tool returned more",
+                        true => ", truncated: the tool returned more",
                         false => "",
                     };
                     let about = format!("{kind}, {bytes}, {how}{cut}");
@@ -118,7 +119,7 @@ impl View {
         Ok(())
     }
 
-    /// What a model reads of a result that is kept for it.
+    /// Prints the handle that a model gets for a large result.
     async fn handle(&mut self, call: &ToolCall) -> anyhow::Result<()> {
         let renderer = Renderer::new(ConversationSecret::random()?);
         for part in renderer.tool_call(call).await {
@@ -127,7 +128,7 @@ impl View {
             }
         }
         self.screen.dim(
-            "That is what a model reads of it; it asks for the rest. --raw writes all of it here.",
+            "This is what the model sees; it can query the rest. Use --raw to print the complete result.",
         )?;
         Ok(())
     }
@@ -135,19 +136,18 @@ impl View {
     async fn failure(&mut self, call: &ToolCall, facts: &Facts) -> anyhow::Result<()> {
         let what = match call.results() {
             ToolResults::Failure(_) => "failed",
-            ToolResults::Refusal(_) => "refused",
-            _ => "did not run",
+            _ => "not run",
         };
-        let code = facts.code.unwrap_or("it was called off");
+        let code = facts.code.unwrap_or("cancelled");
         self.fact(what, style::BAD, code)?;
-        // What is wrong with arguments is said in full to the model already.
+        // Faults of arguments are in the text for the model.
         if let (Some(message), true) = (&facts.message, facts.faults.is_empty()) {
-            self.fact("why", style::BAD, &one_line(message, 2_000))?;
+            self.fact("reason", style::BAD, &one_line(message, 2_000))?;
         }
-        if let Some(options) = call.text().await {
+        if let Some(text) = call.text().await {
             self.screen.line("")?;
-            self.screen.painted(style::DIM, "the model is told")?;
-            self.screen.content(options.as_bytes())?;
+            self.screen.painted(style::DIM, "the model sees")?;
+            self.screen.content(text.as_bytes())?;
             self.screen.line("")?;
         }
         Ok(())

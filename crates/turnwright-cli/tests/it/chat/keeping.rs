@@ -1,4 +1,4 @@
-//! A conversation between runs.
+//! Conversations are stored between runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ fn prompt(model: &Model, request: usize) -> String {
 }
 
 #[test]
-fn what_was_said_is_there_in_the_next_run_byte_for_byte() {
+fn the_prompt_of_the_next_run_begins_with_that_of_the_last() {
     let call = chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]);
     let model = Model::plays([
         call,
@@ -36,7 +36,9 @@ fn what_was_said_is_there_in_the_next_run_byte_for_byte() {
     assert_eq!(run_piped(&model, &home, &[], "What is 6 * 7?\n").code, 0);
     let mut terminal = start(&model, &home, &[]);
     assert!(
-        terminal.words().contains("goes on after 2 messages"),
+        terminal
+            .words()
+            .contains("conversation default (2 messages)"),
         "{}",
         terminal.shown()
     );
@@ -50,12 +52,12 @@ fn what_was_said_is_there_in_the_next_run_byte_for_byte() {
 }
 
 #[test]
-fn conversations_have_nothing_to_do_with_each_other() {
+fn conversations_are_separate() {
     let model = Model::plays(["One.", "Two.", "Three."].map(|text| chat::text(text, 1)));
     let home = Folder::new();
     run_piped(&model, &home, &["--conversation", "a"], "for a\n");
     run_piped(&model, &home, &["--conversation", "b"], "for b\n");
-    run_piped(&model, &home, &["--forget"], "for nobody\n");
+    run_piped(&model, &home, &["--forget"], "not stored\n");
     for request in [1, 2] {
         assert!(!prompt(&model, request).contains("for a"));
     }
@@ -85,7 +87,7 @@ fn a_large_result_can_be_read_in_the_next_run() {
         .iter()
         .find(|item| item["tool"] == "numbers" && item["kind"] == "tool_call");
     let ask = json!({ "callId": call.unwrap()["id"], "pattern": "^77777$" }).to_string();
-    // Another server, which may know all of it: whoever says this has said so.
+    // Another server, with `--switch-server`.
     let args = [&args[..], &["--switch-server"]].concat();
     let model = Model::plays([
         chat::calls([("call_2", "artifact_grep", ask.as_str())]),
@@ -98,7 +100,7 @@ fn a_large_result_can_be_read_in_the_next_run() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_is_for_its_owner_alone() {
+fn stored_files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let model = Model::plays([chat::text("Hi.", 1)]);
     let home = Folder::new();
@@ -126,18 +128,18 @@ fn what_is_kept_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_conversation_is_one_programs_at_a_time() {
+fn a_conversation_is_open_in_one_process_at_a_time() {
     let model = Model::plays(Vec::<chat::Reply>::new());
     let home = Folder::new();
     let _first = start(&model, &home, &[]);
     let ran = run_piped(&model, &home, &[], "hello\n");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("in use by another program"), "{}", ran.err);
+    assert!(ran.err.contains("in use by another process"), "{}", ran.err);
     assert!(ran.err.contains("--conversation NAME"), "{}", ran.err);
 }
 
 #[test]
-fn what_was_said_before_it_was_begun_anew_is_kept_and_not_sent() {
+fn messages_of_an_earlier_part_are_stored_and_not_sent() {
     let model = Model::plays(["One.", "Two.", "Three."].map(|text| chat::text(text, 1)));
     let home = Folder::new();
     run_piped(&model, &home, &[], "first\n");
@@ -147,7 +149,7 @@ fn what_was_said_before_it_was_begun_anew_is_kept_and_not_sent() {
     terminal
         .wait_for_prompt(PROMPT)
         .line("/new")
-        .wait_for("Begun anew.")
+        .wait_for("Started a new part.")
         .wait_for_prompt(PROMPT);
     terminal
         .line("third")
@@ -155,7 +157,7 @@ fn what_was_said_before_it_was_begun_anew_is_kept_and_not_sent() {
         .wait_for_prompt(PROMPT);
     assert!(!prompt(&model, 2).contains("second"));
     assert!(
-        terminal.shown().contains("stays as default~2"),
+        terminal.shown().contains("stored as default~2"),
         "{}",
         terminal.shown()
     );
@@ -178,14 +180,14 @@ fn what_was_said_before_it_was_begun_anew_is_kept_and_not_sent() {
     let ran = run_piped(&model, &home, &["--conversation", "default~9"], "x\n");
     assert_eq!(ran.code, 2);
     assert!(
-        ran.err.contains("there is no conversation `default~9`"),
+        ran.err.contains("no conversation `default~9`"),
         "{}",
         ran.err
     );
 }
 
 #[test]
-fn to_begin_anew_where_nothing_was_said_changes_nothing() {
+fn a_new_part_of_an_empty_conversation_changes_nothing() {
     let model = Model::plays([chat::text("One.", 1)]);
     let home = Folder::new();
     run_piped(&model, &home, &["--new"], "");
@@ -194,19 +196,19 @@ fn to_begin_anew_where_nothing_was_said_changes_nothing() {
 }
 
 #[test]
-fn a_name_that_leads_elsewhere_is_refused() {
+fn a_conversation_name_with_a_path_is_refused() {
     let model = Model::plays(Vec::<chat::Reply>::new());
     let home = Folder::new();
     for name in ["..", "a/b", "../../etc", ""] {
         let ran = run_piped(&model, &home, &["--conversation", name], "hello\n");
         assert_eq!(ran.code, 2, "{name}");
-        assert!(ran.err.contains("conversation's name"), "{}", ran.err);
+        assert!(ran.err.contains("invalid conversation name"), "{}", ran.err);
     }
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
+fn a_conversation_continues_after_its_process_was_killed() {
     let call = chat::calls([("call_1", "linger", "{}")]);
     let model = Model::plays([
         Plays::from(call),
@@ -220,7 +222,7 @@ fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
 
     // While a tool runs that changes something:
     let mut terminal = start(&model, &home, &args);
-    terminal.line("go").wait_for("linger runs");
+    terminal.line("go").wait_for("running linger");
     terminal.wait_until("the tool", |_| begun.exists());
     terminal.kill();
     let mut terminal = start(&model, &home, &args);
@@ -245,7 +247,7 @@ fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
 }
 
 #[test]
-fn what_was_said_to_one_server_is_not_sent_to_another() {
+fn a_conversation_is_not_sent_to_another_server() {
     let home = Folder::new();
     let [one, other] = ["One.", "Other."].map(|text| Model::plays([chat::text(text, 1)]));
     assert_eq!(run_piped(&one, &home, &[], "a secret\n").code, 0);
@@ -274,7 +276,7 @@ fn what_was_said_to_one_server_is_not_sent_to_another() {
 }
 
 #[test]
-fn a_session_that_was_recorded_can_be_decoded_and_played_again() {
+fn a_recorded_session_can_be_decoded_and_replayed() {
     let home = Folder::new();
     let model = Model::plays([
         chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
@@ -296,7 +298,9 @@ fn a_session_that_was_recorded_can_be_decoded_and_played_again() {
     let played = crate::program::run(&["wire", "replay", record]);
     assert_eq!(played.code, 0, "{played:?}");
     assert!(
-        played.out.contains("2 of 2 recorded responses were played"),
+        played
+            .out
+            .contains("2 of 2 recorded responses were replayed"),
         "{}",
         played.out
     );

@@ -17,7 +17,7 @@ fn each_line_is_a_turn_and_answers_are_plain() {
 }
 
 #[test]
-fn what_would_be_asked_for_is_refused() {
+fn a_call_that_needs_approval_is_denied_in_a_pipe() {
     let call = chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)]);
     let model = Model::plays([call, chat::text("I could not.", 1)]);
     let home = Folder::new();
@@ -25,17 +25,17 @@ fn what_would_be_asked_for_is_refused() {
     let ran = run_piped(&model, &home, &["--tools", &tools], "note it\n");
     assert_eq!(ran.code, 0);
     assert!(
-        ran.err.contains("refused: there is no terminal to ask at"),
+        ran.err.contains("denied: no terminal to ask for approval"),
         "{}",
         ran.err
     );
-    // Whoever reads the answer reads nothing else.
+    // Standard output has only the answer.
     assert_eq!(ran.out, "I could not.\n");
     assert!(!written.exists() && !ran.err.contains('\u{1b}'));
 }
 
 #[test]
-fn machines_get_lines_of_json() {
+fn json_output_of_a_chat_is_line_by_line() {
     let model = Model::plays([chat::text("Hello there.", 2).usage(20, 4)]);
     let ran = run_piped(&model, &Folder::new(), &["--json"], "hello\n");
     assert_eq!(ran.code, 0);
@@ -64,7 +64,7 @@ fn machines_get_lines_of_json() {
 }
 
 #[test]
-fn no_answer_to_the_last_line_ends_with_one() {
+fn no_answer_to_the_last_line_exits_with_one() {
     let refused = || Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
     let model = Model::plays([Plays::from(refused()), chat::text("Yes.", 1).into()]);
     let home = Folder::new();
@@ -77,7 +77,7 @@ fn no_answer_to_the_last_line_ends_with_one() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_one_sentence() {
+fn an_unreachable_server_is_one_sentence() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -107,11 +107,15 @@ fn a_server_that_is_not_there_is_one_sentence() {
         (1, "", 1),
         "{ran:?}"
     );
-    assert!(ran.err.contains("name one with `--model`"), "{}", ran.err);
+    assert!(
+        ran.err.contains("Select a model with `--model"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
-fn without_a_server_it_says_how_to_name_one() {
+fn without_a_server_the_error_says_how_to_configure_one() {
     let ran = run(&["chat", "--forget"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
@@ -128,7 +132,7 @@ fn without_a_server_it_says_how_to_name_one() {
         "m",
     ]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("is no address"), "{}", ran.err);
+    assert!(ran.err.contains("the base URL is invalid"), "{}", ran.err);
     let ran = run(&[
         "chat",
         "--forget",
@@ -142,7 +146,7 @@ fn without_a_server_it_says_how_to_name_one() {
 }
 
 #[test]
-fn the_only_model_of_a_server_is_taken_and_of_several_one_must_be_chosen() {
+fn the_only_model_is_used_and_of_several_one_must_be_selected() {
     let ask = |models: &[&str]| {
         let model = Model::with_models(models, [chat::text("Hi.", 1)]);
         let mut command = program();
@@ -167,7 +171,7 @@ fn the_only_model_of_a_server_is_taken_and_of_several_one_must_be_chosen() {
 }
 
 #[test]
-fn a_server_that_repeats_the_key_does_not_have_it_shown() {
+fn a_key_that_a_server_repeats_is_not_shown() {
     const KEY: &str = "sk-secret-0815-4711";
     let asks = |models: &[&str]| {
         let model = Model::with_models(models, [chat::text("Hi.", 1)]);
@@ -184,7 +188,7 @@ fn a_server_that_repeats_the_key_does_not_have_it_shown() {
 }
 
 #[test]
-fn a_signal_ends_it_in_the_midst_of_a_turn() {
+fn a_signal_ends_a_piped_chat_during_a_turn() {
     use std::io::Write as _;
     let model = Model::plays([crate::model::says_and_hangs("Something ")]);
     let home = Folder::new();
@@ -203,7 +207,7 @@ fn a_signal_ends_it_in_the_midst_of_a_turn() {
 }
 
 #[test]
-fn the_last_exchanges_alone_are_sent_where_that_was_told() {
+fn only_the_last_exchanges_are_sent_with_last() {
     let model = Model::plays(["1.", "2.", "3."].map(|text| chat::text(text, 1)));
     let ran = run_piped(
         &model,
@@ -222,7 +226,7 @@ fn the_last_exchanges_alone_are_sent_where_that_was_told() {
 }
 
 #[test]
-fn of_calls_that_run_at_once_it_is_said_whose_result_it_is() {
+fn results_of_concurrent_calls_name_their_tool() {
     let home = Folder::new();
     // Neither ends before both have begun.
     let tool = |own: &str, other: &str| {
@@ -253,7 +257,7 @@ fn of_calls_that_run_at_once_it_is_said_whose_result_it_is() {
 }
 
 #[test]
-fn a_line_that_has_no_end_is_not_read_to_its_end() {
+fn an_endless_line_is_refused() {
     let model = Model::plays([chat::text("Never said.", 1)]);
     let home = Folder::new();
     let output = piped(&model, &home, &[])
@@ -262,6 +266,6 @@ fn a_line_that_has_no_end_is_not_read_to_its_end() {
         .unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("at most 16 MiB are read"), "{err}");
+    assert!(err.contains("longer than 16 MiB"), "{err}");
     assert!(model.requests().is_empty());
 }

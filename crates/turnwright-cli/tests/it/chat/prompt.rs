@@ -12,7 +12,7 @@ fn silent() -> Model {
 }
 
 #[test]
-fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
+fn a_second_ctrl_c_at_the_prompt_exits() {
     let (model, home) = (silent(), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal
@@ -20,15 +20,15 @@ fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
         .wait_for("half a line")
         .keys(CTRL_C);
     terminal
-        .wait_for("Ctrl-C again ends the program.")
+        .wait_for("type /quit to exit.")
         .wait_for_prompt(PROMPT);
     // What is typed in between makes it the first time again.
     terminal
         .line("/nonsense")
-        .wait_for("There is no command /nonsense")
+        .wait_for("Unknown command /nonsense")
         .wait_for_prompt(PROMPT);
     terminal.keys(CTRL_C).wait_for_prompt(PROMPT);
-    let hints = |text: &str| text.matches("Ctrl-D, /quit").count();
+    let hints = |text: &str| text.matches("or Ctrl-D, or type /quit").count();
     terminal
         .wait_until("the second hint", |item| hints(&item.shown()) == 2)
         .wait_for_prompt(PROMPT);
@@ -37,12 +37,12 @@ fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
 }
 
 #[test]
-fn commands_say_what_there_is() {
+fn help_and_tools_list_what_exists() {
     let (model, home) = (silent(), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal
         .line("/help")
-        .wait_for("/quit   ends the program")
+        .wait_for("/quit   exit")
         .wait_for_prompt(PROMPT);
     terminal
         .line("/tools")
@@ -53,7 +53,7 @@ fn commands_say_what_there_is() {
 }
 
 #[test]
-fn an_interrupt_that_is_no_key_leaves_the_line_alone() {
+fn an_interrupt_signal_does_not_change_the_line() {
     let (model, home) = (silent(), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     // The line is a command, and no turn that a signal could call off which arrives late.
@@ -63,13 +63,13 @@ fn an_interrupt_that_is_no_key_leaves_the_line_alone() {
         .signal("INT");
     terminal
         .line("p")
-        .wait_for("/quit   ends the program")
+        .wait_for("/quit   exit")
         .wait_for_prompt(PROMPT);
     assert_eq!(terminal.line("/quit").end(), 0);
 }
 
 #[test]
-fn a_line_goes_on_after_a_backslash() {
+fn a_backslash_continues_a_line() {
     let (model, home) = (Model::plays([chat::text("Two lines.", 1)]), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal.line("one\\").wait_for_prompt("  … ›").line("two");
@@ -78,7 +78,7 @@ fn a_line_goes_on_after_a_backslash() {
 }
 
 #[test]
-fn the_arrow_key_brings_back_what_was_said_also_in_an_earlier_run() {
+fn the_history_has_lines_of_earlier_runs() {
     let messages = || [chat::text("One.", 1), chat::text("Two.", 1)];
     let (model, home) = (Model::plays(messages()), Folder::new());
     let mut terminal = start(&model, &home, &[]);
@@ -108,7 +108,7 @@ fn the_arrow_key_brings_back_what_was_said_also_in_an_earlier_run() {
 }
 
 #[test]
-fn what_is_typed_while_the_model_talks_waits_for_its_turn() {
+fn input_typed_during_a_turn_is_the_next_turn() {
     let (model, home) = (
         Model::plays([chat::text("One.", 1), chat::text("Two.", 1)]),
         Folder::new(),
@@ -122,7 +122,7 @@ fn what_is_typed_while_the_model_talks_waits_for_its_turn() {
 }
 
 #[test]
-fn a_terminal_that_only_types_will_do() {
+fn a_dumb_terminal_is_supported() {
     let model = Model::plays([says_and_hangs("Something "), says_and_hangs("Else ")]);
     let home = Folder::new();
     let mut terminal = launch(&model, &home, &[]).env("TERM", "dumb").start();
@@ -130,14 +130,14 @@ fn a_terminal_that_only_types_will_do() {
         .wait_for("you ›")
         .keys("hello\n")
         .wait_for("Something");
-    terminal.keys(CTRL_C).wait_for("called off");
+    terminal.keys(CTRL_C).wait_for("cancelled");
     // At the prompt Ctrl-C is a signal here, and no key.
     let prompts = |text: &str| text.matches("you ›").count();
     terminal
         .wait_until("the prompt", |item| prompts(&item.shown()) == 2)
         .keys(CTRL_C);
     terminal
-        .wait_for("Ctrl-D, /quit")
+        .wait_for("or Ctrl-D, or type /quit")
         .wait_until("the prompt", |item| prompts(&item.shown()) == 3);
     terminal.keys("again\n").wait_for("Else").keys(CTRL_C);
     terminal
@@ -152,7 +152,7 @@ fn a_terminal_that_only_types_will_do() {
 }
 
 #[test]
-fn the_wish_that_it_end_ends_it_and_leaves_the_terminal_as_it_was() {
+fn a_terminate_signal_ends_the_chat_and_restores_the_terminal() {
     let (model, home) = (Model::plays([says_and_hangs("Something ")]), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     assert!(
@@ -169,7 +169,7 @@ fn the_wish_that_it_end_ends_it_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_window_that_becomes_narrower_is_noticed_while_nothing_is_typed() {
+fn a_narrower_window_is_noticed_while_a_line_is_edited() {
     let (model, home) = (silent(), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal
@@ -189,7 +189,7 @@ fn a_window_that_becomes_narrower_is_noticed_while_nothing_is_typed() {
 }
 
 #[test]
-fn a_wide_window_shows_where_it_is() {
+fn the_banner_shows_model_directory_and_conversation() {
     let (model, home) = (silent(), Folder::new());
     let folder = home.path().to_str().unwrap().to_owned();
     let terminal = launch(&model, &home, &["--folder", &folder])
@@ -202,12 +202,12 @@ fn a_wide_window_shows_where_it_is() {
         shown.contains(&format!("scripted at {}", model.url())),
         "{shown}"
     );
-    assert!(shown.contains(&format!("reads below {folder}")), "{shown}");
-    assert!(shown.contains("conversation default, new"), "{shown}");
+    assert!(shown.contains(&format!("reads {folder}")), "{shown}");
+    assert!(shown.contains("conversation default (new)"), "{shown}");
 }
 
 #[test]
-fn what_can_be_typed_is_told_in_a_narrow_window_too() {
+fn help_is_wrapped_in_a_narrow_window() {
     let (model, home) = (silent(), Folder::new());
     let mut terminal = launch(&model, &home, &[]).window(40, 60).start();
     terminal
@@ -218,7 +218,7 @@ fn what_can_be_typed_is_told_in_a_narrow_window_too() {
     let shown = terminal.shown();
     assert!(
         shown.contains(
-            "\n/new    begins anew; what was said is kept, and not sent any\n        more\n"
+            "\n/new    start a new part; earlier messages stay stored but\n        are not sent\n"
         ),
         "{shown}"
     );

@@ -1,4 +1,4 @@
-//! Somebody is asked, and answers.
+//! Approvals at a terminal.
 
 use turnwright_testkit::server::chat;
 
@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::pty::CTRL_C;
 
 #[test]
-fn what_changes_something_runs_when_somebody_said_yes() {
+fn a_write_runs_after_approval() {
     let model = Model::plays([note(), chat::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -17,12 +17,12 @@ fn what_changes_something_runs_when_somebody_said_yes() {
     assert!(
         terminal
             .shown()
-            .contains("write_note asks to run\n  │ {\"text\":\"milk\"}")
+            .contains("write_note needs approval\n  │ {\"text\":\"milk\"}")
     );
     assert!(!written.exists());
     terminal
         .line("maybe")
-        .wait_for("Type y, n, e or s, and Enter.");
+        .wait_for("Type y, n, e or s, then Enter.");
     terminal.wait_for_prompt(CONSENT).line("y");
     terminal
         .wait_for("it is written")
@@ -35,7 +35,7 @@ fn what_changes_something_runs_when_somebody_said_yes() {
 }
 
 #[test]
-fn what_somebody_refused_does_not_run_and_the_model_is_told() {
+fn a_denied_call_does_not_run_and_the_model_reads_why() {
     let model = Model::plays([note(), chat::text("As you like.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -44,10 +44,7 @@ fn what_somebody_refused_does_not_run_and_the_model_is_told() {
     terminal.wait_for("As you like.").wait_for_prompt(PROMPT);
     assert!(!written.exists());
     let message = model.messages(1).pop().unwrap().to_string();
-    assert!(
-        message.contains("the person at the terminal said no"),
-        "{message}"
-    );
+    assert!(message.contains("the user denied it"), "{message}");
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn arguments_can_be_edited_and_are_checked_again() {
         .keys("\x7f\x7f and much more than fits")
         .line("\"}");
     terminal
-        .wait_for("that does not fit:")
+        .wait_for("invalid arguments:")
         .wait_for_prompt(CONSENT)
         .line("e");
     // It goes on where it was left.
@@ -79,7 +76,7 @@ fn arguments_can_be_edited_and_are_checked_again() {
 }
 
 #[test]
-fn what_was_typed_before_the_question_is_no_answer_to_it() {
+fn input_typed_before_the_question_does_not_answer_it() {
     let model = Model::plays([note(), chat::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -92,7 +89,7 @@ fn what_was_typed_before_the_question_is_no_answer_to_it() {
 }
 
 #[test]
-fn ctrl_c_at_the_question_calls_the_turn_off() {
+fn ctrl_c_at_the_question_cancels_the_turn() {
     let model = Model::plays([note(), chat::text("Fine.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -101,7 +98,7 @@ fn ctrl_c_at_the_question_calls_the_turn_off() {
         .line("note it")
         .wait_for_prompt(CONSENT)
         .keys(CTRL_C);
-    terminal.wait_for("called off").wait_for_prompt(PROMPT);
+    terminal.wait_for("cancelled").wait_for_prompt(PROMPT);
     assert!(!written.exists());
     terminal
         .line("well")
@@ -111,7 +108,7 @@ fn ctrl_c_at_the_question_calls_the_turn_off() {
 }
 
 #[test]
-fn the_wish_that_the_program_end_is_heard_at_the_question() {
+fn a_terminate_signal_is_handled_at_the_question() {
     let model = Model::plays([note()]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -126,22 +123,22 @@ fn the_wish_that_the_program_end_is_heard_at_the_question() {
 }
 
 #[test]
-fn nobody_is_asked_where_it_was_allowed_beforehand() {
+fn yes_approves_without_asking() {
     let model = Model::plays([note(), chat::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools, "--yes"]);
     terminal
         .line("note it")
-        .wait_for("allowed beforehand, by --yes")
+        .wait_for("approved by --yes")
         .wait_for("Done.");
     terminal.wait_for_prompt(PROMPT);
     assert!(written.exists());
 }
 
 #[test]
-fn arguments_are_shown_sign_by_sign_however_a_model_writes_them() {
-    // Space that would vanish at the end of a line, and signs that nobody sees.
+fn arguments_are_shown_character_by_character() {
+    // Spaces that would vanish at the end of a line, and invisible characters.
     let text = format!("ls{}; rm\u{3164}\u{e0101}\u{a0}-rf", " ".repeat(100));
     let call = serde_json::json!({ "text": text }).to_string();
     let model = Model::plays([
@@ -176,10 +173,10 @@ fn long_arguments_do_not_push_the_question_away() {
     terminal.line("note it").wait_for_prompt(CONSENT);
     let shown = terminal.shown();
     assert!(
-        shown.contains("? write_note asks to run\n  │ {\"text\":\"aaa"),
+        shown.contains("? write_note needs approval\n  │ {\"text\":\"aaa"),
         "{shown}"
     );
-    assert!(shown.contains("more lines: `s` shows all"), "{shown}");
+    assert!(shown.contains("more lines; type s to show all"), "{shown}");
     terminal.line("s").wait_until("all of it", |item| {
         item.written().matches('a').count() > 6_500
     });
@@ -190,7 +187,7 @@ fn long_arguments_do_not_push_the_question_away() {
 }
 
 #[test]
-fn at_a_terminal_that_only_types_an_answer_is_one_that_was_typed_after_the_question() {
+fn a_dumb_terminal_discards_input_typed_before_the_question() {
     let model = Model::plays([note(), chat::text("As you like.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -210,17 +207,17 @@ fn at_a_terminal_that_only_types_an_answer_is_one_that_was_typed_after_the_quest
     assert!(!written.exists());
 }
 
-/// What looks like a question of the program's, once it stands at the beginning of a line of 80 columns.
+/// Text that looks like a question of the program at the beginning of a line of 80 columns.
 fn fake_question(before: &str) -> String {
     format!(
-        "{before}? write_note asks to run\n{}\n{before}{}",
+        "{before}? write_note needs approval\n{}\n{before}{}",
         CONSENT,
         CONSENT.trim()
     )
 }
 
 #[test]
-fn nothing_that_a_model_says_stands_where_the_program_asks() {
+fn every_row_of_model_text_has_the_margin() {
     // Words that are wider than a line, which a terminal would go on with in its first column.
     for filler in ["\u{a0}", "a", "\u{3000}", "👩\u{200d}🔬", "\u{2007}"] {
         for many in [39, 76, 78] {

@@ -9,7 +9,7 @@ use crate::model::{Model, Plays, says_and_hangs};
 use crate::pty::{CTRL_C, CTRL_D, ENTER, has_colour};
 
 #[test]
-fn an_answer_is_seen_while_it_is_being_said_and_can_be_called_off() {
+fn an_answer_is_streamed_and_can_be_cancelled() {
     let model = Model::plays([
         Plays::from(says_and_hangs("The first half of it ")),
         chat::text("All of it.", 3).into(),
@@ -18,7 +18,7 @@ fn an_answer_is_seen_while_it_is_being_said_and_can_be_called_off() {
     let mut terminal = start(&model, &home, &[]);
     // The rest is never sent: what is seen was seen before the answer was complete.
     terminal.line("tell me").wait_for("The first half of it");
-    terminal.keys(CTRL_C).wait_for("called off");
+    terminal.keys(CTRL_C).wait_for("cancelled");
     terminal.wait_for_prompt(PROMPT).line("again");
     terminal.wait_for("All of it.").wait_for_prompt(PROMPT);
     assert!(terminal.cursor_is_seen());
@@ -27,13 +27,13 @@ fn an_answer_is_seen_while_it_is_being_said_and_can_be_called_off() {
 }
 
 #[test]
-fn a_server_that_never_answers_can_be_called_off() {
+fn a_turn_with_a_silent_server_can_be_cancelled() {
     let model = Model::plays([Plays::from(Answer::hang()), chat::text("Here.", 1).into()]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &[]);
     terminal.line("hello?").wait_for("waiting for the model");
     terminal.wait_until("the request", |_| model.requests().len() == 1);
-    terminal.keys(CTRL_C).wait_for("called off");
+    terminal.keys(CTRL_C).wait_for("cancelled");
     terminal.wait_for_prompt(PROMPT);
     assert!(
         !terminal.shown().contains("waiting"),
@@ -45,7 +45,7 @@ fn a_server_that_never_answers_can_be_called_off() {
 }
 
 #[test]
-fn ctrl_c_while_a_tool_runs_calls_the_turn_off() {
+fn ctrl_c_while_a_tool_runs_cancels_the_turn() {
     let model = Model::plays([
         chat::calls([("call_1", "linger", "{}")]),
         chat::text("Fine.", 1),
@@ -57,11 +57,11 @@ fn ctrl_c_while_a_tool_runs_calls_the_turn_off() {
         .line("go")
         .wait_for_prompt(&CONSENT.replace("write_note", "linger"))
         .line("y");
-    terminal.wait_for("linger runs");
+    terminal.wait_for("running linger");
     terminal.wait_until("the tool", |_| begun.exists());
     terminal
         .keys(CTRL_C)
-        .wait_for("called off")
+        .wait_for("cancelled")
         .wait_for_prompt(PROMPT);
     terminal
         .line("well")
@@ -90,7 +90,7 @@ fn words_are_whole_in_a_narrow_window() {
         .wait_for_prompt(PROMPT)
         .line("note it")
         // In two lines of this window.
-        .wait_for("see all?");
+        .wait_for("show all?");
     terminal
         .line("n")
         .wait_for("within them.")
@@ -113,16 +113,13 @@ fn words_are_whole_in_a_narrow_window() {
     // What is ours keeps to the same: sentences whose words a reader knows.
     let all = terminal.shown().replace('│', "");
     let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    for complete in [
-        "/help shows what you can type",
-        "because it may change something",
-    ] {
+    for complete in ["type /help for commands", "reason: it may change something"] {
         assert!(all.contains(complete), "{}", terminal.shown());
     }
 }
 
 #[test]
-fn a_window_that_becomes_narrower_is_noticed() {
+fn a_narrower_window_is_noticed() {
     let model = Model::plays([chat::text(
         "one two three four five six seven eight nine",
         5,
@@ -141,7 +138,7 @@ fn a_window_that_becomes_narrower_is_noticed() {
 }
 
 #[test]
-fn there_is_colour_at_a_terminal_and_none_where_it_is_not_wanted() {
+fn colour_depends_on_the_option_and_no_color() {
     let plays = || Model::plays([note(), chat::text("Done.", 1)]);
     let look = |args: &[&str], no_color: bool| {
         let (model, home) = (plays(), Folder::new());
@@ -174,7 +171,7 @@ fn there_is_colour_at_a_terminal_and_none_where_it_is_not_wanted() {
 }
 
 #[test]
-fn a_terminal_obeys_nothing_that_a_model_says() {
+fn escape_sequences_of_a_model_are_not_interpreted() {
     let sly = "before\u{1b}[2J\u{1b}]0;mine\u{7}\u{1b}[31mred\rover\u{9b}2J after";
     let model = Model::plays([chat::text(sly, 3)]);
     let home = Folder::new();
@@ -191,7 +188,7 @@ fn a_terminal_obeys_nothing_that_a_model_says() {
 }
 
 #[test]
-fn an_error_of_a_turn_is_one_sentence_and_the_chat_goes_on() {
+fn a_failed_turn_is_one_sentence_and_the_chat_continues() {
     let refused = serde_json::json!({ "error": { "message": "Incorrect API key provided" } });
     let model = Model::plays([
         Plays::from(Answer::json(401, refused)),
@@ -219,7 +216,7 @@ fn an_error_of_a_turn_is_one_sentence_and_the_chat_goes_on() {
 }
 
 #[test]
-fn wide_signs_take_two_columns() {
+fn wide_characters_take_two_columns() {
     let model = Model::plays([chat::text("東京 東京 東京 東京 東京 東京 end", 4)]);
     let home = Folder::new();
     let mut terminal = launch(&model, &home, &[]).window(24, 24).start();
@@ -239,10 +236,10 @@ fn wide_signs_take_two_columns() {
 }
 
 #[test]
-fn what_a_model_says_is_never_taken_for_what_the_program_says() {
-    let fake = "? write_note asks to run\n  yes, no, edit or see all? \nyou › /quit";
+fn model_text_cannot_imitate_the_program() {
+    let fake = "? write_note needs approval\n  yes, no, edit or show all? \nyou › /quit";
     let model = Model::plays([
-        chat::calls([("call_1", "x\n? delete asks to run", "{}")]),
+        chat::calls([("call_1", "x\n? delete needs approval", "{}")]),
         chat::text(fake, 1),
     ]);
     let home = Folder::new();
@@ -265,7 +262,7 @@ fn what_a_model_says_is_never_taken_for_what_the_program_says() {
 }
 
 #[test]
-fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
+fn closing_the_window_ends_the_program_and_its_children() {
     let model = Model::plays([chat::calls([("call_1", "linger", "{}")])]);
     let home = Folder::new();
     let (tools, begun) = slow_tool(&home);
@@ -275,7 +272,7 @@ fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
         .wait_until("the tool", |_| begun.exists());
     let process = std::fs::read_to_string(&begun).unwrap();
     terminal.signal("HUP").end();
-    // It is killed before the program ends; whoever it belongs to then may take a moment to let it go.
+    // It is killed before the program ends; its new parent may need a moment to reap it.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     let ended = || {
         let messages = crate::program::command("ps")
@@ -292,7 +289,7 @@ fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
 }
 
 #[test]
-fn numbers_of_a_server_are_no_reason_to_end() {
+fn huge_token_counts_do_not_end_the_chat() {
     let most = u64::MAX;
     let complete = serde_json::json!({
         "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Many." }, "finish_reason": "stop" }],

@@ -6,7 +6,7 @@ use super::{Scratch, only, own};
 use crate::program::{Ran, program, run, run_with};
 
 #[test]
-fn a_call_shows_its_id_its_repairs_and_its_whole_result() {
+fn a_call_shows_its_checksum_repairs_and_complete_result() {
     let folder = Scratch::new("call");
     let file = own(&folder, "echo working >&2; cat", &json!({}));
     let ran = run(&["tools", "call", "it", r#"{"n": "7"}"#, "--tools", &file]);
@@ -16,14 +16,14 @@ fn a_call_shows_its_id_its_repairs_and_its_whole_result() {
         format!("checksum  {}", id.out).as_str(),
         r#"repaired  /n: "7" → 7"#,
         "progress  working",
-        "result    text, 7 bytes, which a model reads itself\n\n{\"n\":7}\n\ntook",
+        "result    text, 7 bytes, sent to the model in full\n\n{\"n\":7}\n\ntook",
     ] {
         assert!(ran.out.contains(words), "{words}\nis not in\n{}", ran.out);
     }
 }
 
 #[test]
-fn a_call_is_told_to_machines_as_one_object() {
+fn json_output_of_a_call_is_one_object() {
     let folder = Scratch::new("call-json");
     let file = own(&folder, "echo working >&2; cat", &json!({}));
     let ran = run(&[
@@ -66,7 +66,7 @@ fn a_call_is_told_to_machines_as_one_object() {
 }
 
 #[test]
-fn a_refusal_says_every_fault_and_runs_nothing() {
+fn invalid_arguments_show_every_fault_and_run_nothing() {
     let folder = Scratch::new("refusal");
     let ran_file = folder.0.join("ran");
     let file = own(
@@ -78,7 +78,7 @@ fn a_refusal_says_every_fault_and_runs_nothing() {
     let ran = run(&["tools", "call", "it", args, "--tools", &file]);
     assert_eq!((ran.code, ran.err.as_str()), (1, ""));
     for words in [
-        "refused   E_INVALID_TOOL_ARGS",
+        "not run   E_INVALID_TOOL_ARGS",
         "/n: must be at least 1",
         "/to: must be at least 2",
         "/more: is not a known property",
@@ -99,7 +99,12 @@ fn a_refusal_says_every_fault_and_runs_nothing() {
         .collect();
     places.sort_unstable();
     assert_eq!(places, ["/more", "/n", "/to"]);
-    assert!(message["told"].as_str().unwrap().contains("Mend these"));
+    assert!(
+        message["modelText"]
+            .as_str()
+            .unwrap()
+            .contains("Mend these")
+    );
     assert_eq!(
         message["checksum"].as_str().unwrap(),
         run(&["tools", "id", "it", args]).out.trim_end()
@@ -108,7 +113,7 @@ fn a_refusal_says_every_fault_and_runs_nothing() {
 }
 
 #[test]
-fn what_is_not_json_is_for_the_call_path_to_say() {
+fn invalid_json_arguments_reach_the_call_path() {
     for args in ["{oops", "[1]", "7", "\"text\"", "null", ""] {
         let ran = run(&["tools", "call", "calculate", args, "--json"]);
         let message = only(&ran);
@@ -139,14 +144,18 @@ fn arguments_come_from_files_and_from_standard_input() {
 }
 
 #[test]
-fn what_may_write_is_refused_where_nobody_can_be_asked() {
+fn a_write_is_denied_without_a_terminal() {
     let folder = Scratch::new("consent");
     let ran_file = folder.0.join("ran");
     let script = format!("touch '{}'; echo done", ran_file.display());
     let file = own(&folder, &script, &json!({ "effects": "writes" }));
     let ran = run(&["tools", "call", "it", "--tools", &file]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("no terminal to ask at"), "{}", ran.out);
+    assert!(
+        ran.out.contains("no terminal to ask for approval"),
+        "{}",
+        ran.out
+    );
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
     let message = only(&ran);
     assert_eq!((ran.code, &message["ok"]), (1, &json!(false)));
@@ -155,14 +164,14 @@ fn what_may_write_is_refused_where_nobody_can_be_asked() {
 
     let ran = run(&["tools", "call", "it", "--tools", &file, "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("allowed beforehand"), "{}", ran.out);
+    assert!(ran.out.contains("approved by --yes"), "{}", ran.out);
     assert!(ran_file.exists());
     let ran = run(&["tools", "call", "it", "--tools", &file, "--yes", "--json"]);
     assert_eq!(only(&ran)["result"], "done\n");
 }
 
 #[test]
-fn a_program_that_fails_ends_with_one_and_its_last_words() {
+fn a_failing_program_exits_with_one_and_shows_its_last_output() {
     let folder = Scratch::new("fails");
     let file = own(&folder, "echo no disk >&2; exit 3", &json!({}));
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
@@ -171,19 +180,19 @@ fn a_program_that_fails_ends_with_one_and_its_last_words() {
         (ran.code, &message["ended"], &message["code"]),
         (1, &json!("failed"), &json!("E_TOOL_DOWNSTREAM_ERROR"))
     );
-    assert!(message["told"].as_str().unwrap().contains("code 3"));
-    assert!(message["told"].as_str().unwrap().ends_with("no disk"));
+    assert!(message["modelText"].as_str().unwrap().contains("code 3"));
+    assert!(message["modelText"].as_str().unwrap().ends_with("no disk"));
     let ran = run(&["tools", "call", "it", "--tools", &file]);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.out.contains("the model is told\nThe tool failed"),
+        ran.out.contains("the model sees\nThe tool failed"),
         "{}",
         ran.out
     );
 }
 
 #[test]
-fn a_program_that_takes_too_long_is_ended() {
+fn a_program_is_killed_at_its_timeout() {
     let folder = Scratch::new("slow");
     let file = own(&folder, "sleep 600", &json!({ "timeout_secs": 1 }));
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
@@ -194,7 +203,7 @@ fn a_program_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn no_backtrace_is_seen_where_something_panics() {
+fn a_panic_prints_no_backtrace() {
     let args = ["tools", "call", "calculate", r#"{"expression": "i^-1"}"#];
     let output = program()
         .args(args)
@@ -206,7 +215,7 @@ fn no_backtrace_is_seen_where_something_panics() {
 }
 
 #[test]
-fn programs_get_an_allow_list_of_the_environment_and_what_the_file_names() {
+fn programs_get_the_allow_list_and_the_named_variables() {
     let folder = Scratch::new("environment");
     let file = own(&folder, "env", &json!({ "env": ["COLOUR", "UNSET"] }));
     // A program of a user has many secrets around it, and few of them look like one.
@@ -251,7 +260,7 @@ fn programs_get_an_allow_list_of_the_environment_and_what_the_file_names() {
 }
 
 #[test]
-fn what_a_tool_gives_is_written_as_it_is() {
+fn a_result_is_printed_unchanged_in_a_pipe() {
     let folder = Scratch::new("bytes");
     let file = own(&folder, r"printf 'a\033[2Jb\302\233c\377'", &json!({}));
     let output = program()
@@ -276,7 +285,7 @@ fn what_a_tool_gives_is_written_as_it_is() {
 }
 
 #[test]
-fn files_are_read_below_one_folder() {
+fn files_are_read_in_one_directory() {
     let folder = Scratch::new("folder");
     folder.write("a.txt", "inside\n");
     let call = |args: &str| {
@@ -302,7 +311,7 @@ fn files_are_read_below_one_folder() {
 
 #[cfg(unix)]
 #[test]
-fn at_a_terminal_a_large_result_is_shown_as_a_model_reads_it() {
+fn at_a_terminal_a_large_result_is_shown_as_a_handle() {
     let folder = crate::folder::Folder::new();
     let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
     folder.write("long.txt", &lines);

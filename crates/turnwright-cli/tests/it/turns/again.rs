@@ -1,6 +1,6 @@
-//! Before a turn is taken up again: what would be lost by it, and the command that loses nothing.
+//! Checks before a turn is resumed, and the suggested command.
 
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::chat;
 
@@ -10,7 +10,7 @@ use crate::folder::Folder;
 use crate::model::Model;
 use crate::stored;
 
-/// As long as nobody has answered for it.
+/// Until the call is answered for.
 fn is_untouched(home: &Folder, model: &Model) {
     assert_eq!(model.requests().len(), 1);
     let all = listed(home, &[]);
@@ -21,7 +21,7 @@ fn is_untouched(home: &Folder, model: &Model) {
 }
 
 #[test]
-fn where_nobody_can_be_asked_a_call_in_doubt_stays_so() {
+fn an_interrupted_call_stays_open_without_a_terminal() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
     let_go(&home);
@@ -31,7 +31,8 @@ fn where_nobody_can_be_asked_a_call_in_doubt_stays_so() {
         let ran = turns(&home, &[&["resume", &id], more].concat());
         assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
         assert!(
-            ran.err.contains("nobody knows whether `linger {}` (begun ")
+            ran.err
+                .contains("it is unknown whether `linger {}` (started ")
                 && ran.err.contains("--tell-model"),
             "{}",
             ran.err
@@ -46,7 +47,7 @@ fn where_nobody_can_be_asked_a_call_in_doubt_stays_so() {
     );
     assert!(
         ran.err
-            .contains("nobody is asked, by --tell-model: the model is told that nobody knows"),
+            .contains("--tell-model: the model is told that the effect is unknown"),
         "{}",
         ran.err
     );
@@ -57,14 +58,13 @@ fn where_nobody_can_be_asked_a_call_in_doubt_stays_so() {
     );
     let shown = turns(&home, &["show", &id]).out;
     assert!(
-        shown.contains("ledger: unknown: nobody could say whether it took effect")
-            && !shown.contains("ledger: begun"),
+        shown.contains("ledger: recorded as unknown") && !shown.contains("ledger: interrupted"),
         "{shown}"
     );
 }
 
 #[test]
-fn at_a_terminal_somebody_is_asked_even_where_everything_is_allowed() {
+fn yes_does_not_answer_for_interrupted_calls() {
     let home = Folder::new();
     let _model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
     let_go(&home);
@@ -77,7 +77,7 @@ fn at_a_terminal_somebody_is_asked_even_where_everything_is_allowed() {
 }
 
 #[test]
-fn a_chat_in_a_pipe_takes_its_last_turn_up_only_if_nothing_is_lost() {
+fn a_piped_chat_resumes_only_if_nothing_is_lost() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
     let_go(&home);
@@ -85,7 +85,7 @@ fn a_chat_in_a_pipe_takes_its_last_turn_up_only_if_nothing_is_lost() {
     let ran = run_piped(&model, &home, &["--tools", &tools], "/resume\nnext\n");
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
     assert!(
-        ran.err.contains("nobody knows whether `linger {}`"),
+        ran.err.contains("it is unknown whether `linger {}`"),
         "{}",
         ran.err
     );
@@ -103,27 +103,23 @@ fn a_chat_in_a_pipe_takes_its_last_turn_up_only_if_nothing_is_lost() {
     );
     let ran = run_piped(&model, &home, &args, "/resume\n");
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
-    assert!(
-        ran.err.contains("There is nothing to take up"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("Nothing to resume"), "{}", ran.err);
     assert_eq!(model.requests().len(), 2);
 }
 
 #[test]
-fn a_chat_says_the_whole_command() {
+fn a_chat_prints_the_complete_resume_command() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("Never mind.", 1).into()]);
     let_go(&home);
     let id = newest(&home);
-    let command = format!("To take it up again:\n  turnwright turns resume {id}\n");
+    let command = format!("To resume it:\n  turnwright turns resume {id}\n");
     // Nothing is said, and so nothing is left behind, nor forgotten.
     for _ in 0..2 {
         let ran = run_piped(&model, &home, &[], "");
         assert!(
             ran.err
-                .contains("the last turn was cut off, and its chat had tools")
+                .contains("the last turn was interrupted, and its chat had tools")
                 && ran.err.contains(&command),
             "{}",
             ran.err
@@ -133,14 +129,14 @@ fn a_chat_says_the_whole_command() {
     assert!(
         terminal
             .words()
-            .contains("and its chat had tools that this one has not")
+            .contains("and its chat had tools that this one does not have")
     );
     terminal
         .line("/resume")
         // Where its lines are broken depends on the path of the file.
         .wait_until("what helps", |item| {
             item.words()
-                .contains("`--without-tools` to go on without them")
+                .contains("`--without-tools` to continue without them")
         })
         .wait_for_prompt(PROMPT);
     drop(terminal);
@@ -161,7 +157,7 @@ fn cut_off_elsewhere(home: &Folder, model: &Model) -> (String, String, String) {
 }
 
 #[test]
-fn without_its_tools_a_turn_is_not_taken_up_unasked() {
+fn a_turn_is_not_resumed_without_its_tools() {
     let home = Folder::new();
     let broken = turnwright_testkit::server::Answer::json(401, serde_json::json!({}));
     let model = Model::plays([
@@ -193,7 +189,7 @@ fn without_its_tools_a_turn_is_not_taken_up_unasked() {
 
 #[cfg(unix)]
 #[test]
-fn the_command_that_is_shown_is_the_one_to_type() {
+fn the_suggested_command_works_in_a_shell() {
     let home = Folder::new();
     let broken = turnwright_testkit::server::Answer::json(401, serde_json::json!({}));
     let model = Model::plays([
@@ -223,7 +219,7 @@ fn the_command_that_is_shown_is_the_one_to_type() {
 }
 
 #[test]
-fn a_turn_of_no_chat_is_left_to_the_program_that_held_it() {
+fn a_turn_of_another_program_is_not_resumed() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("Instead.", 1).into()]);
     let_go(&home);
@@ -238,7 +234,7 @@ fn a_turn_of_no_chat_is_left_to_the_program_that_held_it() {
     let id = newest(&home);
     let shown = turns(&home, &["show", &id]).out;
     assert!(
-        shown.contains("the program that did takes it up again") && !shown.contains("turns resume"),
+        shown.contains("belongs to another program") && !shown.contains("turns resume"),
         "{shown}"
     );
     let url = model.url();

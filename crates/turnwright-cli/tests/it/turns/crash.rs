@@ -10,7 +10,7 @@ use crate::pty::CTRL_D;
 use crate::stored;
 
 #[test]
-fn a_turn_that_was_cut_off_says_so_and_what_to_do() {
+fn an_interrupted_turn_says_what_to_do() {
     let home = Folder::new();
     cut_off(&home, []);
     let_go(&home);
@@ -30,9 +30,9 @@ fn a_turn_that_was_cut_off_says_so_and_what_to_do() {
     let ran = turns(&home, &["show", &id]);
     for shown in [
         "  interrupted\n",
-        "→ linger {}\n  ledger: begun, and nobody knows whether it took effect\n",
-        &format!("To take it up again:\n  turnwright turns resume {id}\n"),
-        "You are asked what became of the call of which nobody knows; with `--tell-model` nobody is.\n",
+        "→ linger {}\n  ledger: interrupted; whether it took effect is unknown\n",
+        &format!("To resume it:\n  turnwright turns resume {id}\n"),
+        "You will be asked whether the interrupted call took effect, unless you pass `--tell-model`.\n",
     ] {
         assert!(
             ran.out.contains(shown),
@@ -43,25 +43,25 @@ fn a_turn_that_was_cut_off_says_so_and_what_to_do() {
 }
 
 #[test]
-fn whoever_knows_what_became_of_a_call_is_asked() {
+fn the_user_is_asked_whether_an_interrupted_call_took_effect() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("Then all is tidy.", 1).into()]);
     let_go(&home);
     let id = newest(&home);
     let mut terminal = at_terminal(&home, &["resume", &id]);
     terminal
-        .wait_for("? linger was begun, and nobody knows whether it took effect")
+        .wait_for("? linger was interrupted: did it take effect?")
         .wait_for_prompt("  linger: done, not done or unknown?")
         .line("perhaps")
         .wait_for("Type d if it took effect")
         .wait_for_prompt("  linger: done, not done or unknown?")
         .line("d")
-        .wait_for_prompt("  what came of it (Enter for nothing):")
+        .wait_for_prompt("  result (optional):")
         .line("the attic is empty");
     assert_eq!(terminal.end(), 0);
     let shown = terminal.shown();
     assert!(shown.contains("│ Then all is tidy."), "{shown}");
-    assert!(shown.contains("takes up turn"), "{shown}");
+    assert!(shown.contains("resuming turn"), "{shown}");
     let message = model.messages(1);
     let result = message.last().unwrap()["content"].as_str().unwrap();
     assert!(result.contains("the attic is empty"), "{result}");
@@ -72,8 +72,8 @@ fn whoever_knows_what_became_of_a_call_is_asked() {
     );
     let ran = turns(&home, &["show", &id]);
     for shown in [
-        "taken up again\n",
-        "? what became of the call of linger\n  somebody knew that it was done: the attic is empty\n",
+        "resumed\n",
+        "? linger was interrupted: did it take effect?\n  answer: it took effect, with the result the attic is empty\n",
     ] {
         assert!(
             ran.out.contains(shown),
@@ -84,7 +84,7 @@ fn whoever_knows_what_became_of_a_call_is_asked() {
 }
 
 #[test]
-fn a_call_that_somebody_knows_was_not_done_is_made_again() {
+fn a_call_that_did_not_take_effect_runs_again() {
     let home = Folder::new();
     let begun = home.file("begun");
     // Only the first time it takes longer than its program lives.
@@ -117,7 +117,7 @@ fn a_call_that_somebody_knows_was_not_done_is_made_again() {
 }
 
 #[test]
-fn a_turn_that_waited_for_consent_waits_again() {
+fn a_turn_that_waited_for_approval_waits_again() {
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let model = Model::plays([note(), chat::text("Noted.", 1)]);
@@ -128,7 +128,7 @@ fn a_turn_that_waited_for_consent_waits_again() {
     let shown = turns(&home, &["show", &newest(&home)]).out;
     assert!(
         shown.contains(
-            "? write_note asks to run\n  {\"text\":\"milk\"}\n  because it may change something\n  waits for an answer\n"
+            "? write_note needs approval\n  {\"text\":\"milk\"}\n  reason: it may change something\n  waiting for an answer\n"
         ),
         "{shown}"
     );
@@ -149,7 +149,7 @@ fn a_turn_that_waited_for_consent_waits_again() {
 }
 
 #[test]
-fn a_chat_says_that_its_last_turn_was_cut_off_and_takes_it_up() {
+fn a_chat_reports_an_interrupted_turn_and_resumes_it() {
     let home = Folder::new();
     let model = Model::plays([
         says_and_hangs("Half an ").into(),
@@ -157,12 +157,12 @@ fn a_chat_says_that_its_last_turn_was_cut_off_and_takes_it_up() {
     ]);
     let mut terminal = start(&model, &home, &[]);
     terminal.line("answer me").wait_for("Half an").kill();
-    // At once: whether its program is gone nobody knows yet, and so it waits.
+    // At once: it is not known yet whether the process is gone, so it waits.
     let mut terminal = start(&model, &home, &[]);
     assert!(
         terminal
             .words()
-            .contains("or another program runs it: /resume takes it up again"),
+            .contains("or another process runs it. Type /resume"),
         "{}",
         terminal.shown()
     );
@@ -172,7 +172,7 @@ fn a_chat_says_that_its_last_turn_was_cut_off_and_takes_it_up() {
         .wait_for_prompt(PROMPT);
     terminal
         .line("/resume")
-        .wait_for("There is nothing to take up")
+        .wait_for("Nothing to resume")
         .wait_for_prompt(PROMPT)
         .keys(CTRL_D)
         .end();

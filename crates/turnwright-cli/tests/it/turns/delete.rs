@@ -35,7 +35,7 @@ fn results(home: &Folder) -> usize {
 }
 
 #[test]
-fn somebody_is_asked_first() {
+fn a_deletion_asks_first() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1.")]);
     let id = newest(&home);
@@ -52,7 +52,7 @@ fn somebody_is_asked_first() {
     }
     let mut terminal = at_terminal(&home, &["delete", &id]);
     terminal
-        .wait_for(&format!("Deletes the turn {id}"))
+        .wait_for(&format!("This deletes the turn {id}"))
         .wait_for_prompt("  yes or no?")
         .line("y")
         .wait_for("Deleted 3 records");
@@ -61,7 +61,7 @@ fn somebody_is_asked_first() {
 }
 
 #[test]
-fn a_turn_goes_out_of_its_conversation_with_its_results() {
+fn deleting_a_turn_deletes_its_results() {
     let home = Folder::new();
     with_large_result(&home, "shop");
     with_large_result(&home, "garden");
@@ -78,7 +78,7 @@ fn a_turn_goes_out_of_its_conversation_with_its_results() {
 }
 
 #[test]
-fn the_other_turns_of_a_conversation_stay_as_they_are() {
+fn deleting_a_turn_does_not_change_the_others() {
     let home = Folder::new();
     let model = talked(&home, &[], &[("one", "1."), ("two", "2."), ("three", "3.")]);
     let second = listed(&home, &[])[1]["turn"].as_str().unwrap().to_owned();
@@ -94,7 +94,7 @@ fn the_other_turns_of_a_conversation_stay_as_they_are() {
 }
 
 #[test]
-fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
+fn deleting_a_conversation_deletes_its_parts_and_its_history() {
     let home = Folder::new();
     with_large_result(&home, "shop");
     talked(
@@ -121,15 +121,11 @@ fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
     assert_eq!(left, ["garden.lock"]);
     let ran = turns(&home, &["delete", "--conversation", "shop", "--yes"]);
     assert_eq!(ran.code, 2);
-    assert!(
-        ran.err.contains("there is no conversation `shop`"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("no conversation `shop`"), "{}", ran.err);
 }
 
 #[test]
-fn what_runs_or_is_open_is_not_deleted() {
+fn running_turns_and_open_chats_are_not_deleted() {
     let home = Folder::new();
     let model = cut_off(&home, []);
     stored::hold_until(
@@ -145,7 +141,7 @@ fn what_runs_or_is_open_is_not_deleted() {
     ] {
         let ran = turns(&home, &args);
         assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-        let messages = "another program has the conversation default: for ";
+        let messages = "another process runs the conversation default: for ";
         assert!(
             ran.err.contains(messages) && ran.err.contains("more if it has crashed"),
             "{}",
@@ -157,7 +153,8 @@ fn what_runs_or_is_open_is_not_deleted() {
     let ran = turns(&home, &["delete", "--conversation", "default", "--yes"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
-        ran.err.contains("a chat has the conversation default open"),
+        ran.err
+            .contains("the conversation default is open in a chat"),
         "{}",
         ran.err
     );
@@ -166,7 +163,7 @@ fn what_runs_or_is_open_is_not_deleted() {
     assert_eq!(ran.code, 0);
     assert!(
         ran.out
-            .contains("Nobody knows yet what became of a call in it."),
+            .contains("whether that call took effect is unknown."),
         "{}",
         ran.out
     );
@@ -174,7 +171,7 @@ fn what_runs_or_is_open_is_not_deleted() {
 }
 
 #[test]
-fn by_age_and_by_size_whole_conversations_go() {
+fn conversations_are_deleted_by_age_and_by_size() {
     let home = Folder::new();
     talked(&home, &["--conversation", "old"], &[("one", "1.")]);
     talked(&home, &["--conversation", "new"], &[("two", "2.")]);
@@ -209,7 +206,7 @@ fn by_age_and_by_size_whole_conversations_go() {
 }
 
 #[test]
-fn a_conversation_with_a_call_in_doubt_outlives_its_age() {
+fn a_conversation_with_an_interrupted_call_is_not_deleted_by_age() {
     let home = Folder::new();
     cut_off(&home, []);
     let_go(&home);
@@ -217,7 +214,7 @@ fn a_conversation_with_a_call_in_doubt_outlives_its_age() {
     assert_eq!(ran.code, 0);
     assert!(
         ran.out
-            .contains("what became of a call in them, or a program has them now: default"),
+            .contains("they contain an interrupted call or a process runs them: default"),
         "{}",
         ran.out
     );
@@ -225,7 +222,7 @@ fn a_conversation_with_a_call_in_doubt_outlives_its_age() {
 }
 
 #[test]
-fn a_command_that_names_nothing_or_too_much_makes_no_sense() {
+fn conflicting_or_missing_targets_are_refused() {
     let home = Folder::new();
     for args in [
         &["delete"][..],
@@ -244,14 +241,14 @@ fn a_command_that_names_nothing_or_too_much_makes_no_sense() {
 }
 
 #[test]
-fn a_conversation_that_a_chat_has_open_does_not_go_by_age_or_size() {
+fn an_open_conversation_is_not_deleted_by_age_or_size() {
     let home = Folder::new();
     let model = talked(&home, &["--conversation", "old"], &[("one", "1.")]);
     let chat = start(&model, &home, &["--conversation", "old"]);
     for limit in [["--older-than", "0s"], ["--larger-than", "0"]] {
         let ran = turns(&home, &[&["delete", "--yes"], &limit[..]].concat());
         assert_eq!(ran.code, 0, "{ran:?}");
-        let says = ["Deleted 0 records", "chats have them open: old"];
+        let says = ["Deleted 0 records", "they are open in a chat: old"];
         assert!(
             says.iter().all(|item| ran.out.contains(item)),
             "{}",
@@ -259,7 +256,7 @@ fn a_conversation_that_a_chat_has_open_does_not_go_by_age_or_size() {
         );
         assert_eq!(listed(&home, &[]).len(), 1);
     }
-    // One that is too young stands in nobody's way.
+    // A result that is too young stays.
     assert_eq!(
         turns(&home, &["delete", "--older-than", "30d", "--yes"]).code,
         0
@@ -288,12 +285,12 @@ fn a_chat_says_that_its_conversation_was_deleted() {
     });
     terminal
         .line("two")
-        .wait_for("this conversation was deleted meanwhile: it begins anew")
+        .wait_for("this conversation was deleted meanwhile and starts again")
         .wait_for("│ 2.");
 }
 
 #[test]
-fn results_that_are_elsewhere_are_not_left_behind() {
+fn a_deletion_is_refused_if_the_results_are_elsewhere() {
     let home = Folder::new();
     with_large_result(&home, "shop");
     let (file, away) = (database(&home), home.file("away"));
@@ -304,7 +301,7 @@ fn results_that_are_elsewhere_are_not_left_behind() {
         let args = [&["delete", "--yes", "--store", file], what].concat();
         let ran = turns(&home, &args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
-        assert!(ran.err.contains("--results FOLDER"), "{}", ran.err);
+        assert!(ran.err.contains("--results DIR"), "{}", ran.err);
     }
     assert!(!home.file("conversations.db.results").exists());
     assert_eq!(messages_of(&database(&home), "shop"), ["count", "Many."]);
@@ -325,7 +322,7 @@ fn results_that_are_elsewhere_are_not_left_behind() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_a_database_has_the_results_of_what_it_leads_to() {
+fn a_link_to_a_database_uses_the_results_of_its_target() {
     let home = Folder::new();
     with_large_result(&home, "shop");
     let link = home.file("link.db");

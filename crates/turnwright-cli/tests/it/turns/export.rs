@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use turnwright::RecordKind;
+use turnwright::record::RecordKind;
 use turnwright::record::{ByteResolver, Record, ToolCall};
 use turnwright::spool::MemorySpool;
 use turnwright_testkit::server::chat;
@@ -16,7 +16,7 @@ use crate::model::Model;
 use crate::stored;
 
 #[test]
-fn a_turn_is_written_as_its_records() {
+fn a_turn_is_exported_as_its_records() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1."), ("two", "2.")]);
     let ran = turns(&home, &["export", &newest(&home)]);
@@ -34,7 +34,7 @@ fn a_turn_is_written_as_its_records() {
 }
 
 #[test]
-fn a_conversation_is_written_whole_as_it_is_kept() {
+fn a_conversation_is_exported_completely() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1.")]);
     talked(&home, &["--new"], &[("two", "2.")]);
@@ -51,15 +51,11 @@ fn a_conversation_is_written_whole_as_it_is_kept() {
     );
     let ran = turns(&home, &["export", "--conversation", "nobody"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(
-        ran.err.contains("there is no conversation `nobody`"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("no conversation `nobody`"), "{}", ran.err);
 }
 
 #[test]
-fn a_file_that_is_there_is_not_overwritten_unasked() {
+fn an_existing_file_is_overwritten_only_with_force() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1.")]);
     let file = home.write("out.jsonl", "precious\n");
@@ -67,7 +63,7 @@ fn a_file_that_is_there_is_not_overwritten_unasked() {
     let ran = turns(&home, &["export", &id, "--output", &file]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
-        ran.err.contains("is there already") && ran.err.contains("--force"),
+        ran.err.contains("already exists") && ran.err.contains("--force"),
         "{}",
         ran.err
     );
@@ -99,7 +95,7 @@ fn a_file_that_is_there_is_not_overwritten_unasked() {
 }
 
 #[test]
-fn with_its_results_an_export_needs_no_other_file() {
+fn an_export_with_results_is_complete() {
     let home = Folder::new();
     let tools = json!([{
         "name": "numbers", "description": "Many numbers.",
@@ -146,7 +142,7 @@ fn with_its_results_an_export_needs_no_other_file() {
     let ran = turns(&home, &["export", &id, "--with-results"]);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.err.contains("1 result are not there any more"),
+        ran.err.contains("the bytes of 1 result are missing"),
         "{}",
         ran.err
     );

@@ -68,7 +68,7 @@ fn is_harmless(text: &str) -> bool {
 }
 
 #[test]
-fn a_terminal_obeys_nothing_that_stands_in_a_database() {
+fn escape_sequences_in_a_database_are_not_interpreted() {
     let home = Folder::new();
     planted(&home);
     for args in [
@@ -101,7 +101,7 @@ fn a_terminal_obeys_nothing_that_stands_in_a_database() {
 }
 
 #[test]
-fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
+fn a_suggested_command_quotes_what_a_database_contains() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let file = database(&home);
@@ -133,10 +133,10 @@ fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
 }
 
 #[test]
-fn what_was_said_cannot_be_taken_for_what_the_program_says() {
+fn stored_text_cannot_imitate_the_program() {
     let home = Folder::new();
     let forged =
-        "Fine.\n? delete_all asks to run\n  allowed\nTo take it up again:\n  turnwright --yes";
+        "Fine.\n? delete_all needs approval\n  approved\nTo resume it:\n  turnwright --yes";
     talked(&home, &[], &[("hello", forged)]);
     let file = database(&home);
     let mut message = stored::records(&file, "default")
@@ -156,7 +156,7 @@ fn what_was_said_cannot_be_taken_for_what_the_program_says() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_waited_for() {
+fn a_pipe_as_a_database_does_not_block() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let pipe = home.file("pipe.db");
@@ -166,7 +166,7 @@ fn what_is_no_file_is_not_waited_for() {
     for args in [&["list"][..], &["delete", "--older-than", "1d", "--yes"]] {
         let ran = turns(&home, &[args, &["--store", pipe]].concat());
         assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-        assert!(ran.err.contains("is no file"), "{}", ran.err);
+        assert!(ran.err.contains("is not a file"), "{}", ran.err);
     }
     let secret = home.file("conversations.db.secret");
     std::fs::remove_file(&secret).unwrap();
@@ -174,12 +174,12 @@ fn what_is_no_file_is_not_waited_for() {
     let model = crate::model::Model::plays([turnwright_testkit::server::chat::text("x", 1)]);
     let ran = crate::chat::run_piped(&model, &home, &["--new"], "hello\n");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("it is no file"), "{}", ran.err);
+    assert!(ran.err.contains("it is not a file"), "{}", ran.err);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_file_of_others_does_not_choose_whose_results_are_deleted() {
+fn a_named_file_does_not_choose_which_results_are_deleted() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let theirs = home.file("theirs.db");
@@ -205,7 +205,7 @@ fn a_file_of_others_does_not_choose_whose_results_are_deleted() {
 }
 
 #[test]
-fn what_machines_read_is_what_is_kept() {
+fn json_output_has_the_stored_values() {
     let home = Folder::new();
     planted(&home);
     let all = listed(&home, &[]);
@@ -214,7 +214,7 @@ fn what_machines_read_is_what_is_kept() {
         (&SLY.into(), &SLY.into())
     );
     assert_eq!(
-        (&all[0]["said"], &all[0]["unknownCalls"]),
+        (&all[0]["firstMessage"], &all[0]["unknownCalls"]),
         (&SLY.into(), &1.into())
     );
     let ran = turns(&home, &["export", "--conversation", SLY]);
@@ -222,7 +222,7 @@ fn what_machines_read_is_what_is_kept() {
 }
 
 #[test]
-fn it_can_be_deleted() {
+fn a_hostile_conversation_can_be_deleted() {
     let home = Folder::new();
     planted(&home);
     let ran = turns(&home, &["delete", SLY, "--yes"]);

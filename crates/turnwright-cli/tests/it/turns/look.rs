@@ -12,7 +12,7 @@ use crate::pty::has_colour;
 use crate::stored;
 
 #[test]
-fn turns_are_listed_newest_first_with_what_was_said() {
+fn turns_are_listed_newest_first_with_their_message() {
     let home = Folder::new();
     talked(
         &home,
@@ -40,7 +40,7 @@ fn turns_are_listed_newest_first_with_what_was_said() {
 }
 
 #[test]
-fn what_stands_first_in_a_line_names_the_turn() {
+fn the_first_word_of_a_listed_line_names_the_turn() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1."), ("two", "2."), ("three", "3.")]);
     let list = turns(&home, &["list"]).out;
@@ -53,7 +53,7 @@ fn what_stands_first_in_a_line_names_the_turn() {
 }
 
 #[test]
-fn machines_get_a_line_for_each_turn() {
+fn json_output_has_a_line_per_turn() {
     let home = Folder::new();
     let model = Model::plays([
         chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
@@ -66,7 +66,7 @@ fn machines_get_a_line_for_each_turn() {
     for (field, expected) in [
         ("conversation", Value::from("default")),
         ("state", "answered".into()),
-        ("said", "What is 6 * 7?".into()),
+        ("firstMessage", "What is 6 * 7?".into()),
         ("calls", 1.into()),
         ("unknownCalls", 0.into()),
         ("runs", 1.into()),
@@ -94,11 +94,11 @@ fn a_list_can_be_narrowed() {
     let messages = |args: &[&str]| -> Vec<String> {
         let all = listed(&home, args);
         all.iter()
-            .map(|item| item["said"].as_str().unwrap().to_owned())
+            .map(|item| item["firstMessage"].as_str().unwrap().to_owned())
             .collect()
     };
     assert_eq!(messages(&[]), ["d", "c", "b", "a"]);
-    // With the part that was begun anew.
+    // With the new part.
     assert_eq!(messages(&["--conversation", "shop"]), ["d", "b", "a"]);
     assert_eq!(messages(&["--conversation", "shop~2"]), ["d"]);
     assert_eq!(messages(&["--conversation", "shop~1"]), ["b", "a"]);
@@ -110,21 +110,18 @@ fn a_list_can_be_narrowed() {
     assert!(messages(&["--conversation", "nobody"]).is_empty());
     let ran = turns(&home, &["list", "--limit", "1"]);
     assert!(
-        ran.out.ends_with("… 3 more: `--limit 4` shows all\n"),
+        ran.out.ends_with("… 3 more; use `--limit 4` to show all\n"),
         "{}",
         ran.out
     );
     let ran = turns(&home, &["list", "--state", "waiting"]);
-    assert_eq!(
-        (ran.code, ran.out.as_str()),
-        (0, "There are no such turns.\n")
-    );
+    assert_eq!((ran.code, ran.out.as_str()), (0, "No matching turns.\n"));
     assert_eq!(turns(&home, &["list", "--state", "asleep"]).code, 2);
     assert_eq!(turns(&home, &["list", "--limit", "0"]).code, 2);
 }
 
 #[test]
-fn a_turn_is_shown_whole() {
+fn a_turn_is_shown_completely() {
     let home = Folder::new();
     let (tools, _) = write_tool(&home);
     let model = Model::plays([
@@ -142,15 +139,15 @@ fn a_turn_is_shown_whole() {
     for shown in [
         &format!("turn {id}  answered\n"),
         "conversation default · scripted at http://127.0.0.1:",
-        &format!("reads below {}", folder.display()),
+        &format!("reads {}", folder.display()),
         "> note milk\n",
         "│ A note will do.\n",
-        "? write_note asks to run\n  {\"text\":\"milk\"}\n  because it may change something\n  allowed: beforehand, by --yes\n",
+        "? write_note needs approval\n  {\"text\":\"milk\"}\n  reason: it may change something\n  approved: by --yes\n",
         "→ write_note {\"text\":\"milk\"}\n  ledger: done after ",
         "\n  ← it is written\n",
         "→ write_note {\"txt\":\"milk\"}\n  ← The arguments of `write_note` were refused",
         "\n│ It is noted.\n",
-        "2 calls · 1,200 tokens read, 30 written\n",
+        "2 calls · 1,200 input tokens, 30 output tokens\n",
     ] {
         assert!(
             ran.out.contains(shown),
@@ -158,7 +155,7 @@ fn a_turn_is_shown_whole() {
             ran.out
         );
     }
-    // The model's words have their margin where somebody looks.
+    // Model text has its margin.
     let mut terminal = at_terminal(&home, &["show", &id]);
     assert_eq!(terminal.end(), 0);
     assert!(
@@ -170,7 +167,7 @@ fn a_turn_is_shown_whole() {
 }
 
 #[test]
-fn a_turn_is_told_to_machines_whole() {
+fn json_output_of_a_turn_is_complete() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let ran = turns(&home, &["show", &newest(&home), "--json"]);
@@ -186,7 +183,7 @@ fn a_turn_is_told_to_machines_whole() {
 }
 
 #[test]
-fn why_there_is_no_answer_is_shown_with_what_to_do() {
+fn a_failed_turn_is_shown_with_what_to_do() {
     let home = Folder::new();
     let model = Model::plays(Vec::<chat::Reply>::new());
     assert_eq!(run_piped(&model, &home, &[], "hello\n").code, 1);
@@ -198,25 +195,24 @@ fn why_there_is_no_answer_is_shown_with_what_to_do() {
         ran.out
     );
     assert!(
-        ran.out.contains(&format!(
-            "To take it up again:\n  turnwright turns resume {id}\n"
-        )),
+        ran.out
+            .contains(&format!("To resume it:\n  turnwright turns resume {id}\n")),
         "{}",
         ran.out
     );
 }
 
 #[test]
-fn a_turn_that_is_not_there_or_not_one_alone_is_said_so() {
+fn unknown_and_ambiguous_turns_are_refused() {
     let home = Folder::new();
     let ran = turns(&home, &["list"]);
     assert_eq!(
         (ran.code, ran.out.as_str(), ran.err.as_str()),
-        (0, "Nothing is kept yet.\n", "")
+        (0, "No turns are stored yet.\n", "")
     );
     let ran = turns(&home, &["show", "0"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("nothing is kept yet"), "{}", ran.err);
+    assert!(ran.err.contains("nothing is stored yet"), "{}", ran.err);
     assert!(!database(&home).exists(), "looking makes nothing");
 
     talked(&home, &[], &[("one", "1."), ("two", "2.")]);
@@ -228,13 +224,13 @@ fn a_turn_that_is_not_there_or_not_one_alone_is_said_so() {
         .filter_map(|item| item.split("  ").next())
         .collect();
     let several = format!(
-        "several turns begin with `0`: {} in default, {} in default\n",
+        "several turns begin with `0`. Use more of the id: {} in default, {} in default\n",
         ids[0], ids[1]
     );
     for (id, messages) in [
-        ("nonsense", "there is no turn that begins with `nonsense`;"),
+        ("nonsense", "no turn begins with `nonsense`."),
         ("0", &several),
-        ("", "there is no turn that begins with ``"),
+        ("", "no turn begins with ``"),
     ] {
         let ran = turns(&home, &["show", id]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{id}");
@@ -243,7 +239,7 @@ fn a_turn_that_is_not_there_or_not_one_alone_is_said_so() {
 }
 
 #[test]
-fn a_demo_can_be_kept_and_looked_at() {
+fn a_stored_demo_can_be_shown() {
     let home = Folder::new();
     let file = home.file("demo.db");
     let file = file.to_str().unwrap();
@@ -256,9 +252,9 @@ fn a_demo_can_be_kept_and_looked_at() {
     assert_eq!(shown.code, 0, "{shown:?}");
     for messages in [
         "> Checkout failed for many customers last night.",
-        "← 22.6 MB, 420,000 lines: kept as an artifact of kind text",
-        "? restart_service asks to run\n  {\"service\":\"checkout-api\"",
-        "  because it changes something, and only you can allow that\n  allowed: beforehand, by --yes\n",
+        "← 22.6 MB, 420,000 lines: stored as an artifact of kind text",
+        "? restart_service needs approval\n  {\"service\":\"checkout-api\"",
+        "  reason: it changes something in production\n  approved: by --yes\n",
         "7 calls",
     ] {
         assert!(
@@ -276,7 +272,7 @@ fn a_demo_can_be_kept_and_looked_at() {
 }
 
 #[test]
-fn a_file_of_which_all_was_deleted_has_nothing() {
+fn an_emptied_database_lists_nothing() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1.")]);
     assert_eq!(
@@ -284,13 +280,16 @@ fn a_file_of_which_all_was_deleted_has_nothing() {
         0
     );
     let ran = turns(&home, &["list"]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "Nothing is kept yet.\n"));
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "No turns are stored yet.\n")
+    );
     let ran = turns(&home, &["list", "--state", "failed"]);
-    assert_eq!(ran.out, "There are no such turns.\n");
+    assert_eq!(ran.out, "No matching turns.\n");
 }
 
 #[test]
-fn who_allowed_a_call_is_kept() {
+fn the_approver_of_a_call_is_stored() {
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let model = Model::plays([note(), note(), chat::text("Noted.", 1)]);
@@ -299,7 +298,7 @@ fn who_allowed_a_call_is_kept() {
         .line("note milk")
         .wait_for_prompt(CONSENT)
         .line("/quit")
-        .wait_for("Ctrl-C calls the turn off.")
+        .wait_for("Ctrl-C cancels the turn.")
         .wait_for_prompt(CONSENT)
         .line("y")
         .wait_for("it is written")
@@ -316,8 +315,8 @@ fn who_allowed_a_call_is_kept() {
     );
     let shown = turns(&home, &["show", &newest(&home)]).out;
     for messages in [
-        "  allowed: by the person at the terminal\n",
-        "  allowed, with other arguments: by the person at the terminal {\"text\":\"tea\"}\n",
+        "  approved: by the user at the terminal\n",
+        "  approved with other arguments: by the user at the terminal {\"text\":\"tea\"}\n",
     ] {
         assert!(
             shown.contains(messages),
@@ -326,7 +325,7 @@ fn who_allowed_a_call_is_kept() {
     }
 }
 
-/// What stands before the turn of a conversation.
+/// The id of the turn of a conversation, as listed.
 fn listed_id(list: &str, conversation: &str) -> String {
     let lines: Vec<&str> = list.lines().collect();
     let at = lines
@@ -337,7 +336,7 @@ fn listed_id(list: &str, conversation: &str) -> String {
 }
 
 #[test]
-fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
+fn a_damaged_turn_does_not_hide_others_and_can_be_deleted() {
     let home = Folder::new();
     talked(&home, &["--conversation", "good"], &[("one", "1.")]);
     talked(&home, &["--conversation", "evil"], &[("two", "2.")]);
@@ -346,7 +345,7 @@ fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("good › one"), "{}", ran.out);
     assert!(
-        ran.err.contains("in evil, the turn `")
+        ran.err.contains("evil: the turn `")
             && ran.err.contains("is damaged: ")
             && ran.err.contains("turns delete --conversation evil"),
         "{}",
@@ -360,7 +359,7 @@ fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
 }
 
 #[test]
-fn a_damaged_record_is_shown_as_damaged_and_the_rest_of_its_turn_as_it_is() {
+fn a_damaged_record_does_not_hide_the_rest_of_its_turn() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1."), ("two", "2.")]);
     let id = newest(&home);

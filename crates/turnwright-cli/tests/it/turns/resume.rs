@@ -21,7 +21,7 @@ fn unanswered(home: &Folder) -> Model {
 }
 
 #[test]
-fn a_turn_that_failed_goes_on_with_what_its_chat_had() {
+fn a_failed_turn_is_resumed_with_the_settings_of_its_chat() {
     let home = Folder::new();
     let model = unanswered(&home);
     let ran = turns(&home, &["resume", &newest(&home)]);
@@ -38,7 +38,7 @@ fn a_turn_that_failed_goes_on_with_what_its_chat_had() {
 }
 
 #[test]
-fn a_turn_that_has_its_answer_gives_it_again() {
+fn an_answered_turn_prints_its_answer_again() {
     let home = Folder::new();
     let model = talked(&home, &[], &[("hello", "Hi there.")]);
     let ran = turns(&home, &["resume", &newest(&home)]);
@@ -60,7 +60,7 @@ fn a_turn_that_has_its_answer_gives_it_again() {
 }
 
 #[test]
-fn a_turn_that_the_conversation_went_on_without_is_not_taken_up() {
+fn an_abandoned_turn_is_not_resumed() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("Never mind.", 1).into()]);
     let_go(&home);
@@ -71,7 +71,11 @@ fn a_turn_that_the_conversation_went_on_without_is_not_taken_up() {
         (0, "Never mind.\n"),
         "{ran:?}"
     );
-    assert!(ran.err.contains("the last turn was cut off"), "{}", ran.err);
+    assert!(
+        ran.err.contains("the last turn was interrupted"),
+        "{}",
+        ran.err
+    );
     let ran = turns(&home, &["resume", &cut]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(ran.err.contains("E_TURN_NOT_RESUMABLE"), "{}", ran.err);
@@ -79,13 +83,13 @@ fn a_turn_that_the_conversation_went_on_without_is_not_taken_up() {
     assert_eq!(all[1]["state"], "abandoned", "{all:?}");
     let shown = turns(&home, &["show", &cut]).out;
     assert!(
-        shown.contains("The conversation went on without it"),
+        shown.contains("The conversation continued without it"),
         "{shown}"
     );
 }
 
 #[test]
-fn a_turn_that_another_program_has_is_left_alone() {
+fn a_turn_that_another_process_runs_is_not_resumed() {
     let home = Folder::new();
     cut_off(&home, []);
     stored::hold_until(
@@ -98,7 +102,7 @@ fn a_turn_that_another_program_has_is_left_alone() {
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
         ran.err
-            .contains("another program has the conversation default: for ")
+            .contains("another process runs the conversation default: for ")
             && ran.err.contains("--wait"),
         "{}",
         ran.err
@@ -107,7 +111,7 @@ fn a_turn_that_another_program_has_is_left_alone() {
 }
 
 #[test]
-fn whoever_waits_goes_on_once_the_program_is_known_to_be_gone() {
+fn a_waiting_resume_continues_after_the_other_process_ended() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("At last.", 1).into()]);
     let ran = turns(&home, &["resume", &newest(&home), "--wait", "--tell-model"]);
@@ -116,7 +120,7 @@ fn whoever_waits_goes_on_once_the_program_is_known_to_be_gone() {
 }
 
 #[test]
-fn what_was_said_to_one_server_is_not_sent_to_another() {
+fn a_conversation_is_not_sent_to_another_server() {
     let home = Folder::new();
     let model = unanswered(&home);
     let other = Model::plays([chat::text("Elsewhere.", 1)]);
@@ -135,7 +139,7 @@ fn what_was_said_to_one_server_is_not_sent_to_another() {
 }
 
 #[test]
-fn a_file_of_others_does_not_choose_where_a_key_goes() {
+fn a_named_file_does_not_choose_the_server() {
     let home = Folder::new();
     let model = unanswered(&home);
     let file = home.file("theirs.db");
@@ -154,7 +158,7 @@ fn a_file_of_others_does_not_choose_where_a_key_goes() {
 }
 
 #[test]
-fn a_file_of_others_chooses_neither_the_task_nor_the_folder() {
+fn a_named_file_does_not_choose_the_system_prompt_or_directory() {
     let home = Folder::new();
     let model = unanswered(&home);
     let (file, there) = (home.file("theirs.db"), home.file("there"));
@@ -174,7 +178,7 @@ fn a_file_of_others_chooses_neither_the_task_nor_the_folder() {
     let id = newest(&home);
     let shown = turns(&home, &[&["show", &id], &store[..]].concat()).out;
     let complete = format!(
-        "  turnwright turns resume {id} --store {} --base-url {} --folder {} --system='Be kind.'\nLook at it first",
+        "  turnwright turns resume {id} --store {} --base-url {} --folder {} --system='Be kind.'\nReview the command first",
         store[1],
         model.url(),
         there.display()
@@ -186,7 +190,7 @@ fn a_file_of_others_chooses_neither_the_task_nor_the_folder() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "Now.\n"), "{ran:?}");
     assert!(
         ran.err
-            .contains(&format!("its chat could read below {}", there.display())),
+            .contains(&format!("its chat could read {}", there.display())),
         "{}",
         ran.err
     );
@@ -195,11 +199,11 @@ fn a_file_of_others_chooses_neither_the_task_nor_the_folder() {
 }
 
 #[test]
-fn a_turn_that_has_its_answer_needs_neither_a_server_nor_tools() {
+fn an_answered_turn_needs_no_server_and_no_tools() {
     let home = Folder::new();
     let (tools, _) = crate::chat::write_tool(&home);
     let model = talked(&home, &["--tools", &tools], &[("hello", "Hi there.")]);
-    // Nobody listens there any more, the file of tools is gone, and the folder is another one.
+    // The server, the tools file and the directory are gone.
     drop(model);
     std::fs::remove_file(&tools).unwrap();
     let id = newest(&home);
@@ -220,7 +224,7 @@ fn a_turn_that_has_its_answer_needs_neither_a_server_nor_tools() {
 }
 
 #[test]
-fn a_turn_of_no_chat_gives_its_answer_too() {
+fn an_answered_turn_of_another_program_prints_its_answer() {
     let home = Folder::new();
     let file = home.file("demo.db");
     let file = file.to_str().unwrap();

@@ -70,7 +70,7 @@ fn patch(file: &Path, at: usize, with: &[u8]) {
 }
 
 #[test]
-fn a_file_of_a_later_release_is_left_alone() {
+fn a_file_of_a_later_release_is_not_changed() {
     let home = Folder::new();
     let file = closed(&home);
     // Where SQLite keeps the number of the format.
@@ -79,15 +79,15 @@ fn a_file_of_a_later_release_is_left_alone() {
         &home,
         &file,
         &[
-            "a later release wrote it, in format 999",
-            "use that release",
+            "a later release wrote it in format 999",
+            "use the later release",
             "--store FILE",
         ],
     );
 }
 
 #[test]
-fn a_damaged_file_is_left_alone() {
+fn a_damaged_file_is_not_changed() {
     let home = Folder::new();
     let file = closed(&home);
     let bytes = fs::read(&file).unwrap();
@@ -96,7 +96,7 @@ fn a_damaged_file_is_left_alone() {
 }
 
 #[test]
-fn what_is_no_database_is_left_alone() {
+fn a_file_that_is_not_a_database_is_not_changed() {
     let home = Folder::new();
     fs::create_dir(home.file("alone")).unwrap();
     let file = home.file("alone/notes.txt");
@@ -108,31 +108,31 @@ fn what_is_no_database_is_left_alone() {
     is_refused(
         &home,
         &file,
-        &["it is no database", "It was left as it is", "--store FILE"],
+        &["it is not a database", "It was not changed", "--store FILE"],
     );
 }
 
 /// The program as a user whom permissions bind. None if there is none here.
 fn bound(args: &[&str]) -> Option<Ran> {
     const NOBODY: u32 = 65_534;
-    let whoever = |command: &mut Command| {
+    let as_other_user = |command: &mut Command| {
         if fs::read("/etc/shadow").is_ok() {
             command.uid(NOBODY).gid(NOBODY);
         }
     };
     let mut tried = program();
-    whoever(tried.arg("--version").current_dir("/"));
+    as_other_user(tried.arg("--version").current_dir("/"));
     if !tried.output().is_ok_and(|item| item.status.success()) {
         crate::say("there is no user whom permissions bind: that writing is refused was not tried");
         return None;
     }
     let mut command = program();
-    whoever(command.args(args).current_dir("/"));
+    as_other_user(command.args(args).current_dir("/"));
     Some(Ran::of(&mut command, "hello\n"))
 }
 
 #[test]
-fn a_file_that_may_only_be_read_can_be_looked_at() {
+fn a_read_only_file_can_be_shown() {
     let home = Folder::new();
     let file = closed(&home);
     let folder = file.parent().unwrap();
@@ -154,7 +154,7 @@ fn a_file_that_may_only_be_read_can_be_looked_at() {
     for args in [&chat[..], &delete] {
         let Some(ran) = bound(args) else { return };
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
-        assert!(ran.err.contains("it may only be read"), "{}", ran.err);
+        assert!(ran.err.contains("it is read-only"), "{}", ran.err);
     }
     // Where nothing can be made beside it either:
     for sibling in ["-wal", "-shm"] {
@@ -164,7 +164,7 @@ fn a_file_that_may_only_be_read_can_be_looked_at() {
     let Some(ran) = bound(&chat) else { return };
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
     assert!(ran.err.contains("Permission denied"), "{}", ran.err);
-    // It was closed, and nobody can change it: so it can be read as it is.
+    // It was closed and cannot change, so it can be read.
     let Some(ran) = bound(&["turns", "list", "--store", shown]) else {
         return;
     };
@@ -175,7 +175,7 @@ fn a_file_that_may_only_be_read_can_be_looked_at() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_made_by_a_chat_alone() {
+fn only_a_chat_creates_a_missing_file() {
     let home = Folder::new();
     let file = home.file("new.db");
     let shown = file.to_str().unwrap();
@@ -212,13 +212,13 @@ fn a_file_that_is_not_there_is_made_by_a_chat_alone() {
         "hello\n",
     );
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("does not exist: make it"), "{}", ran.err);
+    assert!(ran.err.contains("does not exist. Create it"), "{}", ran.err);
     let ran = run_piped(&model, &home, &["--store", shown, "--forget"], "hello\n");
     assert_eq!(ran.code, 2);
 }
 
 #[test]
-fn two_chats_at_once_keep_what_was_said_in_one_file() {
+fn two_chats_store_to_one_file_at_once() {
     let home = Folder::new();
     let models: Vec<Model> = (0..2)
         .map(|_| Model::plays((0..5).map(|number| chat::text(format!("Answer {number}."), 1))))
@@ -250,7 +250,7 @@ fn two_chats_at_once_keep_what_was_said_in_one_file() {
 }
 
 #[test]
-fn a_key_that_goes_elsewhere_is_no_part_of_what_is_kept() {
+fn a_key_in_a_url_is_not_stored() {
     let home = Folder::new();
     let model = Model::plays([chat::text("Hi.", 1)]);
     let mut chat = crate::chat::piped(&model, &home, &[]);
@@ -261,7 +261,7 @@ fn a_key_that_goes_elsewhere_is_no_part_of_what_is_kept() {
 }
 
 #[test]
-fn where_there_is_no_room_left_nothing_is_lost_and_it_says_what_helps() {
+fn a_full_disk_loses_nothing_and_gives_advice() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let model = Model::plays(["Never.", "Again."].map(|text| chat::text(text, 1)));
@@ -278,7 +278,7 @@ fn where_there_is_no_room_left_nothing_is_lost_and_it_says_what_helps() {
     let ran = Ran::of(&mut full, &format!("{}\n", "long ".repeat(50_000)));
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
     assert!(
-        ran.err.contains("no answer: ") && ran.err.contains("what helps: "),
+        ran.err.contains("no answer: ") && ran.err.contains("try: "),
         "{}",
         ran.err
     );

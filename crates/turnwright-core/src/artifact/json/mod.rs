@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use turnwright_core::artifact::json::{JsonPath, SpooledJsonArtifact};
-//! use turnwright_core::{ArtifactKind, SpooledArtifact};
+//! use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let log = "{\"ms\": 3}\n{\"ms\": 250, \"url\": \"/a\"}\n";

@@ -49,7 +49,7 @@ impl SpooledArtifact {
     ///
     /// # Errors
     /// `E_ARTIFACT_UNREADABLE`.
-    pub async fn cat_from(
+    pub(crate) async fn cat_from(
         &self,
         lines: impl RangeBounds<u64>,
         offset: u64,

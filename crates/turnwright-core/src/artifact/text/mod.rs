@@ -1,8 +1,8 @@
 //! Lines of text: what can be asked of every artifact.
 //!
 //! Lines are numbered from 0 and shown without their `\n` or `\r\n`; a final newline starts no further line. What is
-//! read is what is needed: the first bytes for [`head`](crate::SpooledArtifact::head), the last ones for
-//! [`tail`](crate::SpooledArtifact::tail), and everything only for [`grep`](crate::SpooledArtifact::grep) and for counting, piece by
+//! read is what is needed: the first bytes for [`head`](crate::artifact::SpooledArtifact::head), the last ones for
+//! [`tail`](crate::artifact::SpooledArtifact::tail), and everything only for [`grep`](crate::artifact::SpooledArtifact::grep) and for counting, piece by
 //! piece, with memory that does not grow.
 //!
 //! ```

@@ -1,4 +1,5 @@
-use crate::{DispatchContext, ErrorCode, ToolBuilder, ToolContext, TrustTier};
+use crate::trust::TrustTier;
+use crate::{DispatchContext, ErrorCode, ToolBuilder, ToolContext};
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;

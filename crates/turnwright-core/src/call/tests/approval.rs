@@ -1,6 +1,12 @@
 //! Who decides whether a call may run.
 
 use super::*;
+use crate::checksum::checksum;
+use crate::gate::Approval;
+use crate::tool::approval::ApprovalRequest;
+use crate::tool::approval::Approver;
+use crate::tool::approval::PendingCall;
+use crate::tool::approval::Review;
 
 /// Answers from a list, and keeps what it was asked.
 #[derive(Default)]

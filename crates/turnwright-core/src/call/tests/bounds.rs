@@ -1,5 +1,9 @@
 //! Results of bounded size.
 
+use crate::record::Record;
+use crate::record::RecordKind;
+use crate::spool::Body;
+use crate::spool::ByteStream;
 use std::io;
 
 use bytes::Bytes;

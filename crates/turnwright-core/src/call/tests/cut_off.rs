@@ -1,6 +1,7 @@
 //! Calls that end before their handler does.
 
 use super::*;
+use crate::spool::ByteStream;
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {

@@ -1,6 +1,7 @@
 //! What stands in the store of a call, before and after it runs.
 
 use super::*;
+use crate::record::ToolCall;
 use crate::record::{CallState, Record};
 use crate::store::{
     Batch, Change, ConversationId, Layered, MemoryStore, Query, Revision, Store, StoreError,
@@ -167,7 +168,7 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
     assert!(!call.is_complete());
     assert_eq!(entry.state, CallState::Begun);
     assert!(
-        !ctx.records().tool_calls()[0].is_complete(),
+        !ctx.records().all::<ToolCall>()[0].is_complete(),
         "the turn has what the store has"
     );
 }
@@ -190,7 +191,7 @@ async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order(
     assert_eq!(batches, ["done record", "done record", "record"]);
     let held: Vec<String> = ctx
         .records()
-        .tool_calls()
+        .all::<ToolCall>()
         .iter()
         .map(|call| call.tool().into())
         .collect();
@@ -230,7 +231,7 @@ async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     drop(call);
     ctx.turn().inner().tasks.wait().await;
     assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
-    let calls = ctx.records().tool_calls();
+    let calls = ctx.records().all::<ToolCall>();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));
     let shown_text = call.text().await.unwrap();

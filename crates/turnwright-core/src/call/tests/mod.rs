@@ -4,6 +4,14 @@ mod cut_off;
 mod ledger;
 mod results;
 
+use crate::artifact::ArtifactKind;
+use crate::artifact::SpooledArtifact;
+use crate::checksum::checksum;
+use crate::record::ToolCall;
+use crate::schema::Schema;
+use crate::spool::Body;
+use crate::spool::ByteStream;
+use crate::tool::Content;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -29,21 +37,15 @@ fn number(name: &str) -> ToolBuilder<Value> {
 struct Watched {
     ctx: DispatchContext,
     events: Arc<Mutex<Vec<Value>>>,
-    _observer: event::Observer,
 }
 
 fn watch(ctx: DispatchContext) -> Watched {
     let events: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&events);
-    let observer = ctx
-        .turn()
+    ctx.turn()
         .events()
         .observe(move |event| seen.lock().push(serde_json::to_value(event).unwrap()));
-    Watched {
-        ctx,
-        events,
-        _observer: observer,
-    }
+    Watched { ctx, events }
 }
 
 impl Watched {
@@ -201,7 +203,7 @@ async fn an_unknown_tool_is_an_answer_with_the_names_that_exist() {
         .await
         .unwrap();
     assert!(!text.contains('\u{202e}') && text.len() < 1000, "{text}");
-    assert_eq!(watched.ctx.records().tool_calls().len(), 2);
+    assert_eq!(watched.ctx.records().all::<ToolCall>().len(), 2);
 }
 
 #[tokio::test]

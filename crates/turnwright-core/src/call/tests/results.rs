@@ -1,8 +1,17 @@
 //! Results that exist before the call is settled: artifacts, and outputs from elsewhere.
 
 use super::*;
+use crate::artifact::ArtifactKind;
+use crate::artifact::Inline;
 use crate::artifact::SpooledArtifact;
+use crate::checksum::checksum;
+use crate::record::Record;
+use crate::record::ToolCall;
+use crate::schema::RepairKind;
+use crate::spool::Spool as _;
 use crate::spool::{ByteStream, MemoryReader, MemorySpool};
+use crate::store::MemoryStore;
+use crate::tool::IntoToolResult as _;
 use crate::trust::ConversationSecret;
 
 const LONG: usize = 10_000;
@@ -179,7 +188,7 @@ async fn an_output_from_elsewhere_becomes_a_record_in_one_call() {
         call.bytes().await.unwrap().unwrap().len(),
         call.artifacts()[0].byte_length() as usize
     );
-    assert_eq!(ctx.records().tool_calls()[0].id(), call.id());
+    assert_eq!(ctx.records().all::<ToolCall>()[0].id(), call.id());
 
     // Arguments are recorded as they came, whatever they are.
     let call = ctx.propose("web.search", "no JSON").settle_with(7).await;
@@ -210,4 +219,23 @@ async fn an_output_from_elsewhere_is_stored_as_that_of_the_tool_but_never_truste
         .await;
     assert_eq!(call.handles()[0].kind(), ArtifactKind::MARKDOWN);
     assert!(!call.is_trusted());
+}
+
+#[tokio::test]
+async fn no_arguments_taken_for_an_empty_object_are_kept_as_a_repair() {
+    let tool = number("note").handler(|_: Value, _: ToolContext| async { "ok" });
+    let tools = ToolRegistry::new([tool.build().unwrap()]).unwrap();
+    let ctx = DispatchContext::builder().tools(tools).build();
+    let proposed = ctx.propose("note", "null").empty_args_as_object();
+    let checked = proposed.check().await.unwrap();
+    let [repair] = checked.repairs() else {
+        panic!("{:?}", checked.repairs());
+    };
+    assert_eq!(repair.kind, RepairKind::NoArguments);
+    assert_eq!(
+        (&repair.before, &repair.after),
+        (&Some(Value::Null), &Some(json!({})))
+    );
+    let refused = ctx.propose("note", "null").check().await;
+    assert!(refused.is_err(), "only where the caller says so");
 }

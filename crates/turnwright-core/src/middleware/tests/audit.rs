@@ -1,3 +1,9 @@
+use crate::gate::Approval;
+use crate::outcome::Limit;
+use crate::tool::approval::ApprovalRequest;
+use crate::tool::approval::PendingCall;
+use crate::tool::approval::Review;
+use crate::tool::context::WeakTurnContext;
 use std::time::Duration;
 
 use super::*;
@@ -279,7 +285,7 @@ async fn a_sink_that_panics_is_warned_of_and_gets_the_next_call_all_the_same() {
         .turn_input(broken)
         .build()
         .unwrap();
-    let (events, _observer) = heard(&runner);
+    let events = heard(&runner);
     let outcome = runner.run("go").await;
     assert!(outcome.is_answered());
     assert_eq!(tries.load(Ordering::Relaxed), 2);
@@ -291,7 +297,7 @@ async fn a_sink_that_panics_is_warned_of_and_gets_the_next_call_all_the_same() {
 
 #[tokio::test]
 async fn an_audit_does_not_keep_the_turn_alive() {
-    let held: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
+    let held: Arc<Mutex<Option<WeakTurnContext>>> = Arc::default();
     let into = Arc::clone(&held);
     let (_calls, audit) = collecting();
     let runner = calling("look", 2)

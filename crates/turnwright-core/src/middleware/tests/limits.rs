@@ -1,7 +1,12 @@
 use super::*;
 use crate::Budget;
+use crate::event::Event;
+use crate::event::EventKind;
 use crate::middleware::repeated_call_guard;
+use crate::outcome::Limit;
 use crate::record::Author;
+use crate::record::Record;
+use crate::record::RecordKind;
 
 fn framework_texts(outcome: &TurnOutcome) -> Vec<String> {
     outcome

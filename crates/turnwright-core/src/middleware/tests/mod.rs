@@ -2,6 +2,9 @@ mod audit;
 mod limits;
 mod tools;
 
+use crate::record::Record;
+use crate::store::MemoryStore;
+use crate::store::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -40,12 +43,11 @@ fn calling(name: &'static str, last: u32) -> TurnRunnerBuilder {
 }
 
 /// What operators were told, as JSON.
-fn heard(runner: &TurnRunner) -> (Arc<Mutex<Vec<Value>>>, event::Observer) {
+fn heard(runner: &TurnRunner) -> Arc<Mutex<Vec<Value>>> {
     let all: Arc<Mutex<Vec<Value>>> = Arc::default();
     let into = Arc::clone(&all);
-    let observer =
-        runner.observe(move |event| into.lock().push(serde_json::to_value(event).unwrap()));
-    (all, observer)
+    runner.observe(move |event| into.lock().push(serde_json::to_value(event).unwrap()));
+    all
 }
 
 fn of_event(all: &Mutex<Vec<Value>>, name: &str) -> Vec<Value> {

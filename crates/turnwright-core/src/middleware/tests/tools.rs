@@ -1,3 +1,4 @@
+use crate::effects::OnCollision;
 use std::time::Duration;
 
 use super::*;
@@ -279,14 +280,14 @@ async fn whatever_goes_wrong_with_fetching_fails_the_turn_or_is_warned_of() {
         let input = || TurnInput::new("?").stash("how", how);
         let error = strict.run(input()).await.into_answer().unwrap_err();
         assert!(error.message().contains(shown_text), "{error}");
-        let (events, _observer) = heard(&lenient);
+        let events = heard(&lenient);
         assert_eq!(lenient.run(input()).await.text, "base | base");
         let warnings = of_event(&events, "warning");
         assert_eq!(warnings.len(), 1);
         let text = warnings[0]["message"].as_str().unwrap();
         assert!(text.contains(shown_text), "{text}");
     }
-    let (events, _observer) = heard(&lenient);
+    let events = heard(&lenient);
     assert_eq!(lenient.run("?").await.text, "base late | base late");
     assert!(of_event(&events, "warning").is_empty());
 }

@@ -38,11 +38,11 @@ type MemoriesFrom = Arc<dyn Fn(&TurnContext) -> Option<ConversationId> + Send + 
 ///
 /// ```
 /// use turnwright_core::runner::History;
-/// use turnwright_core::{DispatchContext, TurnInput};
+/// use turnwright_core::{DispatchContext, Message, TurnInput};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     let said: Vec<String> = ctx.records().messages().iter().map(|it| it.text().to_owned()).collect();
+///     let said: Vec<String> = ctx.records().all::<Message>().iter().map(|it| it.text().to_owned()).collect();
 ///     ctx.answer(said.join(", ")).await?;
 ///     Ok(())
 /// })

@@ -1,3 +1,9 @@
+use crate::record::Message;
+use crate::record::Record;
+use crate::record::RecordKind;
+use crate::store::MemoryStore;
+use crate::store::Store;
+use crate::store::StoreExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -230,11 +236,11 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
     let runner = runner(|ctx: DispatchContext| async move {
         let texts: Vec<String> = ctx
             .records()
-            .memories()
+            .all::<Memory>()
             .iter()
             .map(|message| message.text().to_owned())
             .collect();
-        let count = ctx.records().messages().len();
+        let count = ctx.records().all::<Message>().len();
         ctx.answer(format!("{} ({count})", texts.join(", ")))
             .await?;
         Ok(())
@@ -289,7 +295,7 @@ async fn middleware_of_the_turn_input_sees_the_history() {
     })
     .storage(Storage::of(store))
     .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
-        *into.lock() = ctx.records().messages().len();
+        *into.lock() = ctx.records().all::<Message>().len();
         next.run()
     })
     .build()

@@ -276,11 +276,6 @@ impl ToolContext {
     pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
         self.turn().log(level, entry);
     }
-
-    /// Emits a warning for operators: see [`TurnContext::warn`].
-    pub fn warn(&self, message: impl Into<String>) {
-        self.turn().warn(message);
-    }
 }
 
 debug_fields!(ToolContext { id(), tool() });

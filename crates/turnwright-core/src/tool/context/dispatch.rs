@@ -1,7 +1,9 @@
 //! The handle that executors, middleware and tools work with.
 
+use std::sync::Arc;
+#[cfg(test)]
+use std::sync::Weak;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -30,7 +32,7 @@ use crate::usage::Usage;
 /// Usable by itself, to try and to test tools without a model:
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+/// use turnwright_core::{DispatchContext, Tool, ToolCall, ToolContext, ToolRegistry};
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -49,7 +51,7 @@ use crate::usage::Usage;
 /// // All of the way that a model's call goes:
 /// let record = ctx.call("add", r#"{"a": "2", "b": 3}"#).await;
 /// assert_eq!(record.text().await.as_deref(), Some("5"));
-/// assert_eq!(ctx.records().tool_calls().len(), 1);
+/// assert_eq!(ctx.records().all::<ToolCall>().len(), 1);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
@@ -104,7 +106,8 @@ impl DispatchContext {
 
     /// A handle that does not keep the dispatch alive.
     #[must_use]
-    pub fn downgrade(&self) -> WeakDispatchContext {
+    #[cfg(test)]
+    pub(crate) fn downgrade(&self) -> WeakDispatchContext {
         WeakDispatchContext(Arc::downgrade(&self.0))
     }
 
@@ -218,11 +221,6 @@ impl DispatchContext {
     pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
         self.0.turn.log(level, entry);
     }
-
-    /// Emits a warning for operators: see [`TurnContext::warn`].
-    pub fn warn(&self, message: impl Into<String>) {
-        self.0.turn.warn(message);
-    }
 }
 
 impl AsRef<TurnContext> for DispatchContext {
@@ -239,12 +237,14 @@ impl AsRef<TurnContext> for TurnContext {
 
 /// A [`DispatchContext`] that does not keep the dispatch alive.
 #[derive(Clone, Debug)]
-pub struct WeakDispatchContext(Weak<Inner>);
+#[cfg(test)]
+pub(crate) struct WeakDispatchContext(Weak<Inner>);
 
+#[cfg(test)]
 impl WeakDispatchContext {
     /// The dispatch, if something else keeps it alive.
     #[must_use]
-    pub fn upgrade(&self) -> Option<DispatchContext> {
+    pub(crate) fn upgrade(&self) -> Option<DispatchContext> {
         self.0.upgrade().map(DispatchContext)
     }
 }

@@ -12,10 +12,11 @@ mod turn_records;
 mod turn_state;
 
 pub use call::ToolContext;
-pub use dispatch::{DispatchContext, WeakDispatchContext};
+pub use dispatch::DispatchContext;
 pub use proposal::ProposedAnswer;
 pub use signal::{AckHook, Signal};
-pub use turn::{TurnContext, WeakTurnContext};
+pub use turn::TurnContext;
+pub(crate) use turn::WeakTurnContext;
 pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};

@@ -26,7 +26,8 @@ pub(crate) struct Setup {
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
     pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
-    pub(crate) approval_timeout: Duration,
+    /// `None`: [`Setup::DEFAULT_APPROVAL_TIMEOUT`], which counts only while a process waits.
+    pub(crate) approval_timeout: Option<Duration>,
     pub(crate) inline_limit: u64,
     pub(crate) max_result_bytes: u64,
     pub(crate) artifact_limits: ArtifactLimits,
@@ -44,6 +45,11 @@ pub(crate) struct Setup {
     pub(crate) settings: TurnSettings,
 }
 
+impl Setup {
+    /// How long a process waits for an approval, if no timeout was set.
+    pub(crate) const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+}
+
 /// The defaults that the methods of the builders name.
 impl Default for Setup {
     fn default() -> Self {
@@ -59,7 +65,7 @@ impl Default for Setup {
             policies: Vec::new(),
             result_hooks: Vec::new(),
             approver: None,
-            approval_timeout: Duration::from_secs(15 * 60),
+            approval_timeout: None,
             inline_limit: 4 * 1024,
             max_result_bytes: 64 * 1024 * 1024,
             artifact_limits: ArtifactLimits::default(),

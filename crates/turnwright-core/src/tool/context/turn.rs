@@ -133,13 +133,13 @@ impl TurnContext {
 
     /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else.
     #[must_use]
-    pub fn inline_limit(&self) -> u64 {
+    pub(crate) fn inline_limit(&self) -> u64 {
         self.setup().inline_limit
     }
 
     /// The bounds under which the artifacts of this turn answer.
     #[must_use]
-    pub fn artifact_limits(&self) -> ArtifactLimits {
+    pub(crate) fn artifact_limits(&self) -> ArtifactLimits {
         self.setup().artifact_limits
     }
 
@@ -177,7 +177,7 @@ impl TurnContext {
 
     /// Adds the usage of a model response to the turn's, and emits it on the stream and to observers. It counts for the turns
     /// around it too, which do not emit it again.
-    pub fn add_usage(&self, usage: impl Into<ModelUsage>) {
+    pub(crate) fn add_usage(&self, usage: impl Into<ModelUsage>) {
         let usage = Arc::new(usage.into());
         self.0.usage.lock().itself += usage.tokens;
         for outer in self.and_outer().skip(1) {
@@ -189,7 +189,7 @@ impl TurnContext {
 
     /// A handle that does not keep the turn alive.
     #[must_use]
-    pub fn downgrade(&self) -> WeakTurnContext {
+    pub(crate) fn downgrade(&self) -> WeakTurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
     }
 
@@ -238,6 +238,7 @@ impl TurnContext {
         self.hub().end(|| TurnEventKind::Ended {
             status: crate::record::TurnState::Aborted,
             code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
+            gates: Vec::new(),
             usage: self.usage(),
             duration: self.0.started.elapsed(),
         });
@@ -301,7 +302,7 @@ impl TurnContext {
 
 /// A [`TurnContext`] that does not keep the turn alive.
 #[derive(Clone, Debug)]
-pub struct WeakTurnContext(Weak<TurnState>);
+pub(crate) struct WeakTurnContext(Weak<TurnState>);
 
 impl WeakTurnContext {
     /// Whether it is this turn.
@@ -311,7 +312,7 @@ impl WeakTurnContext {
 
     /// The turn, if something else keeps it alive.
     #[must_use]
-    pub fn upgrade(&self) -> Option<TurnContext> {
+    pub(crate) fn upgrade(&self) -> Option<TurnContext> {
         self.0.upgrade().map(TurnContext)
     }
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::turn::TurnContext;
-use crate::record::{
-    Memory, Message, Record, Retrievable, StandingInstruction, Thought, TimelineRecord, ToolCall,
-};
+use crate::record::{Message, Record, TimelineRecord, ToolCall};
 use crate::record_log::Origin;
 
 /// A handle to the records of a turn: what [`ctx.records()`](crate::DispatchContext::records) returns.
@@ -26,7 +24,7 @@ use crate::record_log::Origin;
 /// records.store(Message::user("Hello!").build()?).await?;
 /// records.add(Memory::new("The user likes short answers.").id("style").build()?);
 ///
-/// assert_eq!(records.messages().len(), 1);
+/// assert_eq!(records.all::<Message>().len(), 1);
 /// assert!(records.get::<Memory>("style").is_some());
 /// assert_eq!(records.timeline().len(), 2);
 ///
@@ -120,41 +118,5 @@ impl<'t> TurnRecords<'t> {
     pub fn own_tool_calls(self) -> Vec<Arc<ToolCall>> {
         let records = self.turn.inner().records.read();
         records.of_this_turn().cloned().collect()
-    }
-
-    /// Returns the messages in order, those of earlier turns first.
-    #[must_use]
-    pub fn messages(self) -> Vec<Arc<Message>> {
-        self.all()
-    }
-
-    /// Returns the tool calls in order, those of earlier turns first.
-    #[must_use]
-    pub fn tool_calls(self) -> Vec<Arc<ToolCall>> {
-        self.all()
-    }
-
-    /// Returns the memories in order, those of earlier turns first.
-    #[must_use]
-    pub fn memories(self) -> Vec<Arc<Memory>> {
-        self.all()
-    }
-
-    /// Returns the thoughts of the model in order, those of earlier turns first.
-    #[must_use]
-    pub fn thoughts(self) -> Vec<Arc<Thought>> {
-        self.all()
-    }
-
-    /// Returns the retrievables in order, those of earlier turns first.
-    #[must_use]
-    pub fn retrievables(self) -> Vec<Arc<Retrievable>> {
-        self.all()
-    }
-
-    /// Returns the standing instructions in order, those of earlier turns first.
-    #[must_use]
-    pub fn standing_instructions(self) -> Vec<Arc<StandingInstruction>> {
-        self.all()
     }
 }

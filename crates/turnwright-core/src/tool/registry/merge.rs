@@ -9,9 +9,6 @@ use super::{ToolRegistry, clash};
 use crate::effects::OnCollision;
 use crate::error::Error;
 
-/// What a merge does about a clash on which the incoming tool itself has no opinion.
-pub type MergePolicy = OnCollision;
-
 impl ToolRegistry {
     /// A new registry of all tools of `registries`, none of which is changed.
     ///
@@ -23,7 +20,7 @@ impl ToolRegistry {
     /// `E_TOOL_ALREADY_REGISTERED`, naming the tool, where nobody resolved a clash.
     pub fn merge<'r>(
         registries: impl IntoIterator<Item = &'r ToolRegistry>,
-        policy: MergePolicy,
+        policy: OnCollision,
     ) -> Result<ToolRegistry, Error> {
         let mut registries = registries.into_iter();
         // The first is taken as it is: nothing of it can clash.
@@ -41,7 +38,7 @@ impl ToolRegistry {
 }
 
 impl Snapshot {
-    fn take_in(&mut self, incoming: &Snapshot, policy: MergePolicy) -> Result<(), Error> {
+    fn take_in(&mut self, incoming: &Snapshot, policy: OnCollision) -> Result<(), Error> {
         for tool in incoming.tools() {
             let decision = match tool.on_collision() {
                 OnCollision::Error => policy,

@@ -27,8 +27,6 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-pub use merge::MergePolicy;
-
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
 use crate::tool::context::{AckHook, DispatchContext};

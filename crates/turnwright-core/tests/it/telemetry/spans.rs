@@ -203,7 +203,7 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
         let runner = runner.build().unwrap();
         let ended = Arc::new(Notify::new());
         let reported = Arc::clone(&ended);
-        let observer = runner.observe(move |event| {
+        runner.observe(move |event| {
             if event.name() == "turnEnd" {
                 reported.notify_one();
             }
@@ -218,7 +218,6 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
             }
         }
         ended.notified().await;
-        drop(observer);
         // The task of a turn that nobody waits for ends right after it has told so.
         while !traced.seen().all_closed() {
             tokio::task::yield_now().await;
@@ -384,7 +383,7 @@ async fn words_to_operators_are_events_where_they_were_said() {
     let executor = |ctx: DispatchContext| async move {
         ctx.log(Matters::Debug, "one");
         ctx.call("speaks", args("a")).await;
-        ctx.reporter().log(Matters::Error, "two");
+        ctx.log(Matters::Error, "two");
         ctx.answer("done").await?;
         Ok(())
     };

@@ -3,9 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::schema::Rejection;
+use turnwright_core::schema::Schema;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalPolicy;
+use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::PendingCall;
+use turnwright_core::tool::approval::Review;
 
-use turnwright_core::approval::{always, when, when_tainted};
 use turnwright_core::schema::integer;
+use turnwright_core::tool::approval::{always, when, when_tainted};
 
 use super::*;
 

@@ -106,7 +106,7 @@ fn acting() -> TurnRunner {
     });
     runner(model())
         .tool(act.build())
-        .policy(turnwright_core::approval::always("careful"))
+        .policy(tool::approval::always("careful"))
         .build()
         .unwrap()
 }
@@ -335,7 +335,7 @@ async fn a_suspended_turn_shows_its_records_and_where_it_waits() {
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)
         .tool(act.build())
-        .policy(turnwright_core::approval::always("careful"))
+        .policy(tool::approval::always("careful"))
         .suspend_at_gates()
         .build()
         .unwrap();

@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use turnwright_core::runner::Limit;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
 
 use tokio::sync::Notify;
-use turnwright_core::approval::always;
 use turnwright_core::runner::TurnRunnerBuilder;
+use turnwright_core::tool::approval::always;
 
 use super::*;
 

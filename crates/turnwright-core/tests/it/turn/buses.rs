@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use turnwright_core::event::Event;
+use turnwright_core::record::Record;
 
 use turnwright_core::event::Level;
 
@@ -95,7 +97,7 @@ async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
     let model = ScriptedModel::new([
         Step::call_tool("act", "{}").usage(Usage::tokens(10, 2)),
         Step::run(|ctx| async move {
-            ctx.reporter().log(Level::Info, "all is well");
+            ctx.log(Level::Info, "all is well");
             Err("it is not".into())
         }),
     ]);
@@ -155,7 +157,7 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
 }
 
 #[tokio::test]
-async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped() {
+async fn an_observer_of_a_runner_sees_all_its_turns_until_it_is_removed() {
     let runner = runner(|ctx: DispatchContext| async move {
         ctx.ack()?;
         Ok(())
@@ -163,9 +165,9 @@ async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped()
     .build()
     .unwrap();
     let observed = Observed::default();
-    let guard = runner.observe(observed.observer());
+    let observer = runner.observe(observed.observer());
     let (a, b) = tokio::join!(runner.run("a"), runner.run("b"));
-    drop(guard);
+    observer.remove();
     runner.run("c").await;
     let mut ids: Vec<Value> = observed
         .of("turnEnd")
@@ -421,7 +423,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     let names = named.clone();
     let runner = runner(model)
         .tool(saying("act", "acted"))
-        .policy(turnwright_core::approval::always("careful"))
+        .policy(tool::approval::always("careful"))
         .observer(observed.observer())
         .observer(move |event| names.note(event.name()))
         .build()
@@ -466,7 +468,7 @@ async fn a_reader_of_all_turns_that_lags_learns_how_many_events_it_missed() {
     .build()
     .unwrap();
     let observed = Observed::default();
-    let _guard = runner.observe(observed.observer());
+    runner.observe(observed.observer());
     let mut events = runner.events();
     assert!(runner.run("go").await.is_answered(), "it waits for nobody");
     let missed = events.next().await.unwrap().unwrap_err().missed;
@@ -492,7 +494,7 @@ async fn a_log_entry_has_a_kind_and_a_payload_and_every_event_a_time() {
     .build()
     .unwrap();
     let observed = Observed::default();
-    let _guard = runner.observe(observed.observer());
+    runner.observe(observed.observer());
     let (streamed, _) = heard(runner.start(TurnInput::new("go").conversation("c"))).await;
     let logs = observed.of("log");
     assert_eq!(

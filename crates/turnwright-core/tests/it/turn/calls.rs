@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use turnwright_core::record::Record;
+use turnwright_core::schema::Schema;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::tool::Concurrency;
 
 use tokio::sync::{Barrier, Notify};
-use turnwright_core::approval::always;
+use turnwright_core::tool::approval::always;
 
 use super::*;
 

@@ -1,10 +1,17 @@
 //! Foreign code that fails where nobody expects it.
 
 use std::ops::Range;
+use std::sync::Weak;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::record::Record;
+use turnwright_core::spool::Body;
+use turnwright_core::spool::Spool;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::store::Store;
 
 use bytes::Bytes;
-use turnwright_core::approval::always;
 use turnwright_core::spool::ByteReader;
+use turnwright_core::tool::approval::always;
 
 use super::*;
 
@@ -102,18 +109,20 @@ async fn a_type_that_panics_on_its_answer_is_an_error() {
 
 #[tokio::test]
 async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
-    let stored: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
+    /// Lives as long as its turn.
+    #[derive(Default)]
+    struct Alive;
+    let stored: Arc<Mutex<Option<Weak<Alive>>>> = Arc::default();
     let keep = Arc::clone(&stored);
     let runner = runner(move |ctx: DispatchContext| {
-        *keep.lock() = Some(ctx.turn().downgrade());
+        *keep.lock() = Some(Arc::downgrade(&ctx.turn().per_turn::<Alive>()));
         async move {
             let held = ctx.clone();
             ctx.on_ack(move || drop(held));
             let held = ctx.clone();
             ctx.turn()
                 .events()
-                .observe(move |_| assert!(!held.turn_id().is_empty()))
-                .keep();
+                .observe(move |_| assert!(!held.turn_id().is_empty()));
             ctx.turn().abort("enough");
             Ok(())
         }

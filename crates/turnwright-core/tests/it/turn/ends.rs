@@ -3,6 +3,9 @@
 use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
+use turnwright_core::record::Record;
+use turnwright_core::runner::Limit;
+use turnwright_core::store::MemoryStore;
 
 use super::*;
 

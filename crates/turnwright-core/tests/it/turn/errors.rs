@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use turnwright_core::ToolCall;
+use turnwright_core::artifact::ArtifactKind;
+use turnwright_core::artifact::Inline;
+use turnwright_core::artifact::SpooledArtifact;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::runner::Limit;
+use turnwright_core::trust::TrustTier;
 
 use futures_util::FutureExt as _;
 use turnwright_core::record::Retrievable;
@@ -234,7 +241,7 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
 #[tokio::test]
 async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging() {
     let clash = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-        if let Some(call) = ctx.records().tool_calls().first() {
+        if let Some(call) = ctx.records().all::<ToolCall>().first() {
             let reader = Arc::new(MemoryReader::new("other content"));
             let artifact = SpooledArtifact::new(reader, ArtifactKind::TEXT);
             let found = Retrievable::artifact(artifact, TrustTier::FirstParty);

@@ -1,6 +1,9 @@
 //! The seam to whatever decides.
 
 use std::sync::Arc;
+use turnwright_core::ToolCall;
+use turnwright_core::record::Record;
+use turnwright_core::store::MemoryStore;
 
 use super::*;
 
@@ -15,7 +18,7 @@ async fn an_executor_need_be_no_model_at_all() {
                 ctx.stash().set("state", "asked")?;
             }
             _ => {
-                let rooms = ctx.records().tool_calls()[0]
+                let rooms = ctx.records().all::<ToolCall>()[0]
                     .text()
                     .await
                     .unwrap_or_default();

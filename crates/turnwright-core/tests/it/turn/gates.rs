@@ -1,6 +1,10 @@
 //! Where a turn waits for somebody outside of it.
 
 use std::time::Duration;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
+use turnwright_core::gate::Gates;
+use turnwright_core::gate::TurnGate;
 
 use turnwright_core::schema::{integer, object, string};
 
@@ -469,8 +473,7 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
 #[tokio::test]
 async fn an_answer_of_the_wrong_kind_is_not_taken_and_the_gate_stays_open() {
     let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
-    let ask =
-        waiting(gate(), Duration::ZERO).approval(turnwright_core::approval::always("it asks"));
+    let ask = waiting(gate(), Duration::ZERO).approval(tool::approval::always("it asks"));
     let runner = runner(model).tool(ask.build()).build().unwrap();
     let turn = runner.start("go");
     let mut gates = turn.gates();

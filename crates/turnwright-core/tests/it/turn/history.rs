@@ -1,6 +1,9 @@
 //! What a turn knows of what was before, and the tools that read it.
 
 use std::sync::Arc;
+use turnwright_core::artifact::ArtifactKind;
+use turnwright_core::artifact::Inline;
+use turnwright_core::store::MemoryStore;
 
 use turnwright_core::artifact_tools::ForgePolicy;
 use turnwright_core::record::{Author, Memory};

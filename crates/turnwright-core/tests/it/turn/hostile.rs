@@ -2,11 +2,18 @@
 
 use std::sync::OnceLock;
 use std::time::Duration;
+use turnwright_core::ToolCall;
+use turnwright_core::spool::Body;
+use turnwright_core::spool::Spool;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::store::Store;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
 
 use serde::de::DeserializeOwned;
-use turnwright_core::approval::always;
 use turnwright_core::record::{CallState, Record};
 use turnwright_core::spool::MemorySpool;
+use turnwright_core::tool::approval::always;
 use turnwright_testkit::store::{Fail, Failing};
 
 use super::*;
@@ -91,7 +98,7 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
     let runner = runner(|ctx: DispatchContext| async move {
         let elsewhere = ctx.clone();
         tokio::spawn(async move { elsewhere.call("act", "{}").await });
-        while ctx.records().tool_calls().is_empty() {
+        while ctx.records().all::<ToolCall>().is_empty() {
             tokio::task::yield_now().await;
         }
         ctx.answer("done").await?;

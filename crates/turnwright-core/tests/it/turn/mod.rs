@@ -26,6 +26,12 @@ mod typed;
 mod unnamed;
 
 use std::sync::Arc;
+use turnwright_core::event::Event;
+use turnwright_core::gate::Gates;
+use turnwright_core::record::Record;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::store::Store;
+use turnwright_core::store::StoreExt as _;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;

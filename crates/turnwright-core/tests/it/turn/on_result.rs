@@ -1,10 +1,15 @@
 //! Hooks between handlers and records.
 
 use std::io;
+use turnwright_core::spool::Body;
+use turnwright_core::spool::ByteStream;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::tool::Content;
+use turnwright_core::tool::reconcile;
 
 use bytes::Bytes;
-use turnwright_core::reconcile::Finding;
 use turnwright_core::tool::ResultHook;
+use turnwright_core::tool::reconcile::Finding;
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! Instructions and model settings, of the runner and of a turn.
 
 use turnwright_core::record::StandingInstruction;
+use turnwright_core::settings::ToolChoice;
 
 use super::*;
 

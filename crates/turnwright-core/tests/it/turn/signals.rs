@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use turnwright_core::store::MemoryStore;
 
-use turnwright_core::context::Signal;
+use turnwright_core::tool::context::Signal;
 
 use super::*;
 

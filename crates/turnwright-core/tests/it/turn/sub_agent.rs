@@ -1,10 +1,16 @@
 //! Turns that run under a call of another turn: the rules of the outer turns apply to them.
 
 use tokio::sync::Notify;
-use turnwright_core::approval::{always, before_writes, policy, when, when_tainted};
 use turnwright_core::record::Retrievable;
 use turnwright_core::render::Taint;
 use turnwright_core::runner::TurnRunnerBuilder;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalPolicy;
+use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::PendingCall;
+use turnwright_core::tool::approval::Review;
+use turnwright_core::tool::approval::{always, before_writes, policy, when, when_tainted};
 use turnwright_core::trust::TrustTier;
 
 use super::*;

@@ -2,8 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use turnwright_core::answer::AnswerFormat;
+use turnwright_core::artifact::Inline;
 use turnwright_core::record::Author;
+use turnwright_core::runner::AnswerFormat;
+use turnwright_core::runner::TypedOutcome;
+use turnwright_core::schema::Schema;
 
 use super::*;
 

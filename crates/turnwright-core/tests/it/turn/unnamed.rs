@@ -1,12 +1,15 @@
 //! Turns that no conversation was named for: they live in memory, and leave nothing behind.
 
 use std::sync::Weak;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
 
 use bytes::Bytes;
-use turnwright_core::approval::always;
 use turnwright_core::artifact::Inline;
 use turnwright_core::record::Memory;
 use turnwright_core::spool::{MemorySpool, Spool as _};
+use turnwright_core::tool::approval::always;
 
 use super::*;
 

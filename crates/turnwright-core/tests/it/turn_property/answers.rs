@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::gate::OpenGate;
-use turnwright_core::{Approval, ApprovalRequest, GateAnswer, Gates};
+use turnwright_core::gate::{GateAnswer, Gates};
+use turnwright_core::tool::approval::{Approval, ApprovalRequest};
 
 use super::tools;
 use super::world::World;

@@ -10,11 +10,12 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
-use turnwright_core::StoreExt as _;
+use turnwright_core::event::EventKind;
+use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, Message};
-use turnwright_core::{
-    Approval, ApprovalRequest, DispatchContext, EventKind, Record, ToolRegistry,
-};
+use turnwright_core::store::StoreExt as _;
+use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+use turnwright_core::{DispatchContext, ToolRegistry};
 use turnwright_testkit::store::storage_of;
 
 use super::judge::judge;
@@ -24,7 +25,7 @@ use super::script::{
     Script, StoreScript, TurnScript, Verdict,
 };
 use super::tools;
-use super::world::World;
+use super::world::{Alive, World};
 
 /// One task is polled between two polls of the test: everything goes on step by step.
 fn step_by_step() -> Runtime {
@@ -233,7 +234,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
             .build();
         ctx.stash().set("turn", 0).unwrap();
         let seen = Arc::clone(&reported);
-        let observer = ctx.turn().events().observe(move |event| match &event.kind {
+        ctx.turn().events().observe(move |event| match &event.kind {
             EventKind::ToolExecutionStart { id, .. } => seen.lock().push((id.to_string(), true)),
             EventKind::ToolExecutionEnd { id, .. } => seen.lock().push((id.to_string(), false)),
             _ => {}
@@ -250,8 +251,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
         }
         drop(work);
         all_ended().await;
-        drop(observer);
-        let weak = ctx.downgrade();
+        let weak = Arc::downgrade(&ctx.turn().per_turn::<Alive>());
         drop(ctx);
         (ended, weak)
     });
@@ -321,13 +321,13 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
                 assert!(poll_once(work.as_mut()).is_pending());
             }
             assert!(
-                ctx.records().messages().is_empty(),
+                ctx.records().all::<Message>().is_empty(),
                 "nothing is there before it is stored"
             );
             all_ended().await;
             let held: Vec<String> = ctx
                 .records()
-                .messages()
+                .all::<Message>()
                 .iter()
                 .map(|message| message.id().to_owned())
                 .collect();

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use turnwright_core::{EventKind, TurnOutcome};
+use turnwright_core::TurnOutcome;
+use turnwright_core::event::EventKind;
 
 use super::world::World;
 

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use turnwright_core::StoreExt as _;
 use turnwright_core::event::{TurnEvent, TurnEventKind};
+use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, LedgerEntry, RecordKind, ToolResults};
+use turnwright_core::runner::Limit;
 use turnwright_core::store::ConversationId;
-use turnwright_core::{Limit, Record, ToolCall, TurnOutcome, TurnStatus};
+use turnwright_core::store::StoreExt as _;
+use turnwright_core::{ToolCall, TurnOutcome, TurnStatus};
 
 use super::events::{Observed, tell};
 use super::model::{Came, Expected, Prediction, predict};

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use turnwright_core::ToolCall;
 
 use turnwright_core::event::Level;
 use turnwright_core::{BoxError, DispatchContext, Next, TurnContext};
@@ -116,7 +117,7 @@ pub(super) fn witness<C: Context>(
                 });
             }
             let proposed = world.turns[turn].proposed.lock().clone();
-            for record in context.records().tool_calls() {
+            for record in context.records().all::<ToolCall>() {
                 let mine = proposed.iter().any(|call| call.id == record.id());
                 world.check(mine, || {
                     format!("turn {turn} sees the call {}", record.id())

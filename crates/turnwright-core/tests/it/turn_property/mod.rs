@@ -19,6 +19,7 @@ mod model;
 mod play;
 mod script;
 mod smallest;
+mod suspended;
 mod tools;
 mod watched_store;
 mod world;

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use turnwright_core::runner::TurnStream;
-use turnwright_core::{
-    ApprovalRequest, BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner,
-};
+use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::{BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner};
 use turnwright_testkit::store::storage_of;
 
 use super::answers::{approve, stand_at_gates};

@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use turnwright_core::StoreExt as _;
-use turnwright_core::approval::always;
+use turnwright_core::event::EventKind;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, ToolResults};
 use turnwright_core::store::ConversationId;
+use turnwright_core::store::StoreExt as _;
+use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{Approval, ApprovalRequest};
 use turnwright_core::{
-    Approval, ApprovalRequest, Cancellation, DispatchContext, EventKind, Next, Record, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnEventKind, TurnGate, TurnInput, TurnStatus,
+    Cancellation, DispatchContext, Next, Tool, ToolContext, ToolRegistry, TurnContext,
+    TurnEventKind, TurnInput, TurnStatus,
 };
 use turnwright_testkit::store::storage_of;
 
@@ -50,12 +54,9 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
         .build();
     let reported = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&reported);
-    ctx.turn()
-        .events()
-        .observe(move |_| {
-            count.fetch_add(1, Ordering::SeqCst);
-        })
-        .keep();
+    ctx.turn().events().observe(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     let call = async { ctx.call("count", "{}").await };
     let cancel = async {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -124,13 +125,11 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
         .unwrap();
         let closed = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&closed);
-        runner
-            .observe(move |event| {
-                if let EventKind::GateClosed { how, .. } = &event.kind {
-                    seen.lock().push(*how);
-                }
-            })
-            .keep();
+        runner.observe(move |event| {
+            if let EventKind::GateClosed { how, .. } = &event.kind {
+                seen.lock().push(*how);
+            }
+        });
         let turn = runner.start("go");
         let gates = turn.gates();
         drop(opened(&gates).await);

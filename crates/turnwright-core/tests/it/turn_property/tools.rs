@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnwright_core::artifact::Inline;
 use turnwright_core::gate::TurnGate;
+use turnwright_core::schema::{Rejection, Schema};
 use turnwright_core::schema::{integer, object, string};
-use turnwright_core::{
-    Concurrency, Effects, Inline, PendingCall, Rejection, Review, Schema, Tool, ToolBuilder,
-    ToolContext, ToolError,
-};
+use turnwright_core::tool::Concurrency;
+use turnwright_core::tool::approval::{PendingCall, Review};
+use turnwright_core::{Effects, Tool, ToolBuilder, ToolContext, ToolError};
 
 use super::script::{Args, Call, Kind};
 use super::world::{Proposed, World};

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use turnwright_core::record::Record;
 use turnwright_core::record::{CallState, RecordKind};
 use turnwright_core::store::{
     Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
 };
-use turnwright_core::{MemoryStore, Record, Store};
+use turnwright_core::store::{MemoryStore, Store};
 
 use super::script::{Fault, Pace, StoreScript};
 

@@ -1,13 +1,13 @@
 //! What is seen while a script is played, by everybody who takes part in it.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use turnwright_core::context::WeakTurnContext;
+use turnwright_core::event::{Event, EventKind};
 use turnwright_core::store::ConversationId;
-use turnwright_core::{Cancellation, Event, EventKind, ToolContext, TurnContext, TurnEvent};
+use turnwright_core::{Cancellation, ToolContext, TurnContext, TurnEvent};
 
 use super::script::{Act, Call, Cut, Pipe, Script, TurnScript};
 use super::watched_store::{Watched, WatchedStore};
@@ -22,13 +22,17 @@ pub(super) struct World {
     grants: Mutex<Vec<(String, Value)>>,
 }
 
+/// A value that lives as long as its turn.
+#[derive(Default)]
+pub(super) struct Alive;
+
 /// What was seen of one turn.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) token: Cancellation,
     /// The turn's own cancellation, which is given by an abort too.
     pub(super) inner: OnceLock<Cancellation>,
-    pub(super) weak: OnceLock<WeakTurnContext>,
+    pub(super) weak: OnceLock<Weak<Alive>>,
     pub(super) events: Mutex<Vec<Event>>,
     pub(super) trace: Mutex<Vec<String>>,
     pub(super) proposed: Mutex<Vec<Proposed>>,
@@ -182,7 +186,7 @@ impl Seen {
     /// What a context of the turn is first seen by.
     pub(super) fn meet(&self, ctx: &TurnContext) {
         let _ = self.inner.set(ctx.cancellation().clone());
-        let _ = self.weak.set(ctx.downgrade());
+        let _ = self.weak.set(Arc::downgrade(&ctx.per_turn::<Alive>()));
     }
 
     pub(super) fn is_freed(&self) -> bool {

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde_json::{Map, Value, json};
-use turnwright_core::{FinishReason, Usage};
+use turnwright_core::Usage;
+use turnwright_core::dispatch::FinishReason;
 
 use super::delta::ReasoningField;
 

@@ -1,4 +1,5 @@
-use turnwright_core::{ErrorCode, Media, MediaKind};
+use turnwright_core::media::MediaKind;
+use turnwright_core::{ErrorCode, Media};
 
 use super::rig::{Rig, ok};
 use super::{read, refusal};

@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::net::TcpListener;
+use turnwright_core::Media;
+use turnwright_core::media::MediaKind;
 use turnwright_core::media::MediaReader as _;
-use turnwright_core::{Media, MediaKind};
 
 use super::rig::{Answer, Rig, ok};
 use super::{drain, read};

@@ -7,11 +7,10 @@ use async_trait::async_trait;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use turnwright_core::record::Record;
 use turnwright_core::store::ConversationId;
-use turnwright_core::{
-    Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnInput, TurnOutcome,
-    TurnStatus,
-};
+use turnwright_core::store::{MemoryStore, StoreExt as _};
+use turnwright_core::{Error, Tool, ToolContext, TurnInput, TurnOutcome, TurnStatus};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ChatCompletionsBuilder;
 use turnwright_models::http::{Body, Client, Request, Response, Transport};

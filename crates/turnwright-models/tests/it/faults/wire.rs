@@ -10,9 +10,9 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnwright_core::{
-    Budget, ErrorCode, Limit, MemoryStore, TurnEventKind, TurnInput, TurnStatus,
-};
+use turnwright_core::runner::Limit;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::{Budget, ErrorCode, TurnEventKind, TurnInput, TurnStatus};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use turnwright_core::pipeline::Next;
-use turnwright_core::{
-    Effects, Error, Inline, Record, Tool, ToolContext, ToolOutput, TurnContext, TurnInput,
-};
+use turnwright_core::Next;
+use turnwright_core::artifact::Inline;
+use turnwright_core::record::Record;
+use turnwright_core::{Effects, Error, Tool, ToolContext, ToolOutput, TurnContext, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
 use turnwright_models::http::{Body, Request as Sent, Response, Transport};
@@ -78,9 +78,7 @@ fn battery(caught: &Caught) -> ChatCompletionsBuilder {
         .shows(|_| true)
 }
 
-fn hydrating(
-    history: Vec<Record>,
-) -> impl turnwright_core::pipeline::Middleware<TurnContext> + 'static {
+fn hydrating(history: Vec<Record>) -> impl turnwright_core::Middleware<TurnContext> + 'static {
     move |ctx: TurnContext, next: Next<TurnContext>| {
         ctx.records().hydrate(history.clone());
         async move { next.run().await }

@@ -6,12 +6,14 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright_core::media::MediaKind;
+use turnwright_core::record::Record;
 use turnwright_core::record::{Thought, ToolResults};
+use turnwright_core::schema::Schema;
+use turnwright_core::settings::ToolChoice;
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::{
-    ArtifactKind, Media, MediaKind, Message, ModelSettings, Record, Schema, SpooledArtifact, Tool,
-    ToolCall, ToolChoice, ToolContext,
-};
+use turnwright_core::{Media, Message, ModelSettings, Tool, ToolCall, ToolContext};
 use turnwright_models::chat_completions::Options;
 
 /// What a recorded request consists of.

@@ -11,14 +11,15 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use turnwright_core::event::{Event, EventKind};
 use turnwright_core::gate::GateKind;
+use turnwright_core::gate::{Gates, TurnGate};
 use turnwright_core::record::TurnState;
 use turnwright_core::spool::DiskSpool;
 use turnwright_core::store::{ConversationId, Layered, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    BoxError, DispatchContext, Event, EventKind, Gates, Next, Storage, Turn, TurnContext, TurnGate,
-    TurnInput, TurnRunner,
+    BoxError, DispatchContext, Next, Storage, Turn, TurnContext, TurnInput, TurnRunner,
 };
 use turnwright_store::sqlite::SqliteStore;
 

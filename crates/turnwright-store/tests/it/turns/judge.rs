@@ -5,11 +5,12 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use serde_json::Value;
+use turnwright_core::ToolCall;
+use turnwright_core::record::Record;
 use turnwright_core::record::{
     Author, CallState, GateKind, GateRecord, GateState, LedgerEntry, RecordKind, TurnState,
 };
 use turnwright_core::store::{ConversationId, Query, Store as _, StoreExt as _};
-use turnwright_core::{Record, ToolCall};
 use turnwright_store::sqlite::SqliteStore;
 
 use super::case::Case;

@@ -143,7 +143,7 @@ pub(crate) async fn decide(world: &World, ctx: DispatchContext) -> Result<(), Bo
     let mut made = own.len();
     for round in planned.rounds {
         if made == 0 {
-            let all = ctx.records().tool_calls();
+            let all = ctx.records().all::<ToolCall>();
             let proposed = round.iter().map(|(tool, args)| {
                 let args = with_ids(args, &all);
                 ctx.propose(*tool, args)

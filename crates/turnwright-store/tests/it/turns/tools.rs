@@ -7,12 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use turnwright_core::approval::always;
-use turnwright_core::reconcile::{Finding, Reconcile as _, UnknownCall, ask_operator};
-use turnwright_core::{
-    ApprovalPolicy, BoxError, Concurrency, Effects, PendingCall, Rejection, Review, Tool,
-    ToolBuilder, ToolContext, ToolError, TurnGate,
-};
+use turnwright_core::gate::TurnGate;
+use turnwright_core::schema::Rejection;
+use turnwright_core::tool::Concurrency;
+use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{ApprovalPolicy, PendingCall, Review};
+use turnwright_core::tool::reconcile::{Finding, Reconcile as _, UnknownCall, ask_operator};
+use turnwright_core::{BoxError, Effects, Tool, ToolBuilder, ToolContext, ToolError};
 
 use super::stages::Stage;
 use super::world::World;

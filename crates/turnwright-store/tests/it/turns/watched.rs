@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use turnwright_core::record::{Author, CallState, GateState, TurnState};
+use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::spool::Body;
 use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
 use turnwright_core::store::{
     Batch, Change, ConversationId, Revision, Store, StoreError, StoreLayer,
 };
-use turnwright_core::{Body, Record, RecordKind};
 
 use super::stages::Stage;
 use super::world::World;

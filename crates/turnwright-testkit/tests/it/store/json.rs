@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use turnwright_core::record::{ByteResolver, Record, RecordKind};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded,
-    Position, Query, Revision, Store, StoreError, TurnFilter, find_turns_by_scan,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, Loaded, Position, Query,
+    Revision, Store, StoreError,
 };
 
 #[derive(Clone)]
@@ -236,10 +236,6 @@ impl Store for JsonStore {
         Ok(selected.take(filter.limit.unwrap_or(usize::MAX)).collect())
     }
 
-    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
-        find_turns_by_scan(self, filter).await
-    }
-
     async fn changed(
         &self,
         conversation_id: &ConversationId,
@@ -269,7 +265,7 @@ impl Store for JsonStore {
         false
     }
 
-    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::spool::Spool>> {
         Some(Arc::clone(self.reopen.spool()))
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use turnwright::{
-    ArtifactKind, Concurrency, Effects, Inline, OnCollision, ToolContext, ToolError, tool,
-};
+use turnwright::artifact::{ArtifactKind, Inline};
+use turnwright::tools::{Concurrency, OnCollision};
+use turnwright::{Effects, ToolContext, ToolError, tool};
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

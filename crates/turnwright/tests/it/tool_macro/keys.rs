@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 use turnwright::approval::always;
+use turnwright::approval::{Approval, ApprovalRequest, PendingCall, Review};
 use turnwright::reconcile::{Finding, UnknownCall};
-use turnwright::{
-    Approval, ApprovalRequest, BoxError, DispatchContext, ErrorCode, PendingCall, Rejection,
-    Review, tool,
-};
+use turnwright::schema::Rejection;
+use turnwright::{BoxError, DispatchContext, ErrorCode, tool};
 
 async fn known_account(args: Value) -> Result<(), Rejection> {
     match args.get("account").and_then(Value::as_str) {

@@ -8,7 +8,8 @@ mod refusals;
 mod returns;
 mod states;
 
-use turnwright::{DispatchContext, Error, RawArgs, Tool};
+use turnwright::schema::RawArgs;
+use turnwright::{DispatchContext, Error, Tool};
 
 /// Runs a tool as a model would: through the executor.
 async fn call(tool: &Tool, raw: impl Into<RawArgs>) -> Result<String, Error> {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::json;
-use turnwright::{ArtifactKind, BoxError, DispatchContext, Error, ErrorKind, Tool, tool};
+use turnwright::artifact::ArtifactKind;
+use turnwright::{BoxError, DispatchContext, Error, ErrorKind, Tool, tool};
 use turnwright::{ToolError, ToolOutput};
 
 use super::call;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use turnwright_core::record::{Record, RecordKind, ByteResolver, ToolCall};
 use turnwright_core::schema::{admit, Inadmissible};
 use turnwright_core::spool::MemorySpool;
-use turnwright_core::{checksum, DispatchContext, RawArgs, Schema, Tool, ToolContext};
+use turnwright_core::{DispatchContext, Tool, ToolContext};
+use turnwright_core::call::checksum;
+use turnwright_core::schema::{RawArgs, Schema};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Args {

@@ -120,7 +120,7 @@ impl JsonPath {
     ///
     /// # Errors
     /// `E_ARTIFACT_QUERY`, with the place and what to write instead.
-    pub fn filtered(&self, condition: &str) -> Result<Self, Error> {
+    pub(crate) fn filtered(&self, condition: &str) -> Result<Self, Error> {
         // Models like to write the question mark too.
         let bare = condition.trim();
         let bare = bare.strip_prefix('?').unwrap_or(bare).trim();
@@ -143,7 +143,7 @@ impl JsonPath {
     ///
     /// # Errors
     /// `E_ARTIFACT_QUERY`: a number is larger than a path may hold.
-    pub fn sliced(
+    pub(crate) fn sliced(
         &self,
         start: Option<i64>,
         end: Option<i64>,
@@ -175,7 +175,7 @@ impl JsonPath {
 
     /// Whether it leads to one node at most, whatever the document.
     #[must_use]
-    pub fn is_singular(&self) -> bool {
+    pub(crate) fn is_singular(&self) -> bool {
         self.layout.is_singular()
     }
 

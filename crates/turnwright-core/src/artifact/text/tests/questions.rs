@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{text, wait};
-use crate::Schema;
 use crate::artifact::text::queries::{Lines, Range, Search, Tokens, queries};
+use crate::schema::Schema;
 
 fn ask(content: &str, name: &str, args: Value) -> Result<String, String> {
     let query = queries().iter().find(|query| query.name() == name).unwrap();

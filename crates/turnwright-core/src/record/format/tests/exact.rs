@@ -228,7 +228,7 @@ async fn whatever_the_call_path_records_can_be_read_again() {
         .unwrap();
     let ctx = DispatchContext::standalone();
     let huge = format!("\"{}\"", "x".repeat(2_000_000));
-    let cases: [crate::RawArgs; 6] = [
+    let cases: [crate::schema::RawArgs; 6] = [
         "{\"a\":1}".into(),
         "no json".into(),
         huge.as_str().into(),

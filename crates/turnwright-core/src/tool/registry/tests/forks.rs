@@ -1,5 +1,6 @@
 //! Forks share their tools until one of them changes.
 
+use crate::effects::OnCollision;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -142,7 +143,7 @@ proptest! {
                 Step::MergeInto(other) => {
                     let other = other % all.len();
                     let both = [&all[which].0, &all[other].0];
-                    let merged = ToolRegistry::merge(both, MergePolicy::Replace).unwrap();
+                    let merged = ToolRegistry::merge(both, OnCollision::Replace).unwrap();
                     let mut model = all[which].1.clone();
                     for (name, from, ephemeral, hidden) in all[other].1.0.clone() {
                         let at = NAMES.iter().position(|known| *known == name).unwrap();

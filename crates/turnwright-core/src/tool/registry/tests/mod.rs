@@ -1,5 +1,6 @@
 mod forks;
 
+use crate::effects::OnCollision;
 use serde_json::{Value, json};
 
 use crate::*;
@@ -110,16 +111,16 @@ fn the_whole_table_of_collisions_holds_with_order_and_hidden_state() {
 
 #[test]
 fn a_merge_without_a_policy_throws_and_merging_nothing_gives_nothing() {
-    assert_eq!(MergePolicy::default(), OnCollision::Error);
+    assert_eq!(OnCollision::default(), OnCollision::Error);
     assert!(
-        ToolRegistry::merge([], MergePolicy::default())
+        ToolRegistry::merge([], OnCollision::default())
             .unwrap()
             .is_empty()
     );
     let registry = ToolRegistry::new([plain("b")]).unwrap();
     expect_clash(ToolRegistry::merge(
         [&registry, &registry],
-        MergePolicy::default(),
+        OnCollision::default(),
     ));
 }
 

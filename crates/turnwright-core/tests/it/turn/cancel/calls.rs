@@ -1,6 +1,10 @@
 //! What becomes of calls.
 
-use turnwright_core::approval::always;
+use turnwright_core::record::Record;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::tool::Concurrency;
+use turnwright_core::tool::approval::ApprovalRequest;
+use turnwright_core::tool::approval::always;
 
 use super::*;
 

@@ -6,6 +6,9 @@ mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
+use turnwright_core::record::Record;
+use turnwright_core::runner::Limit;
+use turnwright_core::store::MemoryStore;
 
 use tokio::sync::Notify;
 
@@ -32,6 +35,10 @@ const WAYS: [Way; 6] = [
     Way::DropRun,
     Way::Inside,
 ];
+
+/// A value that lives as long as its turn.
+#[derive(Default)]
+struct Alive;
 
 /// A turn that has come to a place where it waits.
 struct Scene {
@@ -191,7 +198,8 @@ impl Scene {
             );
         }
         // Nothing of it is alive any more.
-        let weak = self.inside.lock().take().map(|turn| turn.downgrade());
+        let weak = self.inside.lock().take();
+        let weak = weak.map(|turn| Arc::downgrade(&turn.per_turn::<Alive>()));
         assert!(
             weak.is_none_or(|weak| weak.upgrade().is_none()),
             "{way:?}: something holds the turn"

@@ -1,6 +1,7 @@
 //! Where a turn may wait when it is called off.
 
 use super::*;
+use turnwright_core::gate::TurnGate;
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_called_off_in_its_input_middleware() {

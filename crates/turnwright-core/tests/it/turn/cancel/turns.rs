@@ -1,6 +1,7 @@
 //! Whose turn it is, and who calls it off.
 
 use super::*;
+use turnwright_core::Message;
 
 #[tokio::test]
 async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
@@ -20,7 +21,7 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
 async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_token() {
     let token = Cancellation::new();
     let runner = runner(|ctx: DispatchContext| async move {
-        match ctx.records().messages()[0].text() {
+        match ctx.records().all::<Message>()[0].text() {
             "abort" => ctx.turn().abort("me alone"),
             _ => std::future::pending().await,
         }
@@ -93,7 +94,7 @@ async fn dropping_a_turn_its_handle_or_its_stream_does_not_cancel_it() {
         let observed = Observed::default();
         let ended = Arc::new(Notify::new());
         let (observer, tell) = (observed.observer(), Arc::clone(&ended));
-        let _guard = runner.observe(move |event| {
+        runner.observe(move |event| {
             observer(event);
             if event.name() == "turnEnd" {
                 tell.notify_one();

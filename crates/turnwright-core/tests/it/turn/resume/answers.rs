@@ -2,10 +2,11 @@
 
 use super::every_write::{Dies, DyingStore, live_until};
 use super::*;
+use turnwright_core::Message;
 
 /// A model that knows nothing but the records: each answer is one better.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let said = ctx.records().messages();
+    let said = ctx.records().all::<Message>();
     let rejected = said
         .iter()
         .filter(|message| message.text().starts_with("Your answer was rejected"));

@@ -1,6 +1,7 @@
 //! Calls that were on their way.
 
 use super::*;
+use turnwright_core::tool::Concurrency;
 
 #[test]
 fn a_call_that_only_reads_is_run_again_under_the_same_ids() {

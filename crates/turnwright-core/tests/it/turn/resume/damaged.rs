@@ -1,6 +1,9 @@
 //! Conversations of which a record cannot be read.
 
 use std::time::Duration;
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::store::Store;
 
 use super::*;
 use turnwright_core::store::DamagedRecord;

@@ -3,10 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use turnwright_core::record::Record;
+use turnwright_core::store::MemoryStore;
+use turnwright_core::store::Store;
+use turnwright_core::tool::Concurrency;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
 
 use super::*;
-use turnwright_core::approval::always;
 use turnwright_core::record::CallState;
+use turnwright_core::tool::approval::always;
 
 /// How the n-th write ends its process.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,13 @@
 //! Gates at which a turn waited.
 
 use super::*;
-use turnwright_core::approval::always;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
+use turnwright_core::gate::TurnGate;
 use turnwright_core::record::GateState;
+use turnwright_core::record::Record;
+use turnwright_core::record::RecordKind;
+use turnwright_core::tool::approval::always;
 
 /// Runs the turn in a process that dies at its first gate. Gives the gate's id.
 fn die_at_gate(runner: &TurnRunner) -> String {
@@ -129,7 +134,11 @@ fn asked_again(given: &str, recalls: bool) {
         let reopen = record::ByteResolver::new(Arc::new(spool::MemorySpool::default()));
         let old = Record::from_value(RecordKind::Gate, &value, &reopen).unwrap();
         world.store.put(&conversation_id, old).await.unwrap();
-        let second = world.runner(&answers()).tool(pay());
+        let minute = std::time::Duration::from_secs(60);
+        let second = world
+            .runner(&answers())
+            .tool(pay())
+            .approval_timeout(minute);
         let second = second.recall_answers(recalls).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();

@@ -1,6 +1,8 @@
 //! Who may run a turn of a conversation.
 
 use std::time::Duration;
+use turnwright_core::record::Record;
+use turnwright_core::record::RecordKind;
 
 use super::*;
 use turnwright_core::record::ByteResolver;

@@ -13,6 +13,8 @@ mod unknown;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
+use turnwright_core::record::Record;
+use turnwright_core::store::MemoryStore;
 
 use super::*;
 use turnwright_core::runner::TurnRunnerBuilder;

@@ -1,7 +1,8 @@
 //! Finding out what became of calls that were begun.
 
 use super::*;
-use turnwright_core::reconcile::{Finding, UnknownCall, ask_operator};
+use turnwright_core::gate::GateKind;
+use turnwright_core::tool::reconcile::{Finding, UnknownCall, ask_operator};
 
 /// A world in which a payment was begun by a process that died.
 fn begun() -> World {

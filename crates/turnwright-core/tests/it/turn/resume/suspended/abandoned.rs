@@ -1,6 +1,7 @@
 //! A new message while a turn is suspended.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
 
 fn more() -> TurnInput {
     TurnInput::new("something else")
@@ -25,12 +26,9 @@ fn a_new_message_fails_at_once_and_the_error_has_the_turn_and_its_gates() {
             "nothing was stored"
         );
         // The suspended turn is not touched.
-        runner
-            .answer_gate(TALK, &id, GateAnswer::approve())
-            .await
-            .unwrap();
         let second = world.paying(&answers()).build().unwrap();
-        assert!(second.resume(TURN).await.unwrap().await.is_answered());
+        let turn = second.answer_gate(TALK, &id, GateAnswer::approve()).await;
+        assert!(turn.unwrap().await.is_answered());
         assert!(
             world
                 .paying(&answers())

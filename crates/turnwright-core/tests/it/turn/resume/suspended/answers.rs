@@ -1,6 +1,8 @@
 //! Answers that are recorded in the store.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::TurnGate;
 
 /// The code of the error with which an answer is refused.
 async fn refused(runner: &TurnRunner, gate: &str, answer: impl Into<GateAnswer>) -> ErrorCode {
@@ -38,23 +40,13 @@ fn an_answer_is_checked_like_a_live_one_and_the_first_counts() {
             "it is still open"
         );
 
-        runner
-            .answer_gate(TALK, &id, GateAnswer::approve())
-            .await
-            .unwrap();
+        let second = world.paying(&answers()).build().unwrap();
+        let turn = second.answer_gate(TALK, &id, GateAnswer::approve()).await;
         assert_eq!(
             refused(&runner, &id, GateAnswer::deny("no")).await,
             ErrorCode::TURN_GATE_ANSWERED
         );
-        let outcome = world
-            .paying(&answers())
-            .build()
-            .unwrap()
-            .resume(TURN)
-            .await
-            .unwrap()
-            .await;
-        assert!(outcome.is_answered());
+        assert!(turn.unwrap().await.is_answered());
         assert_eq!(world.runs.all().len(), 1);
     });
 }
@@ -67,18 +59,16 @@ fn edited_arguments_that_the_tool_refuses_are_found_on_resume_at_the_latest() {
     process().block_on(async {
         // The store does not know the tool.
         let dear = GateAnswer::edit(json!({ "amount": 1000 }));
-        world
-            .store
-            .answer_gate(&ConversationId::new(TALK), &id, dear)
-            .await
-            .unwrap();
+        let recorded = world.storage().answer_gate(TALK, &id, dear).await;
+        recorded.unwrap();
         let again = runner.resume(TURN).await.unwrap().await;
         assert_eq!(gates_of(&again)[0].id, id, "it is asked again");
         assert!(world.runs.all().is_empty());
-        runner
+        let recorded = world
+            .storage()
             .answer_gate(TALK, &id, GateAnswer::approve())
-            .await
-            .unwrap();
+            .await;
+        recorded.unwrap();
     });
 }
 
@@ -108,48 +98,10 @@ fn the_stored_schema_of_a_gate_counts() {
             invalid
         );
         assert_eq!(refused(&runner, &id, GateAnswer::approve()).await, invalid);
-        runner
+        let turn = runner
             .answer_gate(TALK, &id, json!({ "street": "Elm" }))
-            .await
-            .unwrap();
-        assert!(runner.resume(TURN).await.unwrap().await.is_answered());
-    });
-}
-
-/// Moves the times of the only gate an hour back.
-async fn age(world: &World) {
-    let talk = ConversationId::new(TALK);
-    let gate = world.store.gates(&talk).await.unwrap().remove(0);
-    let mut value = Record::from(gate).to_value().unwrap();
-    for field in ["openedAt", "closedAt"] {
-        if !value[field].is_null() {
-            value[field] = "2020-01-01T00:00:00.000000000Z".into();
-        }
-    }
-    let resolver = record::ByteResolver::new(Arc::new(spool::MemorySpool::default()));
-    let old = Record::from_value(RecordKind::Gate, &value, &resolver).unwrap();
-    world.store.put(&talk, old).await.unwrap();
-}
-
-#[test]
-fn a_gate_past_its_timeout_takes_no_answer_and_a_stale_answer_does_not_count() {
-    let world = World::default();
-    let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
-    let id = suspend(&runner);
-    process().block_on(async {
-        age(&world).await;
-        let late = ErrorCode::TURN_GATE_TIMEOUT;
-        assert_eq!(refused(&runner, &id, GateAnswer::approve()).await, late);
-        // The resumed turn asks again, with all of the time.
-        assert!(runner.resume(TURN).await.unwrap().await.is_suspended());
-        runner
-            .answer_gate(TALK, &id, GateAnswer::approve())
-            .await
-            .unwrap();
-        age(&world).await;
-        let again = runner.resume(TURN).await.unwrap().await;
-        assert_eq!(gates_of(&again)[0].id, id);
-        assert!(world.runs.all().is_empty());
+            .await;
+        assert!(turn.unwrap().await.is_answered());
     });
 }
 
@@ -165,9 +117,9 @@ fn an_answer_in_the_store_reaches_a_turn_that_waits_in_memory() {
         let turn = runner.start(go_input());
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
-        let other = world.paying(&answers()).build().unwrap();
+        let storage = world.storage();
         // Its record may come a moment after the gate.
-        while other
+        while storage
             .answer_gate(TALK, &gate.id, GateAnswer::approve())
             .await
             .is_err()
@@ -188,8 +140,8 @@ async fn of_two_answers_at_once_one_counts() {
         let outcome = runner.run(go_input()).await;
         let id = gates_of(&outcome)[0].id.clone();
         let answer = |answer: GateAnswer| {
-            let (runner, id) = (runner.clone(), id.clone());
-            tokio::spawn(async move { runner.answer_gate(TALK, &id, answer).await })
+            let (storage, id) = (world.storage(), id.clone());
+            tokio::spawn(async move { storage.answer_gate(TALK, &id, answer).await })
         };
         let (yes, no) = (
             answer(GateAnswer::approve()),
@@ -226,13 +178,233 @@ async fn an_answer_that_races_with_the_suspension_is_never_lost() {
                 !waiting.is_empty(),
                 "an answer that was taken counts"
             );
-            for gate in waiting {
-                let answered = runner.answer_gate(TALK, &gate.id, GateAnswer::approve());
-                answered.await.unwrap();
-            }
+            let turn = match &waiting[..] {
+                [gate] => {
+                    runner
+                        .answer_gate(TALK, &gate.id, GateAnswer::approve())
+                        .await
+                }
+                _ => runner.resume(TURN).await,
+            };
+            outcome = turn.unwrap().await;
+        }
+        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert_eq!(world.runs.all().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_answer_by_the_runner_that_races_with_the_suspension_continues_the_turn() {
+    for _ in 0..50 {
+        let world = World::default();
+        let model = ScriptedModel::new([
+            Step::call_tool("pay", r#"{"amount": 7}"#),
+            Step::say("All is well."),
+        ]);
+        let runner = world.paying(&model).build().unwrap();
+        let turn = runner.start(go_input());
+        let gate = turn.gates().next().await.unwrap();
+        let answering = {
+            let runner = runner.clone();
+            tokio::spawn(async move {
+                loop {
+                    // Its record may come a moment after the gate.
+                    match runner
+                        .answer_gate(TALK, &gate.id, GateAnswer::approve())
+                        .await
+                    {
+                        Ok(turn) => return turn.await,
+                        Err(error) => assert_eq!(error.code(), ErrorCode::UNKNOWN_TURN_GATE),
+                    }
+                    tokio::task::yield_now().await;
+                }
+            })
+        };
+        turn.suspend().unwrap();
+        let first = turn.await;
+        let mut outcome = answering.await.unwrap();
+        if outcome.is_suspended() {
+            // The answer was heard, and the turn was suspended before its next step.
+            assert!(first.is_suspended() && gates_of(&outcome).is_empty());
             outcome = runner.resume(TURN).await.unwrap().await;
         }
         assert!(outcome.is_answered(), "{}", outcome.ended);
         assert_eq!(world.runs.all().len(), 1);
     }
+}
+
+#[test]
+fn the_answered_turn_is_replayed_and_waits_again_if_other_gates_are_open() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 1}"#).call("pay", r#"{"amount": 2}"#),
+        Step::say("All is well."),
+    ]);
+    process().block_on(async {
+        let runner = world.paying(&model).suspend_at_gates().build().unwrap();
+        let gates = gates_of(&runner.run(go_input()).await);
+        let [one, two] = &gates[..] else {
+            panic!("{gates:?}")
+        };
+        let mut turn = runner
+            .answer_gate(TALK, &one.id, GateAnswer::approve())
+            .await
+            .unwrap();
+        let mut last = None;
+        while let Some(event) = turn.next().await {
+            last = Some(event);
+        }
+        let TurnEventKind::Ended { status, gates, .. } = last.unwrap().kind else {
+            panic!("no end")
+        };
+        assert_eq!(status, TurnState::Suspended);
+        assert_eq!((gates.len(), &gates[0].id), (1, &two.id));
+        assert_eq!(
+            gates[0].opened_at, two.opened_at,
+            "it has been open all the time"
+        );
+
+        let mut turn = runner
+            .answer_gate(TALK, &two.id, GateAnswer::approve())
+            .await
+            .unwrap();
+        let mut names = Vec::new();
+        while let Some(event) = turn.next().await {
+            names.push(event.name());
+        }
+        assert!(turn.await.is_answered());
+        let calls = names.iter().filter(|name| **name == "toolCall").count();
+        assert_eq!(calls, 2, "what the turn did before is replayed: {names:?}");
+        assert_eq!(world.runs.all().len(), 2);
+    });
+}
+
+#[test]
+fn an_answer_at_a_live_turn_attaches_to_it() {
+    let world = World::default();
+    process().block_on(async {
+        let model = ScriptedModel::new([
+            Step::call_tool("pay", r#"{"amount": 7}"#),
+            Step::say("All is well."),
+        ]);
+        let runner = world.paying(&model).build().unwrap();
+        let turn = runner.start(go_input());
+        let gate = turn.gates().next().await.unwrap();
+        while world.gate_states().await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let second = runner
+            .answer_gate(TALK, &gate.id, GateAnswer::approve())
+            .await;
+        assert_eq!(second.unwrap().await.text, "All is well.");
+        assert!(turn.await.is_answered());
+        assert_eq!(world.state().await, ("answered", 1), "it ran once");
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_a_turn_that_runs_elsewhere_follows_it() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 7}"#),
+        Step::say("All is well."),
+    ]);
+    let elsewhere = world.paying(&model).build().unwrap();
+    let turn = elsewhere.start(go_input());
+    let gate = turn.gates().next().await.unwrap();
+    while world.gate_states().await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let runner = world.paying(&answers()).build().unwrap();
+    let followed = runner
+        .answer_gate(TALK, &gate.id, GateAnswer::approve())
+        .await;
+    assert_eq!(followed.unwrap().await.text, "All is well.");
+    assert!(turn.await.is_answered());
+    assert_eq!(world.state().await, ("answered", 1), "it ran once");
+}
+
+#[test]
+fn an_answer_at_a_turn_whose_process_died_resumes_it() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 7}"#),
+        Step::say("All is well."),
+    ]);
+    let first = process();
+    let (gate, turn) = first.block_on(async {
+        let runner = world.paying(&model).build().unwrap();
+        let turn = runner.start(go_input());
+        let gate = turn.gates().next().await.unwrap();
+        while world.gate_states().await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        (gate, turn)
+    });
+    drop((first, turn));
+    process().block_on(async {
+        let runner = world.paying(&answers()).build().unwrap();
+        let turn = runner
+            .answer_gate(TALK, &gate.id, GateAnswer::approve())
+            .await;
+        assert_eq!(turn.unwrap().await.text, "All is well.");
+        assert_eq!(world.state().await, ("answered", 2));
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
+
+#[test]
+fn a_gate_that_a_resumed_turn_no_longer_comes_to_is_closed() {
+    let world = World::default();
+    let pay = |text: &str| {
+        let runs = world.runs.clone();
+        tool("pay")
+            .description(text)
+            .approval(always("it costs"))
+            .handler(move |_: Value, ctx: ToolContext| {
+                runs.note(ctx.idempotency_key());
+                async { "paid" }
+            })
+    };
+    let first = world.runner(&pays()).tool(pay("Pays.").build());
+    let before = suspend(&first.suspend_at_gates().build().unwrap());
+    process().block_on(async {
+        // Another tool of the same name: what was asked before is not what is asked now.
+        let second = world.runner(&answers()).tool(pay("Pays twice.").build());
+        let second = second.suspend_at_gates().build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        let now = gates_of(&outcome).remove(0).id;
+        assert_ne!(now, before);
+        let waiting = world.storage().waiting().await.unwrap();
+        let shown: Vec<_> = waiting[0].gates.iter().map(|gate| &gate.id).collect();
+        assert_eq!(shown, [&now], "the old question is not shown any more");
+        let late = refused(&second, &before, GateAnswer::approve()).await;
+        assert_eq!(late, ErrorCode::TURN_GATE_CLOSED);
+        let turn = second.answer_gate(TALK, &now, GateAnswer::approve()).await;
+        assert!(turn.unwrap().await.is_answered());
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
+
+#[test]
+fn a_turn_whose_reader_disconnects_still_waits_for_its_approval() {
+    let world = World::default();
+    let steps = [
+        Step::call_tool("pay", r#"{"amount": 7}"#),
+        Step::say("done"),
+    ];
+    let runner = world.paying(&ScriptedModel::new(steps)).build().unwrap();
+    process().block_on(async {
+        let mut turn = runner.start(go_input());
+        let gate = loop {
+            let event = turn.next().await.expect("the turn waits");
+            if let TurnEventKind::GateOpened(gate) = event.kind {
+                break gate;
+            }
+        };
+        drop(turn);
+        let turn = runner.answer_gate(TALK, &gate.id, GateAnswer::approve());
+        assert!(turn.await.unwrap().await.is_answered());
+        assert_eq!(world.runs.all().len(), 1);
+    });
 }

@@ -2,6 +2,9 @@
 
 use super::super::every_write::{Deadly, Dies, DyingStore};
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
+use turnwright_core::gate::TurnGate;
 
 fn runner(world: &World, store: DyingStore) -> TurnRunner {
     let runs = world.runs.clone();
@@ -66,7 +69,7 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
                     _ => GateAnswer::value(true),
                 };
                 // A store that fails took no answer: the next process gives it.
-                drop(runner.answer_gate(TALK, &gate.id, answer).await);
+                drop(runner.storage().answer_gate(TALK, &gate.id, answer).await);
             }
         };
         tokio::select! {

@@ -1,6 +1,8 @@
 //! Where a turn waits: in layers, handlers and sub-agents.
 
 use super::*;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::TurnGate;
 
 /// Asks two questions of one kind.
 async fn ask_twice(ctx: &TurnContext, notes: &Notes) -> Result<(), BoxError> {
@@ -80,11 +82,8 @@ fn gates_of_every_layer_suspend_and_each_question_is_asked_once() {
             asked.push(gate.id.clone());
             outcome = process().block_on(async {
                 let runner = runner();
-                runner
-                    .answer_gate(TALK, &gate.id, json!(true))
-                    .await
-                    .unwrap();
-                runner.resume(TURN).await.unwrap().await
+                let turn = runner.answer_gate(TALK, &gate.id, json!(true)).await;
+                turn.unwrap().await
             });
         }
         assert!(outcome.is_answered(), "{name}: {}", outcome.ended);
@@ -119,8 +118,8 @@ fn a_gate_inside_of_a_handler_suspends_if_the_tool_only_reads() {
     let id = suspend(&first.unwrap());
     process().block_on(async {
         let second = world.runner(&answers()).tool(ask()).build().unwrap();
-        second.answer_gate(TALK, &id, json!("here")).await.unwrap();
-        let outcome = second.resume(TURN).await.unwrap().await;
+        let turn = second.answer_gate(TALK, &id, json!("here")).await.unwrap();
+        let outcome = turn.await;
         assert!(outcome.is_answered(), "{}", outcome.ended);
         assert_eq!(texts(&outcome).await, ["\"here\""]);
         assert_eq!(world.runs.all().len(), 2, "its handler runs again");
@@ -154,10 +153,8 @@ fn a_gate_inside_of_a_handler_that_writes_keeps_the_turn_in_memory_and_its_statu
         assert_eq!(turn.activity(), held);
         assert_eq!(world.state().await.0, "running");
         // Any process may answer.
-        runner
-            .answer_gate(TALK, &gate.id, json!("here"))
-            .await
-            .unwrap();
+        let answered = runner.answer_gate(TALK, &gate.id, json!("here")).await;
+        assert!(answered.unwrap().await.is_suspended());
         let outcome = turn.await;
         // Once that call is done, the request counts.
         assert!(gates_of(&outcome).is_empty());
@@ -201,10 +198,10 @@ fn a_sub_agent_that_waits_keeps_the_outer_turn_in_memory_and_nothing_is_lost() {
         };
         assert_eq!(*tool_calls[0], *world.calls().await[0].id());
         // The inner turn is stored: its gate is answered like any other.
-        outer
+        let answered = outer
             .answer_gate("inner", &gate.id, GateAnswer::approve())
-            .await
-            .unwrap();
+            .await;
+        assert_eq!(answered.unwrap().await.text, "It is paid.");
         let outcome = turn.await;
         assert!(outcome.is_answered(), "{}", outcome.ended);
         assert_eq!(texts(&outcome).await, ["It is paid."]);

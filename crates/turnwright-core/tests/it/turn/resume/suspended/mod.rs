@@ -2,15 +2,19 @@
 
 mod abandoned;
 mod answers;
+mod events;
 mod every_write;
 mod layers;
 mod listed;
+mod timeouts;
 mod while_working;
 
 use super::*;
-use turnwright_core::approval::always;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateKind;
 use turnwright_core::gate::{OpenGate, TurnActivity, TurnWaiting};
 use turnwright_core::record::{GateState, TurnState};
+use turnwright_core::tool::approval::always;
 
 impl World {
     /// A runner with the tool `pay`, which needs approval.
@@ -33,6 +37,10 @@ impl World {
                 }
             });
         self.runner(model).tool(pay.build())
+    }
+
+    fn storage(&self) -> Storage {
+        storage_of(Arc::clone(&self.store))
     }
 
     async fn lease(&self) -> bool {
@@ -108,8 +116,7 @@ fn resume_continues_with_the_recorded_answer_in_another_process() {
         drop(first);
         // Any process that has the store records the answer: it needs neither tools nor a model.
         process().block_on(async {
-            let talk = ConversationId::new(TALK);
-            let answered = world.store.answer_gate(&talk, &id, answer).await;
+            let answered = world.storage().answer_gate(TALK, &id, answer).await;
             answered.unwrap();
             assert_eq!(world.state().await, ("suspended", 1));
         });

@@ -1,6 +1,8 @@
 //! Suspending a turn that works.
 
 use super::*;
+use turnwright_core::tool::approval::Approval;
+use turnwright_core::tool::approval::ApprovalRequest;
 
 #[test]
 fn work_that_runs_is_let_finish_and_nothing_new_is_begun() {

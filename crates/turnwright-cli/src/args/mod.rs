@@ -1,0 +1,108 @@
+//! The command line: commands, options and their help.
+
+mod agent;
+mod inspect;
+mod setup;
+mod turns;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand};
+
+pub(crate) use agent::{Agent, Chat, Demo, StoreFile, ToolFiles};
+pub(crate) use inspect::{
+    Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsCall, ToolsFuzz, ToolsId, Wire,
+    WireDecode, WireReplay,
+};
+pub(crate) use setup::{Completions, Doctor, Man, New};
+pub(crate) use turns::{
+    ResumeOptions, Turns, TurnsAnswer, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow,
+    WhichTurns,
+};
+
+use crate::terminal::Colour;
+
+/// The colours of the help, as in `cargo`.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// A section of a help text: its heading in the style of the other headings, and its lines, indented.
+macro_rules! section {
+    ($heading:literal, $($line:literal),+ $(,)?) => {
+        concat!("\x1b[1m\x1b[32m", $heading, ":\x1b[0m", $("\n  ", $line),+)
+    };
+}
+pub(crate) use section;
+
+/// The commands of the overview, by what they are for. Tests check that none is missing.
+pub(crate) const GROUPS: &[(&str, &[&str])] = &[
+    ("Get started", &["demo", "new", "doctor"]),
+    ("Run agents", &["chat", "turns"]),
+    (
+        "Inspect and test",
+        &["tools", "schema", "wire", "serve-script"],
+    ),
+    ("Set up your shell", &["completions", "man", "help"]),
+];
+
+/// `{before-help}` has the commands in groups: clap itself prints them as one list.
+const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\x1b[1m\x1b[32mOptions:\x1b[0m\n{options}{after-help}";
+
+/// Build, run and inspect agents whose tools have one enforced schema
+#[derive(Debug, Parser)]
+#[command(
+    name = "turnwright",
+    version,
+    arg_required_else_help = true,
+    styles = STYLES,
+    help_template = TEMPLATE,
+    after_help = concat!(
+        section!(
+            "Examples",
+            "turnwright demo                      Run a complete turn offline, without an API key",
+            "turnwright new my-agent              Create a package with an agent, a tool and a test",
+            "turnwright doctor                    Check the compiler, the model server and the store",
+            "turnwright chat --base-url http://127.0.0.1:8080/v1",
+        ),
+        "\n\n",
+        section!(
+            "Exit codes",
+            "0    Success",
+            "1    The answer is no: invalid arguments, no answer, findings, a failed check",
+            "2    The command cannot be run as given: a wrong option, no such file or tool",
+            "130  Interrupted by Ctrl-C",
+        ),
+        "\n\nRun `turnwright COMMAND --help` for the options and examples of a command."
+    )
+)]
+pub(crate) struct Cli {
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+    /// Print JSON, one value per line, instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    New(New),
+    Doctor(Doctor),
+    Chat(Chat),
+    #[command(subcommand)]
+    Turns(Turns),
+    #[command(subcommand, after_help = inspect::TOOLS_FILE)]
+    Tools(Tools),
+    #[command(subcommand)]
+    Schema(Schema),
+    #[command(subcommand)]
+    Wire(Wire),
+    ServeScript(ServeScript),
+    Completions(Completions),
+    Man(Man),
+}

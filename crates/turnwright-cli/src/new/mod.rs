@@ -1,0 +1,189 @@
+//! `turnwright new`: creates a package with an agent.
+
+mod name;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::json;
+
+use crate::args;
+use crate::exit::{Exit, misuse};
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, shell_path};
+use name::PackageName;
+
+/// The files of the package. `{{…}}` is replaced.
+const FILES: [(&str, &str); 6] = [
+    (
+        "Cargo.toml",
+        include_str!("../../templates/agent/Cargo.toml.in"),
+    ),
+    (
+        "src/lib.rs",
+        include_str!("../../templates/agent/src/lib.rs"),
+    ),
+    (
+        "src/main.rs",
+        include_str!("../../templates/agent/src/main.rs"),
+    ),
+    (
+        "tests/agent.rs",
+        include_str!("../../templates/agent/tests/agent.rs"),
+    ),
+    ("README.md", include_str!("../../templates/agent/README.md")),
+    (
+        ".gitignore",
+        include_str!("../../templates/agent/gitignore"),
+    ),
+];
+
+/// The minor version that a dependency without `--path` names.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(crate) fn run(options: &args::New, mut screen: Screen) -> anyhow::Result<Exit> {
+    let name = PackageName::parse(&options.name)?;
+    let dir = Path::new(name.as_str());
+    let checkout = options.path.as_deref().map(checkout).transpose()?;
+    // Fails if it exists, also if it is an empty directory or a dangling link.
+    fs::create_dir(dir).map_err(|error| not_created(dir, &error))?;
+    write_files(&name, dir, checkout.as_deref())
+        .with_context(|| format!("cannot write the package `{}`", dir.display()))?;
+    if screen.is_json() {
+        let files: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+        screen.value(&json!({ "package": name.as_str(), "dir": dir, "files": files }))?;
+        return Ok(Exit::Done);
+    }
+    screen.line(format_args!(
+        "{} the package `{}`",
+        paint(style::GOOD, "Created"),
+        name.as_str()
+    ))?;
+    for (path, _) in FILES {
+        screen.painted(style::DIM, format_args!("  {}/{path}", name.as_str()))?;
+    }
+    screen.line("\nNext:")?;
+    screen.line(format_args!("  cd {}", shell_path(dir)))?;
+    screen.line("  cargo test        # scripted model: no API key, no network")?;
+    screen.line("  turnwright doctor # checks the model server for `cargo run`")?;
+    Ok(Exit::Done)
+}
+
+/// The directory of a checkout, as an absolute path.
+fn checkout(path: &Path) -> anyhow::Result<PathBuf> {
+    let shown = path.display();
+    let full = path
+        .canonicalize()
+        .map_err(|error| misuse(format!("cannot read `--path {shown}`: {error}")))?;
+    match full.join("crates/turnwright/Cargo.toml").is_file() {
+        true => Ok(full),
+        false => Err(misuse(format!(
+            "`--path {shown}` is not a checkout of Turnwright: it has no `crates/turnwright/Cargo.toml`. Pass the root directory \
+             of the repository"
+        ))),
+    }
+}
+
+fn not_created(dir: &Path, error: &io::Error) -> anyhow::Error {
+    let shown = dir.display();
+    misuse(match error.kind() {
+        io::ErrorKind::AlreadyExists => format!(
+            "`{shown}` already exists. Choose another name, or remove it first: existing files are not overwritten"
+        ),
+        _ => format!("cannot create the directory `{shown}`: {error}"),
+    })
+}
+
+fn write_files(name: &PackageName, dir: &Path, checkout: Option<&Path>) -> io::Result<()> {
+    let workspace = match in_workspace(dir)? {
+        true => "\n# Not a member of the workspace in a directory above this one.\n[workspace]\n",
+        false => "",
+    };
+    let replacements = [
+        ("{{name}}", name.as_str().to_owned()),
+        ("{{crate}}", name.crate_name()),
+        (
+            "{{rust-version}}",
+            env!("CARGO_PKG_RUST_VERSION").to_owned(),
+        ),
+        ("{{turnwright}}", dependency("turnwright", checkout)),
+        (
+            "{{turnwright-testkit}}",
+            dependency("turnwright-testkit", checkout),
+        ),
+        ("{{workspace}}\n", workspace.to_owned()),
+    ];
+    for (path, template) in FILES {
+        let mut text = template.to_owned();
+        for (mark, value) in &replacements {
+            text = text.replace(mark, value);
+        }
+        let file = dir.join(path);
+        fs::create_dir_all(file.parent().unwrap_or(dir))?;
+        fs::write(file, text)?;
+    }
+    Ok(())
+}
+
+/// The value of a dependency in a manifest: a version, or the path of a crate in a checkout.
+fn dependency(name: &str, checkout: Option<&Path>) -> String {
+    match checkout {
+        None => format!("{:?}", minor(VERSION)),
+        Some(root) => {
+            let path = root.join("crates").join(name);
+            // A JSON string is a TOML string.
+            format!("{{ path = {} }}", json!(path.to_string_lossy()))
+        }
+    }
+}
+
+/// `0.1` of `0.1.0`.
+fn minor(version: &str) -> &str {
+    version.rsplit_once('.').map_or(version, |(minor, _)| minor)
+}
+
+/// Whether a directory above belongs to a workspace, which cargo would expect to list the package.
+fn in_workspace(dir: &Path) -> io::Result<bool> {
+    let full = dir.canonicalize()?;
+    let has_workspace = |dir: &Path| {
+        let manifest = fs::read_to_string(dir.join("Cargo.toml"));
+        manifest.is_ok_and(|text| text.lines().any(|line| line.starts_with("[workspace")))
+    };
+    Ok(full.ancestors().skip(1).any(has_workspace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_is_a_version_or_a_path() {
+        assert_eq!(minor("0.1.0"), "0.1");
+        assert_eq!(
+            dependency("turnwright", None),
+            format!("{:?}", minor(VERSION))
+        );
+        let path = dependency("turnwright", Some(Path::new("/a \"b\"/c")));
+        assert_eq!(path, r#"{ path = "/a \"b\"/c/crates/turnwright" }"#);
+    }
+
+    #[test]
+    fn every_mark_of_the_templates_is_known() {
+        let known = [
+            "name",
+            "crate",
+            "rust-version",
+            "turnwright",
+            "turnwright-testkit",
+            "workspace",
+        ];
+        for (path, template) in FILES {
+            for rest in template.split("{{").skip(1) {
+                let mark = rest.split("}}").next().unwrap();
+                assert!(known.contains(&mark), "{path}: {mark}");
+            }
+        }
+    }
+}

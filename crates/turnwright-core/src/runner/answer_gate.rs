@@ -1,0 +1,123 @@
+//! Answering at a gate of a stored turn, and continuing the turn.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::attach::attached;
+use super::follow::Follower;
+use super::handle::Turn;
+use super::input::TurnInput;
+use super::resume::unknown;
+use super::stored_turn::StoredTurn;
+use super::turn_runner::TurnRunner;
+use crate::error::Error;
+use crate::gate::GateAnswer;
+use crate::record::{GateRecord, TurnState};
+use crate::store::{ConversationId, answer_gate};
+
+impl TurnRunner {
+    /// Answers at a gate of a stored turn and continues the turn. Returns the turn, whose stream first replays what the turn has
+    /// done so far, as with [`TurnRunner::attach`].
+    ///
+    /// - A suspended or interrupted turn is [resumed](TurnRunner::resume) here. If other gates are open, it waits there again: with
+    ///   [`suspend_at_gates`](super::TurnRunnerBuilder::suspend_at_gates) it is suspended again at once.
+    /// - A turn that runs in this runner gets the answer, and the returned turn is attached to it.
+    /// - A turn that runs elsewhere, in another process or another runner, learns of the answer within half a second. The returned
+    ///   turn follows it by its records. If that process dies or suspends the turn without having used the answer, the turn is
+    ///   resumed here.
+    ///
+    /// The gate knows its turn, so no turn id is needed. To record an answer without continuing the turn, for example because
+    /// another process resumes it, use [`Storage::answer_gate`](crate::Storage::answer_gate). Dropping the returned turn does not
+    /// cancel it.
+    ///
+    /// The answer is checked like one that is given through [`Gates::answer`](crate::gate::Gates::answer): against the schema that is
+    /// stored with the gate, and edited arguments against the schema of the tool, if this runner has it. They are checked again
+    /// when the turn continues. If the gate has a timeout, the answer must come within it, counted from when the gate was opened.
+    ///
+    /// ```
+    /// use turnwright_core::approval::always;
+    /// use turnwright_core::{DispatchContext, GateAnswer, Tool, ToolContext, TurnInput};
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// # let pay = Tool::dynamic("pay", json!({ "type": "object" }))
+    /// #     .description("Pays the bill.")
+    /// #     .approval(always("money moves"))
+    /// #     .handler(|_: Value, _: ToolContext| async { "paid" })
+    /// #     .build()?;
+    /// # let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    /// #     match ctx.records().own_tool_calls().first() {
+    /// #         None => drop(ctx.call("pay", "{}").await),
+    /// #         Some(paid) => drop(ctx.answer(paid.text().await.unwrap_or_default()).await?),
+    /// #     }
+    /// #     Ok(())
+    /// # })
+    /// # .tool(pay)
+    /// # .suspend_at_gates()
+    /// # .build()?;
+    /// let outcome = runner.run(TurnInput::new("Pay the bill.").conversation("chat-1")).await;
+    /// assert!(outcome.is_suspended());
+    ///
+    /// // Later, in any process that has the storage:
+    /// let waiting = runner.storage().waiting().await?;
+    /// let turn = runner.answer_gate("chat-1", &waiting[0].gates[0].id, GateAnswer::approve()).await?;
+    /// assert_eq!(turn.await.into_answer()?, "paid");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
+    /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
+    /// `E_STORE_ERROR`. If a turn cannot be continued, its outcome says why.
+    pub async fn answer_gate(
+        &self,
+        conversation: impl Into<Arc<str>>,
+        gate_id: &str,
+        answer: impl Into<GateAnswer>,
+    ) -> Result<Turn, Error> {
+        let conversation = conversation.into();
+        let conversation_id = ConversationId::new(Arc::clone(&conversation));
+        let store = self.storage().store();
+        let fits = |gate: &GateRecord, answer: &GateAnswer| self.fits(gate, answer);
+        let gate = answer_gate(&**store, &conversation_id, gate_id, answer.into(), fits).await?;
+        if let Some(turn) = self.attach_answered(&conversation, &gate).await {
+            return Ok(turn);
+        }
+        let stored = StoredTurn::load(&**store, &conversation_id, &gate.turn_id).await?;
+        let stored = stored.ok_or_else(|| unknown(&gate.turn_id, &conversation_id))?;
+        if stored.turn.state == TurnState::Running && stored.may_be_running(&**store).await? {
+            let runner = self.clone();
+            return Ok(Follower::start_or_resume(runner, stored, gate.id()));
+        }
+        let input = TurnInput::resume(Arc::clone(&gate.turn_id)).conversation(conversation);
+        self.resume(input.replay()).await
+    }
+
+    /// Whether edited arguments fit the tool of the call that waits, if this runner has it.
+    fn fits(&self, gate: &GateRecord, answer: &GateAnswer) -> Result<(), Error> {
+        let GateAnswer::Edit { args, .. } = answer else {
+            return Ok(());
+        };
+        let tool = gate.question.get("tool").and_then(Value::as_str);
+        let tool = tool.and_then(|name| self.tools().get(name));
+        tool.map_or(Ok(()), |tool| tool.probe(args).map(drop))
+    }
+
+    /// A turn of this runner, with the recorded answer. `None` if it does not run, or was suspended before it got the answer: then
+    /// its run has ended when this returns.
+    async fn attach_answered(&self, conversation: &Arc<str>, gate: &GateRecord) -> Option<Turn> {
+        let turn = self.live_turns().find(conversation, &gate.turn_id)?;
+        // At once: a gate that has its answer keeps the turn from being suspended. An answer that the gate does not take is
+        // withdrawn where the turn listens to the store.
+        let _ = turn.gates().answer_recorded(gate);
+        if !turn.inner().gates.activity().is_suspended() {
+            return attached(&turn);
+        }
+        let ended = turn.watch_outcome()?;
+        drop(turn);
+        // An error says the same: its run is over.
+        let _ = ended.await;
+        None
+    }
+}
