@@ -1,4 +1,4 @@
-//! The book's pages, whose examples are run like any other.
+//! The pages of the book. Their examples run as doctests.
 
 macro_rules! pages {
     ($($page:literal => $name:ident;)+) => {$(
@@ -9,19 +9,34 @@ macro_rules! pages {
 
 pages! {
     "introduction.md" => Introduction;
-    "first-agent.md" => FirstAgent;
-    "call.md" => Call;
+    "getting-started.md" => GettingStarted;
     "tools.md" => Tools;
-    "large-output.md" => LargeOutput;
+    "tool-calls.md" => ToolCalls;
+    "system-prompt.md" => SystemPrompt;
+    "model-settings.md" => ModelSettings;
+    "structured-output.md" => StructuredOutput;
+    "streaming.md" => Streaming;
+    "memory-and-history.md" => MemoryAndHistory;
+    "large-results.md" => LargeResults;
     "media.md" => Media;
-    "trust.md" => Trust;
     "approvals.md" => Approvals;
-    "settings.md" => Settings;
+    "prompt-injection.md" => PromptInjection;
+    "sub-agents.md" => SubAgents;
+    "budgets.md" => Budgets;
+    "retries-and-timeouts.md" => RetriesAndTimeouts;
     "middleware.md" => Middleware;
-    "storage.md" => Storage;
+    "persistence.md" => Persistence;
+    "custom-stores.md" => CustomStores;
+    "observability.md" => Observability;
     "testing.md" => Testing;
-    "executor.md" => Executor;
-    "typescript.md" => TypeScript;
-    "errors.md" => Errors;
+    "custom-models.md" => CustomModels;
+    "cookbook.md" => Cookbook;
+    "cookbook-services.md" => CookbookServices;
+    "cookbook-control.md" => CookbookControl;
+    "cookbook-tools.md" => CookbookTools;
+    "cookbook-operations.md" => CookbookOperations;
+    "coming-from-rig.md" => ComingFromRig;
+    "coming-from-typescript.md" => ComingFromTypeScript;
+    "error-codes.md" => ErrorCodes;
     "glossary.md" => Glossary;
 }

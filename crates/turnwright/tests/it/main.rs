@@ -2,6 +2,7 @@
 
 mod book;
 mod examples;
+mod links;
 mod outside_package;
 mod service;
 mod tool_macro;

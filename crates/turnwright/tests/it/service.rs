@@ -187,7 +187,10 @@ fn a_payment_whose_process_was_killed_is_reported_as_unknown_and_not_repeated() 
     assert_eq!(interrupted["record"]["tool"], "pay", "{interrupted}");
     let answer = answer(&events);
     assert!(!answer.contains("Paid"), "{answer}");
-    assert!(answer.contains("may or may not have taken effect"), "{answer}");
+    assert!(
+        answer.contains("may or may not have taken effect"),
+        "{answer}"
+    );
     assert_eq!(folder.payments().len(), 1, "it is not repeated");
     assert!(!receipt.exists());
     drop(service);
