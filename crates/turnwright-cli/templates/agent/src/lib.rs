@@ -1,7 +1,8 @@
 //! The agent: its instructions, its tools and its policy.
 
-use turnwright::Error;
+use turnwright::approval::before_writes;
 use turnwright::prelude::*;
+use turnwright::{Error, Executor};
 
 /// Weather forecast for a city.
 #[tool(effects = "read_only", timeout_secs = 10)]

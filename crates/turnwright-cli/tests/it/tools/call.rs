@@ -103,7 +103,7 @@ fn invalid_arguments_show_every_fault_and_run_nothing() {
         message["modelText"]
             .as_str()
             .unwrap()
-            .contains("Mend these")
+            .contains("Fix the following")
     );
     assert_eq!(
         message["checksum"].as_str().unwrap(),
@@ -331,7 +331,7 @@ fn at_a_terminal_a_large_result_is_shown_as_a_handle() {
     };
     let handle = show(&[]);
     assert!(
-        handle.contains("kept as an artifact of kind text") && handle.contains("--raw"),
+        handle.contains("stored as an artifact (kind text") && handle.contains("--raw"),
         "{handle}"
     );
     assert!(!handle.contains("line 19999"), "{handle}");

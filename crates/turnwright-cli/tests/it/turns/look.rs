@@ -146,7 +146,7 @@ fn a_turn_is_shown_completely() {
         "? write_note needs approval\n  {\"text\":\"milk\"}\n  reason: it may change something\n  approved: by --yes\n",
         "→ write_note {\"text\":\"milk\"}\n  ledger: done after ",
         "\n  ← it is written\n",
-        "→ write_note {\"txt\":\"milk\"}\n  ← The arguments of `write_note` were refused",
+        "→ write_note {\"txt\":\"milk\"}\n  ← Invalid arguments for `write_note`",
         "\n│ It is noted.\n",
         "2 calls · 1,200 input tokens, 30 output tokens\n",
     ] {
