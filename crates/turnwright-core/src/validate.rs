@@ -49,7 +49,7 @@ impl Violations {
         self.check(
             field,
             text.chars().all(is_allowed),
-            "has control characters, or others that are not seen",
+            "must not contain control or invisible characters",
         );
     }
 

@@ -47,7 +47,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
         (
             Memory::new("x").id("a\u{7}").build().map(drop),
             ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
-            "invalid memory: id: has control characters, or others that are not seen",
+            "invalid memory: id: must not contain control or invisible characters",
         ),
         (
             Memory::new("x")
@@ -55,7 +55,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .build()
                 .map(drop),
             ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
-            "invalid memory: id: has control characters, or others that are not seen; \
+            "invalid memory: id: must not contain control or invisible characters; \
              id: looks like a tag of the framework",
         ),
         (
@@ -250,7 +250,7 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
     let info = ConversationInfo::new;
     let deep = (0..129).fold(json!(1), |inner, _| json!([inner]));
     let labels = (0..65).fold(info(), |info, n| info.label(n.to_string(), ""));
-    let unseen = "has control characters, or others that are not seen";
+    let unseen = "must not contain control or invisible characters";
     for (builder, expected) in [
         (info().title(""), "title: is empty".to_owned()),
         (info().title(" \u{200d}"), "title: is empty".to_owned()),

@@ -237,7 +237,7 @@ fn a_stash_rejects_values_that_cannot_be_handled() {
         let error = stash.set("a.b", value).unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH);
         assert!(
-            error.message().contains("is given a value that has"),
+            error.message().contains("was given a value that has"),
             "{error}"
         );
         assert!(!stash.has("a"));

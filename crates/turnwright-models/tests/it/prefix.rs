@@ -176,7 +176,7 @@ async fn each_prompt_extends_the_previous_one() {
     assert!(
         text.contains("Tea grows in Assam.") && text.contains("data:image/png;base64,iVBORw==")
     );
-    assert_eq!(text.matches("kept as an artifact").count(), 3);
+    assert_eq!(text.matches("stored as an artifact").count(), 3);
 
     let outcome = runner
         .run(TurnInput::new("Once more.").conversation("c"))

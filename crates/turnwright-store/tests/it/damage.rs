@@ -84,7 +84,7 @@ async fn changed_text_on_disk_is_a_damaged_record() {
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let error = values(&store).await.unwrap_err();
     assert_eq!(error.damaged_record().unwrap().id, "id-200");
-    assert!(error.to_string().contains("place 201"), "{error}");
+    assert!(error.to_string().contains("position 201"), "{error}");
     let loaded = store
         .load(&ConversationId::new("chat"), &Query::all())
         .await
@@ -108,7 +108,7 @@ const DAMAGES: [(&str, &str); 7] = [
         "UPDATE records SET checksum = -1 WHERE id = 'b'",
         "not what was written",
     ),
-    ("UPDATE records SET body = '{'", "no JSON text"),
+    ("UPDATE records SET body = '{'", "not JSON text"),
     (
         "UPDATE records SET body = replace(body, '\"v\":1', '\"v\":9')",
         "written by a later release",

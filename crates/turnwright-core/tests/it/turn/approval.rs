@@ -138,7 +138,7 @@ async fn rewritten_arguments_are_checked_completely() {
     let outcome = under(too_much, &observed).await;
     let text = texts(&outcome).await.remove(0);
     assert!(
-        text.contains("what they were changed to does not fit"),
+        text.contains("the changed arguments are invalid"),
         "{text}"
     );
     assert!(
@@ -169,7 +169,7 @@ async fn rewritten_arguments_are_checked_completely() {
         .unwrap();
     let text = texts(&runner.run("go").await).await.remove(0);
     assert!(
-        text.contains("what they were changed to does not fit"),
+        text.contains("the changed arguments are invalid"),
         "{text}"
     );
     assert_eq!(asked.load(Ordering::Relaxed), 2);
@@ -320,7 +320,7 @@ async fn edited_arguments_are_checked_completely_and_need_no_further_approval() 
                 call.edited_args(),
                 Some(&json!({ "n": 42, "mode": "fast" }))
             ),
-            false => assert!(texts(&outcome).await[0].ends_with("the change does not fit")),
+            false => assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid")),
         }
         assert_eq!(call.is_error(), !runs);
     }

@@ -58,7 +58,7 @@ async fn the_response_that_uses_up_the_tokens_is_stored_and_its_calls_are_not_ru
     let message = error_of(&outcome).message().to_owned();
     assert!(message.contains("its budget of 100 tokens"), "{message}");
     assert_eq!((model.times_asked(), runs.all().len()), (2, 1));
-    let not_run = "The tool was not run: this turn has used up its budget of 100 tokens. Nothing was changed.";
+    let not_run = "The tool was not run because this turn has used up its budget of 100 tokens.";
     assert_eq!(texts(&outcome).await, ["done", not_run, not_run]);
 }
 
@@ -103,7 +103,7 @@ async fn calls_within_the_budget_complete_and_the_others_are_recorded_as_not_run
     let mut ran = runs.all();
     ran.sort();
     assert_eq!(ran, ["0", "1", "2", "3", "4"], "in the proposed order");
-    let not_run = "The tool was not run: this turn has used up its budget of 5 tool calls. Nothing was changed.";
+    let not_run = "The tool was not run because this turn has used up its budget of 5 tool calls.";
     let expected = ["done", "done", "done", "done", "done", not_run, not_run];
     assert_eq!(texts(&outcome).await, expected);
     assert_eq!(model.times_asked(), 2);

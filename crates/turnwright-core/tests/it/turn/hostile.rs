@@ -417,7 +417,7 @@ async fn an_audit_added_too_late_is_an_error() {
     let error = runner.run("go").await.into_answer().unwrap_err();
     assert_eq!(error.code(), ErrorCode::OUTPUT_PIPELINE_ERROR);
     assert!(
-        error.message().contains("belongs to the turn's input"),
+        error.message().contains("add it to the turn input"),
         "{error}"
     );
 }

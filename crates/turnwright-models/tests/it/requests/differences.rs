@@ -53,17 +53,6 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         |sides| object(&mut sides.recorded).retain(|_, value| !value.is_null()),
     ),
     always(
-        "a number with a point",
-        "an integer in a float parameter is written as a float: the same number",
-        |sides| {
-            for (name, sent) in object(&mut sides.sent) {
-                if sent.is_f64() && sides.recorded[name].as_f64() == sent.as_f64() {
-                    *sent = sides.recorded[name].clone();
-                }
-            }
-        },
-    ),
-    always(
         "a parameter of the wrong type or out of range",
         "`temperature` must be between 0 and 2: the recording has another value to provoke an error",
         |sides| {

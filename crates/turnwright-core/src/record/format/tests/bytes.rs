@@ -84,7 +84,7 @@ async fn a_result_is_stored_by_its_spool_id_and_found_again() {
         .unwrap();
     let other = artifact_of(&again(&record, &resolver).unwrap());
     let error = other.as_bytes().await.unwrap_err();
-    assert!(error.message().contains("keeps 5 bytes"), "{error}");
+    assert!(error.message().contains("has 5 bytes"), "{error}");
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn media_load_without_their_bytes_and_fail_when_read() {
     let error = read.bytes().await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the bytes of the media \"pic\" are not in its record: say with `ByteResolver::media` where they are"
+        "the bytes of the media \"pic\" are not in its record: set `ByteResolver::media` to find them"
     );
     let nowhere = resolver().media(|_| async { Ok(None) });
     let read = media_of(&again(&message_with_media(), &nowhere).unwrap());

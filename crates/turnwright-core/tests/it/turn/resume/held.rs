@@ -223,7 +223,7 @@ fn a_new_turn_abandons_an_interrupted_one_and_reports_its_calls() {
             .iter()
             .map(|call| call.rendered())
             .collect();
-        assert!(text[0].contains("Nothing was changed by it"), "{text:?}");
+        assert!(text[0].contains("Nothing was changed."), "{text:?}");
         assert!(text[1].contains("may not have taken effect"), "{text:?}");
         let outcome = second.resume(TURN).await.unwrap().await;
         assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
@@ -323,7 +323,7 @@ async fn a_lease_written_with_a_wrong_clock_does_not_block_others() {
     assert_eq!(outcome.text, "All is well.");
     let error = turnwright_core::runner(answers()).lease(Duration::from_secs(3_601));
     let error = error.build().unwrap_err();
-    assert!(error.message().contains("an hour"), "{error}");
+    assert!(error.message().contains("1 hour"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -146,7 +146,7 @@ fn a_message_whose_calls_were_lost_is_not_the_end_of_the_prompt() {
         let shown = model.shown(0);
         let words = shown.texts();
         assert_eq!(words[..2], ["go", "Let me see."]);
-        assert!(words[2].contains("Go on from here"), "{words:?}");
+        assert!(words[2].contains("Continue from here"), "{words:?}");
         assert_eq!(words.len(), 3);
     });
 }
