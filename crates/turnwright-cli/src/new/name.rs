@@ -2,7 +2,7 @@
 
 use crate::exit::misuse;
 
-/// The longest name that crates.io accepts.
+/// The longest name that package registries accept.
 const LONGEST: usize = 64;
 
 /// Names that cargo or the compiler reserve, or that would clash with a dependency of the package.
