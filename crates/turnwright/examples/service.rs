@@ -25,7 +25,7 @@ type Runner = extract::State<TurnRunner>;
 type ChatAnd = Path<(String, String)>;
 type Reply = Result<Response, StatusCode>;
 
-/// Stands for a model, such as `ChatCompletions::from_env()`. It decides by the records alone, so it can continue anywhere.
+/// A stand-in for a model such as `ChatCompletions::from_env()`. It decides by the records alone, so it can continue anywhere.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     match ctx.records().own_tool_calls().last() {
         None => drop(ctx.call("pay", r#"{"to": "Bob", "cents": 3000}"#).await),

@@ -8,8 +8,8 @@ use serde_json::{Number, Value, json};
 use turnwright_core::Error;
 use turnwright_core::schema::Schema as CheckedSchema;
 
-/// Refuses a format that nobody enforces, with the field's place. In a document made from a type such formats are left
-/// out, since schemars writes many; this one the author asked for.
+/// Rejects a format that is not enforced, and names the field. Schemars writes many such formats, so they are left out of
+/// documents made from types; but the author asked for this one.
 pub fn enforced_format(field: &str, format: &str) -> Result<(), Error> {
     let alone = turnwright_core::schema::string().format(format);
     CheckedSchema::object().field(field, alone).build()?;
@@ -38,8 +38,8 @@ fn add(schema: &mut Schema, keyword: &str, bound: &Value) {
     }
 }
 
-/// A number has a format of its own (`uint8`). Text's format put in its place is seen, and refused, by the schema's
-/// construction; asked for beside it, it would have no effect and nobody would know.
+/// A number has a format of its own (`uint8`). A text format that replaces it is rejected when the schema is built. A text
+/// format next to it would silently have no effect.
 fn takes_text(schema: &Schema) -> bool {
     match schema.get("type") {
         Some(Value::String(name)) => name == "string",

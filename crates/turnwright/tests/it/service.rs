@@ -166,7 +166,7 @@ fn a_turn_that_waits_for_approval_survives_a_kill_and_pays_once() {
 #[test]
 fn a_payment_whose_process_was_killed_is_reported_as_unknown_and_not_repeated() {
     let folder = Folder::new("pays");
-    // Nobody reads the pipe, so the tool cannot write its receipt: it runs until its process is killed.
+    // The pipe has no reader, so the tool cannot write its receipt: it runs until its process is killed.
     let receipt = folder.0.join("service.receipt");
     let made = Command::new("mkfifo").arg(&receipt).status().unwrap();
     assert!(made.success());

@@ -11,7 +11,7 @@ use turnwright_core::{Conversation, Storage};
 use super::*;
 use turnwright_core::record::RecordKind;
 
-/// A word that stands nowhere else.
+/// A word that occurs nowhere else.
 const WORD: &str = "xyzzy";
 
 async fn describe(storage: &Storage, conversation: &str) {
