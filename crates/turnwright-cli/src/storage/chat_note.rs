@@ -43,7 +43,7 @@ fn is_false(value: &bool) -> bool {
 /// The error for a conversation that would be sent to another server than before.
 pub(crate) fn other_server(held: &str, server: &str, alternatives: &str) -> anyhow::Error {
     misuse(format!(
-        "this conversation {held}: all of it would be sent to {server}. If you want that, say `--switch-server`{alternatives}"
+        "this conversation {held}. All of it would be sent to {server}. To allow that, pass `--switch-server`{alternatives}"
     ))
 }
 

@@ -31,8 +31,8 @@ const NAME: &str = "conversation info";
 /// assert_eq!(info.labels().get("project").map(String::as_str), Some("travel"));
 ///
 /// let error = ConversationInfo::new().title("two\nlines").label("", "x").build().unwrap_err();
-/// assert_eq!(error.message(), "the conversation info is not well defined: title: has control characters, or others that \
-///     are not seen; the key of a label: is empty");
+/// assert_eq!(error.message(), "invalid conversation info: title: must not contain control or invisible characters; \
+///     the key of a label: must not be empty");
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 ///
@@ -134,13 +134,13 @@ impl ConversationInfo {
     }
 
     fn check(&self, wrong: &mut Violations) {
-        wrong.check("id", !self.id.is_empty(), "is empty");
+        wrong.check("id", !self.id.is_empty(), "must not be empty");
         if let Some(title) = &self.title {
             wrong.check_text("title", title, Self::LONGEST_TITLE, shows_in_text);
-            wrong.check("title", title.chars().any(is_visible), "is empty");
+            wrong.check("title", title.chars().any(is_visible), "must not be empty");
         }
         if let Some(owner) = &self.owner {
-            wrong.check("owner", !owner.is_empty(), "is empty");
+            wrong.check("owner", !owner.is_empty(), "must not be empty");
             wrong.check_text("owner", owner, Self::LONGEST_OWNER, is_plain);
         }
         if self.labels.len() > Self::MOST_LABELS {
@@ -151,7 +151,7 @@ impl ConversationInfo {
         }
         for (key, value) in &self.labels {
             let field = "the key of a label";
-            wrong.check(field, !key.is_empty(), "is empty");
+            wrong.check(field, !key.is_empty(), "must not be empty");
             wrong.check_text(field, key, Self::LONGEST_LABEL_KEY, is_plain);
             let field = "the value of a label";
             wrong.check_text(field, value, Self::LONGEST_LABEL_VALUE, shows_in_text);

@@ -56,7 +56,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .map(drop),
             ErrorCode::INVALID_INITIAL_MEMORY_VALUE,
             "invalid memory: id: must not contain control or invisible characters; \
-             id: looks like a tag of the framework",
+             id: must not look like a tag of the framework",
         ),
         (
             StandingInstruction::new("\n").build().map(drop),
@@ -252,8 +252,8 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
     let labels = (0..65).fold(info(), |info, n| info.label(n.to_string(), ""));
     let unseen = "must not contain control or invisible characters";
     for (builder, expected) in [
-        (info().title(""), "title: is empty".to_owned()),
-        (info().title(" \u{200d}"), "title: is empty".to_owned()),
+        (info().title(""), "title: must not be empty".to_owned()),
+        (info().title(" \u{200d}"), "title: must not be empty".to_owned()),
         (info().title("a\0b"), format!("title: {unseen}")),
         (info().title("\u{1b}[2J"), format!("title: {unseen}")),
         (info().title("a\u{202e}b"), format!("title: {unseen}")),
@@ -262,7 +262,7 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
             info().title("ä".repeat(257)),
             "title: has 257 characters: at most 256 are allowed".to_owned(),
         ),
-        (info().owner(""), "owner: is empty".to_owned()),
+        (info().owner(""), "owner: must not be empty".to_owned()),
         (info().owner("a\nb"), format!("owner: {unseen}")),
         (info().owner("a\u{200d}"), format!("owner: {unseen}")),
         (
@@ -271,7 +271,7 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
         ),
         (
             info().label("", "x"),
-            "the key of a label: is empty".to_owned(),
+            "the key of a label: must not be empty".to_owned(),
         ),
         (
             info().label("\t", "x"),
@@ -309,7 +309,7 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
         let error = builder.build().unwrap_err();
         let code = ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE;
         assert_eq!(error.code(), code);
-        let expected = format!("the conversation info is not well defined: {expected}");
+        let expected = format!("invalid conversation info: {expected}");
         assert!(error.message().starts_with(&expected), "{error}");
     }
 }

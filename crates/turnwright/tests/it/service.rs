@@ -1,5 +1,10 @@
 //! The example `service` is killed while a turn waits for its approval and while a tool runs, and continues on the same database.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests may panic"
+)]
 
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::net::TcpStream;

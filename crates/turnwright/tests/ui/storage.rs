@@ -1,4 +1,3 @@
-use turnwright::spool::MemorySpool;
 use turnwright::store::MemoryStore;
 use turnwright::{BoxError, DispatchContext, Storage, TurnRunner};
 
@@ -9,11 +8,6 @@ async fn model(_: DispatchContext) -> Result<(), BoxError> {
 // A store without its spool and its secret.
 fn a_store_alone() {
     let _ = turnwright::runner(model).store(MemoryStore::default());
-}
-
-// A secret is missing.
-fn a_piece_is_missing() {
-    let _ = Storage::builder(MemoryStore::default(), MemorySpool::default());
 }
 
 // A runner that is not built.

@@ -344,7 +344,7 @@ fn the_note_of_an_earlier_version_counts_and_is_moved() {
     let other = Model::plays([chat::text("No.", 1)]);
     let ran = run_piped(&other, &home, &[], "elsewhere\n");
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.err.contains("was held with"), "{}", ran.err);
+    assert!(ran.err.contains("this conversation is with"), "{}", ran.err);
     assert!(ran.err.contains(&model.url()), "{}", ran.err);
 
     // The same server goes on. The model sees nothing of the note.

@@ -137,10 +137,7 @@ async fn rewritten_arguments_are_checked_completely() {
     let too_much = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": 500 }));
     let outcome = under(too_much, &observed).await;
     let text = texts(&outcome).await.remove(0);
-    assert!(
-        text.contains("the changed arguments are invalid"),
-        "{text}"
-    );
+    assert!(text.contains("the changed arguments are invalid"), "{text}");
     assert!(
         !text.contains("/n"),
         "the model has nothing to mend: {text}"
@@ -168,10 +165,7 @@ async fn rewritten_arguments_are_checked_completely() {
         .build()
         .unwrap();
     let text = texts(&runner.run("go").await).await.remove(0);
-    assert!(
-        text.contains("the changed arguments are invalid"),
-        "{text}"
-    );
+    assert!(text.contains("the changed arguments are invalid"), "{text}");
     assert_eq!(asked.load(Ordering::Relaxed), 2);
 }
 
@@ -320,7 +314,9 @@ async fn edited_arguments_are_checked_completely_and_need_no_further_approval() 
                 call.edited_args(),
                 Some(&json!({ "n": 42, "mode": "fast" }))
             ),
-            false => assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid")),
+            false => {
+                assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid"))
+            }
         }
         assert_eq!(call.is_error(), !runs);
     }

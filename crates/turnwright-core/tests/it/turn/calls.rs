@@ -334,7 +334,8 @@ async fn the_result_for_an_unknown_tool_lists_the_available_ones_similar_names_f
     assert!(outcome.is_answered(), "never the end of the turn");
     let texts = texts(&outcome).await;
     assert!(
-        texts[0].contains("Did you mean `read_log`? Available tools: read_log, send_mail, weather."),
+        texts[0]
+            .contains("Did you mean `read_log`? Available tools: read_log, send_mail, weather."),
         "{}",
         texts[0]
     );

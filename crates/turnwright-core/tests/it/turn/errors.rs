@@ -58,7 +58,10 @@ fn invalid_or_colliding_tools_fail_the_build_of_a_runner() {
     assert!(error.is_fatal() && error.message().contains("`same`"));
     // The advice must be applicable: a builder and an input have no such method.
     assert!(!error.message().contains("register_overwriting"), "{error}");
-    assert!(error.message().contains("Rename or remove one of them"), "{error}");
+    assert!(
+        error.message().contains("Rename or remove one of them"),
+        "{error}"
+    );
     let registry = ToolRegistry::new([saying("same", "")]).unwrap();
     let error = registry.register(saying("same", "")).unwrap_err();
     assert!(

@@ -213,7 +213,11 @@ async fn invalid_answers_are_reported() {
     ])
     .await
     .unwrap();
-    for wrong in ["invalid header: `a b`", "invalid status: 7", "invalid status: 101"] {
+    for wrong in [
+        "invalid header: `a b`",
+        "invalid status: 7",
+        "invalid status: 101",
+    ] {
         let seen = ask(server.address(), "{}", ALL).await;
         assert!(seen.head().starts_with("HTTP/1.1 500 "));
         assert!(String::from_utf8_lossy(seen.rest()).contains(wrong));

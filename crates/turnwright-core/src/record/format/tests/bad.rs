@@ -357,7 +357,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             info(),
             "/title",
             json!("secret\u{1b}[2J"),
-            "title: has control characters, or others that are not seen",
+            "title: must not contain control or invisible characters",
         ),
         (
             Kind::ConversationInfo,
