@@ -202,7 +202,7 @@ codes! {
     /// The turn was interrupted and is not running. It must be resumed.
     TURN_INTERRUPTED, false, Unavailable, "The task was interrupted.";
     /// The store has no such turn, or several conversations have a turn with this id.
-    UNKNOWN_TURN, false, NotFound, "The turn does not exist.";
+    UNKNOWN_TURN, false, NotFound, "There is no such turn.";
     /// The conversation already has a turn with this id.
     TURN_EXISTS, false, InvalidArguments, "A turn with this id already exists.";
     /// Another process or task is running a turn of this conversation.
@@ -210,11 +210,11 @@ codes! {
     /// Another process has taken over the turn. This process must stop and writes nothing more.
     TURN_TAKEN_OVER, false, Cancelled, "The task was continued by another process.";
     /// The turn has ended, or its conversation has continued without it.
-    TURN_NOT_RESUMABLE, false, InvalidArguments, "The turn cannot be resumed.";
+    TURN_NOT_RESUMABLE, false, InvalidArguments, "That turn cannot be resumed.";
     /// The turn is waiting for answers: answer at its gates and resume it, or give it up with `abandon_waiting`.
     TURN_WAITING, false, Unavailable, "The task is waiting for an answer.";
     /// The turn cannot be suspended: its input names no conversation, or it runs under a call.
-    TURN_NOT_SUSPENDABLE, false, InvalidArguments, "The turn cannot be suspended.";
+    TURN_NOT_SUSPENDABLE, false, InvalidArguments, "That turn cannot be suspended.";
     /// The conversation has no gate with this id.
     UNKNOWN_TURN_GATE, false, NotFound, "The gate does not exist.";
     /// The gate was already answered. The first answer counts.

@@ -340,7 +340,7 @@ async fn the_result_for_an_unknown_tool_lists_the_available_ones_similar_names_f
         texts[0]
     );
     assert!(
-        texts[1].contains("There are: send_mail, weather, read_log."),
+        texts[1].contains("Available tools: send_mail, weather, read_log."),
         "{}",
         texts[1]
     );

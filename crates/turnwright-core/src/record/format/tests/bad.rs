@@ -350,7 +350,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             info(),
             "/id",
             json!(""),
-            "id: is empty",
+            "id: must not be empty",
         ),
         (
             Kind::ConversationInfo,
