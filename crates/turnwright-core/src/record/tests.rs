@@ -253,7 +253,10 @@ fn hostile_fields_of_a_conversation_info_are_refused_with_what_is_wrong() {
     let unseen = "must not contain control or invisible characters";
     for (builder, expected) in [
         (info().title(""), "title: must not be empty".to_owned()),
-        (info().title(" \u{200d}"), "title: must not be empty".to_owned()),
+        (
+            info().title(" \u{200d}"),
+            "title: must not be empty".to_owned(),
+        ),
         (info().title("a\0b"), format!("title: {unseen}")),
         (info().title("\u{1b}[2J"), format!("title: {unseen}")),
         (info().title("a\u{202e}b"), format!("title: {unseen}")),

@@ -6,7 +6,8 @@
 //! use turnwright_core::trust::ConversationSecret;
 //!
 //! let renderer = Renderer::new(ConversationSecret::random()?);
-//! let parts = renderer.message(&Message::user("Hello").build()?);
+//! let message = Message::user("Hello").build()?;
+//! let parts = renderer.message(&message);
 //! assert!(matches!(&parts[..], [Part::Text(text)] if text == "Hello"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

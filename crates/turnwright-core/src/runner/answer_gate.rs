@@ -36,8 +36,9 @@ impl TurnRunner {
     /// when the turn continues. If the gate has a timeout, the answer must come within it, counted from when the gate was opened.
     ///
     /// ```
-    /// use turnwright_core::approval::always;
-    /// use turnwright_core::{DispatchContext, GateAnswer, Tool, ToolContext, TurnInput};
+    /// use turnwright_core::gate::GateAnswer;
+    /// use turnwright_core::tool::approval::always;
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnInput};
     /// use serde_json::{Value, json};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -13,7 +13,7 @@ use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEvent;
 use crate::gate::Step;
-use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
@@ -291,6 +291,10 @@ impl TurnContext {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
                     step = gate.step.map(Step).or(step);
+                    if gate.state == GateState::Open {
+                        // The answer to an open question may come through the store.
+                        self.inner().gates.detach();
+                    }
                     self.inner().recorded_gates.recall(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::ext::undamaged;
 use super::{Batch, ConversationId, FoundConversation, Loaded, Store, StoreError, StoreExt as _};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::record::{ConversationInfo, ConversationInfoBuilder, RecordKind};
+use crate::validate::Violations;
 
 /// Implements [`StoreExt::conversation_info`](super::StoreExt::conversation_info).
 pub(crate) async fn conversation_info<S: Store + ?Sized>(
@@ -24,6 +25,12 @@ pub(crate) async fn update_conversation_info<S: Store + ?Sized>(
     conversation: &ConversationId,
     mut change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
 ) -> Result<Arc<ConversationInfo>, Error> {
+    let mut wrong = Violations::default();
+    wrong.check_named_id("conversation", conversation.as_str());
+    wrong.finish(
+        ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE,
+        "conversation info",
+    )?;
     let mut changed = None;
     let mut batch_of = |loaded: &Loaded| {
         let (batch, result) = match changed_info(conversation, loaded, &mut change) {

@@ -315,7 +315,7 @@ async fn edited_arguments_are_checked_completely_and_need_no_further_approval() 
                 Some(&json!({ "n": 42, "mode": "fast" }))
             ),
             false => {
-                assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid"))
+                assert!(texts(&outcome).await[0].ends_with("the changed arguments are invalid"));
             }
         }
         assert_eq!(call.is_error(), !runs);

@@ -179,3 +179,16 @@ async fn of_updates_at_once_none_is_lost() {
     assert_eq!(info.labels().len(), 32);
     assert_eq!(info.id(), ConversationInfo::ID);
 }
+
+#[tokio::test]
+async fn an_id_that_no_turn_accepts_has_no_info() {
+    let storage = Storage::memory();
+    for id in ["", "\n\u{1b}"] {
+        let updated = storage.update_conversation_info(id, |info| info.title("t"));
+        let error = updated.await.unwrap_err();
+        let code = ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE;
+        assert_eq!(error.code(), code);
+    }
+    let all = storage.conversations(&ConversationFilter::all()).await;
+    assert!(all.unwrap().is_empty());
+}

@@ -408,3 +408,27 @@ fn a_turn_whose_reader_disconnects_still_waits_for_its_approval() {
         assert_eq!(world.runs.all().len(), 1);
     });
 }
+
+#[test]
+fn an_open_gate_survives_a_resume_that_is_awaited() {
+    let world = World::default();
+    let first = world.paying(&pays()).suspend_at_gates().build().unwrap();
+    let id = suspend(&first);
+    let second = world.paying(&answers()).build().unwrap();
+    process().block_on(async {
+        // The caller holds no gates. The answer comes through the store.
+        let (outcome, answered) =
+            tokio::join!(async { second.resume(TURN).await.unwrap().await }, async {
+                while !world.lease().await {
+                    tokio::task::yield_now().await;
+                }
+                world
+                    .storage()
+                    .answer_gate(TALK, &id, GateAnswer::approve())
+                    .await
+            });
+        answered.unwrap();
+        assert!(outcome.is_answered(), "{outcome:?}");
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}

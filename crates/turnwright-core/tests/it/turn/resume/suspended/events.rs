@@ -70,7 +70,7 @@ fn a_turn_that_is_suspended_on_request_leaves_its_gates_open_too() {
         let (names, last) = read(turn).await;
         assert!(!names.contains(&"turnGateClosed"), "{names:?}");
         assert!(observed.of("turnGateClosed").is_empty());
-        assert_eq!(left_open(&last), [gate.id.clone()]);
+        assert_eq!(left_open(&last), std::slice::from_ref(&gate.id));
         assert_eq!(
             (gate.tool(), gate.args()),
             (Some("pay"), Some(&json!({ "amount": 7 })))
