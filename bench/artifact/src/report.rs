@@ -88,14 +88,24 @@ impl Report {
         races.dedup();
         for race in races {
             let measured = ratio(&self.searches, race, RIPGREP);
-            goal(format!("{race} compared with ripgrep"), measured, OF_RIPGREP, "×")?;
+            goal(
+                format!("{race} compared with ripgrep"),
+                measured,
+                OF_RIPGREP,
+                "×",
+            )?;
         }
         for (race, side) in [
             ("first 10 lines", "head -n 10"),
             ("last 10 lines", "tail -n 10"),
         ] {
             let measured = ratio(&self.ends, race, side);
-            goal(format!("{race} compared with `{side}`"), measured, OF_PROGRAM, "×")?;
+            goal(
+                format!("{race} compared with `{side}`"),
+                measured,
+                OF_PROGRAM,
+                "×",
+            )?;
         }
         let most = self.memory.iter().map(|row| row.kib).max();
         let most = most.map(|kib| kib as f64 / 1024.0);

@@ -53,9 +53,9 @@ impl<A: Arguments> Callable<A> {
         Ok(vec![
             self.observation("a number above its maximum", A::OUT_OF_BOUNDS)
                 .await,
-            self.observation("a repeated key", A::DUPLICATE_KEY)
+            self.observation("a repeated key", A::DUPLICATE_KEY).await,
+            self.observation("a number sent as a string", A::COERCED)
                 .await,
-            self.observation("a number sent as a string", A::COERCED).await,
         ])
     }
 

@@ -65,7 +65,8 @@ impl Report {
             [many, select],
             OF_BARE_SELECT,
         )?;
-        let text = "for comparison, not a goal: compared with a bare `SELECT` whose texts are parsed";
+        let text =
+            "for comparison, not a goal: compared with a bare `SELECT` whose texts are parsed";
         goal(text, section, [many, parse], OF_BARE_SELECT)?;
         let text = "a record of 10,000, compared with one of 1,000 (linear time)";
         goal(text, section, [many, few], OF_FEW_RECORDS)

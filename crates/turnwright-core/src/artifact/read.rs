@@ -11,7 +11,7 @@ use super::SpooledArtifact;
 use crate::error::{Error, ErrorCode};
 use crate::spool::ByteReader;
 
-/// Blocking access to the bytes of an artifact: `Read` and `Seek` for parsers, and [`ArtifactRead::read_at`].
+/// Blocking access to the bytes of an artifact: `Read` and `Seek` for parsers.
 #[derive(Clone)]
 pub struct ArtifactRead {
     reader: Arc<dyn ByteReader>,

@@ -51,7 +51,7 @@ impl DispatchContext {
     /// method.
     ///
     /// Calls run concurrently, each in its own task, up to the limit of the runner. A call whose tool is
-    /// [exclusive](crate::Concurrency::Exclusive) waits for the calls before it, and the calls after it wait for it. A call that
+    /// [exclusive](crate::tool::Concurrency::Exclusive) waits for the calls before it, and the calls after it wait for it. A call that
     /// waits for approval does not count towards the limit.
     ///
     /// Whatever happens to a call becomes its record, which the model reads: an unknown tool, invalid arguments, a failure. It

@@ -55,7 +55,7 @@ impl Retrievable {
         Retrievable::stamped(Retrieved::Text(text.into()), tier, true, Stamp::new())
     }
 
-    /// Starts a document that is queried with artifact tools, by [`Retrievable::shown_id`]. The prompt contains a handle, unless
+    /// Starts a document that is queried with artifact tools, by its id. The prompt contains a handle, unless
     /// [`inline`](RecordBuilder::inline) is set.
     pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RecordBuilder<Self> {
         Retrievable::stamped(Retrieved::Artifact(artifact), tier, false, Stamp::new())
@@ -146,7 +146,7 @@ impl Retrievable {
         self.inline
     }
 
-    /// Returns the artifact that the model queries by [`Retrievable::shown_id`], if it is one.
+    /// Returns the artifact that the model queries by its id, if it is one.
     #[must_use]
     pub fn handle(&self) -> Option<&SpooledArtifact> {
         match &self.content {

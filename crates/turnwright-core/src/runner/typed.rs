@@ -67,7 +67,7 @@ impl TurnRunner {
     ///
     /// The schema of the type is sent to the provider if it supports that. The answer is validated like arguments. If it does not
     /// match, the model reads why and retries, at most twice ([`AnswerFormat::retries`]). A type that is not an object is wrapped
-    /// for the model: see [`answer`](crate::answer).
+    /// for the model as `{"value": …}`.
     ///
     /// ```
     /// use turnwright_core::DispatchContext;

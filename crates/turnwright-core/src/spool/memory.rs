@@ -57,7 +57,7 @@ impl fmt::Debug for MemoryReader {
 
 /// A spool that stores results in memory until they are deleted or the spool is dropped. Clones share the content.
 ///
-/// The capacity is [`MemorySpool::DEFAULT_CAPACITY`] bytes, or the value passed to [`MemorySpool::with_capacity`]. Bytes count
+/// The capacity is 1 GiB, or the value passed to [`MemorySpool::with_capacity`]. Bytes count
 /// until the spool and the last reader have released them.
 #[derive(Clone)]
 pub struct MemorySpool(Arc<Results>);

@@ -109,7 +109,7 @@ impl Storage {
         &self.spool
     }
 
-    /// Returns the secret. Each conversation derives its own from it: [`ConversationSecret::for_conversation`].
+    /// Returns the secret. Each conversation derives its own from it.
     ///
     /// # Errors
     /// Only for [`Storage::memory`]: returns an error if the operating system cannot provide random bytes.

@@ -19,7 +19,7 @@ impl SpooledJsonArtifact {
         self.nodes(path.clone(), skip, Listing::next_skip).await
     }
 
-    /// Returns the elements or members at a path that satisfy a condition (see [`JsonPath::filtered`]), starting with match
+    /// Returns the elements or members at a path that satisfy a condition, starting with match
     /// `skip`.
     ///
     /// # Errors
