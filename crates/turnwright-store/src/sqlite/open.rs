@@ -224,8 +224,10 @@ fn log_of(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Returns the length of the log. It is next to the file itself, also if `path` is a link to the file.
 fn log_bytes(path: &Path) -> u64 {
-    fs::metadata(log_of(path)).map_or(0, |log| log.len())
+    let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    fs::metadata(log_of(&file)).map_or(0, |log| log.len())
 }
 
 fn open_at(path: &Path, mode: OpenFlags) -> Result<Connection, Failure> {
