@@ -414,19 +414,18 @@ fn an_open_gate_survives_a_resume_that_is_awaited() {
     let world = World::default();
     let first = world.paying(&pays()).suspend_at_gates().build().unwrap();
     let id = suspend(&first);
-    let second = world.paying(&answers()).build().unwrap();
+    let observed = Observed::default();
+    let second = world.paying(&answers()).observer(observed.observer());
+    let second = second.build().unwrap();
     process().block_on(async {
-        // The caller holds no gates. The answer comes through the store.
-        let (outcome, answered) =
-            tokio::join!(async { second.resume(TURN).await.unwrap().await }, async {
-                while !world.lease().await {
-                    tokio::task::yield_now().await;
-                }
-                world
-                    .storage()
-                    .answer_gate(TALK, &id, GateAnswer::approve())
-                    .await
-            });
+        // The caller holds no gates. The answer comes through the store, once the turn waits at its gate again.
+        let ended = tokio::spawn(async move { second.resume(TURN).await.unwrap().await });
+        while observed.of("turnGateOpen").is_empty() && !ended.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        let storage = world.storage();
+        let answered = storage.answer_gate(TALK, &id, GateAnswer::approve()).await;
+        let outcome = ended.await.unwrap();
         answered.unwrap();
         assert!(outcome.is_answered(), "{outcome:?}");
         assert_eq!(world.runs.all().len(), 1);
