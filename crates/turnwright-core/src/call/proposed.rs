@@ -11,7 +11,7 @@ use crate::dispatch::ToolCallWriter;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::ids::Id;
-use crate::record::{CallRequest, ProviderState, Record, Settled, ToolCall};
+use crate::record::{CallRequest, ProviderState, Record, ResponseRef, Settled, ToolCall};
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
 use crate::tool::context::{Call, DispatchContext};
@@ -60,6 +60,7 @@ impl ProposedCall {
             id,
             ordinal,
             provider_id: None,
+            response: None,
             provider_state: None,
             name,
             raw,
@@ -105,6 +106,12 @@ impl ProposedCall {
     /// Sets the provider's id of the call. It is only used in the protocol.
     pub fn with_provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.call.request.provider_id = Some(id.into());
+        self
+    }
+
+    /// Sets the model response that proposed the call. All records of a response share it.
+    pub fn with_response(mut self, response: ResponseRef) -> Self {
+        self.call.request.response = Some(response);
         self
     }
 

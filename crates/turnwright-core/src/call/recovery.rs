@@ -252,6 +252,7 @@ impl ProposedCall {
             id: id.is_ascii().then(|| Id::new(id))?,
             ordinal: record.ordinal()?,
             provider_id: record.provider_id().map(Arc::from),
+            response: record.response().cloned(),
             provider_state: record.provider_state().cloned(),
             name: record.tool().into(),
             raw: record.args().clone(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::event::{TextKind, TextRef};
 use crate::ids::new_id;
-use crate::record::{Message, ProviderState, Record, Thought, TimelineRecord};
+use crate::record::{Message, ProviderState, Record, ResponseRef, Thought, TimelineRecord};
 use crate::tool::context::TurnContext;
 
 /// Writes a [`Message`] or a [`Thought`] of the model in pieces. Created by [`Reporter`](super::Reporter). Each piece is sent to
@@ -29,6 +29,7 @@ use crate::tool::context::TurnContext;
 pub struct TextWriter<R> {
     turn: TurnContext,
     text: TextRef,
+    response: Option<ResponseRef>,
     state: Option<ProviderState>,
     record: PhantomData<fn() -> R>,
 }
@@ -39,26 +40,35 @@ pub trait WrittenRecord: TimelineRecord {
     ///
     /// # Errors
     /// Returns an error if the record is invalid.
-    fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error>;
+    fn build(
+        id: &str,
+        text: String,
+        response: Option<ResponseRef>,
+        state: Option<ProviderState>,
+    ) -> Result<Arc<Self>, Error>;
 }
 
 impl WrittenRecord for Message {
-    fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error> {
+    fn build(
+        id: &str,
+        text: String,
+        response: Option<ResponseRef>,
+        state: Option<ProviderState>,
+    ) -> Result<Arc<Self>, Error> {
         let message = Message::assistant(text).id(id);
-        match state {
-            Some(state) => message.provider_state(state).build(),
-            None => message.build(),
-        }
+        message.of_response(response, state).build()
     }
 }
 
 impl WrittenRecord for Thought {
-    fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error> {
+    fn build(
+        id: &str,
+        text: String,
+        response: Option<ResponseRef>,
+        state: Option<ProviderState>,
+    ) -> Result<Arc<Self>, Error> {
         let thought = Thought::new(text).id(id);
-        match state {
-            Some(state) => thought.provider_state(state).build(),
-            None => thought.build(),
-        }
+        thought.of_response(response, state).build()
     }
 }
 
@@ -67,6 +77,7 @@ impl<R> TextWriter<R> {
         TextWriter {
             turn: turn.clone(),
             text: turn.hub().open_text(kind, new_id().into()),
+            response: None,
             state: None,
             record: PhantomData,
         }
@@ -107,6 +118,11 @@ impl<R> TextWriter<R> {
         self.turn.hub().discard_text(&self.text);
     }
 
+    /// Sets the model response that the record belongs to. All records of a response share it.
+    pub fn response(&mut self, response: ResponseRef) {
+        self.response = Some(response);
+    }
+
     /// Sets the state that the provider expects back.
     pub fn provider_state(&mut self, state: ProviderState) {
         self.state = Some(state);
@@ -129,7 +145,7 @@ impl<R: WrittenRecord> TextWriter<R> {
         besides: impl FnOnce(&TurnContext, &str) -> Option<Record>,
     ) -> Result<Arc<R>, Error> {
         let text = self.turn.hub().close_text(&self.text);
-        let record = R::build(&self.text.id, text, self.state.take())?;
+        let record = R::build(&self.text.id, text, self.response.take(), self.state.take())?;
         let mut records = vec![Arc::clone(&record).into_record()];
         records.extend(besides(&self.turn, &self.text.id));
         self.turn.write(records).await?;

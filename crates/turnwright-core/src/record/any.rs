@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConversationInfo, GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved,
-    StandingInstruction, Thought, ToolCall, TurnRecord,
+    ConversationInfo, GateRecord, Lease, LedgerEntry, Memory, Message, ResponseRef, Retrievable,
+    Retrieved, StandingInstruction, Thought, ToolCall, TurnRecord,
 };
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
@@ -110,6 +110,17 @@ impl Record {
             Record::Gate(_) => RecordKind::Gate,
             Record::Lease(_) => RecordKind::Lease,
             Record::ConversationInfo(_) => RecordKind::ConversationInfo,
+        }
+    }
+
+    /// Returns the model response that it belongs to, if known.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseRef> {
+        match self {
+            Record::Message(message) => message.response(),
+            Record::Thought(thought) => thought.response(),
+            Record::ToolCall(call) => call.response(),
+            _ => None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::ProviderState;
+use super::{ProviderState, ResponseRef};
 use crate::checksum::{self, Hex};
 use crate::ids::Id;
 use crate::schema::{Limits, RawArgs};
@@ -16,6 +16,8 @@ pub(crate) struct CallRequest {
     /// The ordinal of the call in its turn.
     pub(crate) ordinal: u64,
     pub(crate) provider_id: Option<Arc<str>>,
+    /// The model response that proposed it.
+    pub(crate) response: Option<ResponseRef>,
     pub(crate) provider_state: Option<ProviderState>,
     pub(crate) name: Arc<str>,
     pub(crate) raw: RawArgs,

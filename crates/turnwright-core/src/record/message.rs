@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::builder::{Build, RecordBuilder};
 use super::provider_state::ProviderState;
+use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::media::Media;
@@ -27,6 +28,7 @@ pub struct Message {
     author: Author,
     text: String,
     media: Vec<Media>,
+    response: Option<ResponseRef>,
     provider_state: Option<ProviderState>,
 }
 
@@ -83,6 +85,7 @@ impl Message {
             author,
             text,
             media: Vec::new(),
+            response: None,
             provider_state: None,
         })
     }
@@ -135,6 +138,18 @@ impl Message {
         Arc::new(message)
     }
 
+    /// Returns the model response that it belongs to, if known.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseRef> {
+        self.response.as_ref()
+    }
+
+    /// Returns the id of the model response that it belongs to, if known.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        self.response().map(ResponseRef::id)
+    }
+
     /// Returns the state that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
@@ -154,6 +169,22 @@ impl RecordBuilder<Message> {
         if let Author::Agent { tier, .. } = &mut self.0.author {
             *tier = trusted;
         }
+        self
+    }
+
+    /// Sets the model response that it belongs to and the state that its provider expects back, if known.
+    pub(crate) fn of_response(
+        mut self,
+        response: Option<ResponseRef>,
+        state: Option<ProviderState>,
+    ) -> Self {
+        (self.0.response, self.0.provider_state) = (response, state);
+        self
+    }
+
+    /// Sets the model response that it belongs to.
+    pub fn response(mut self, response: ResponseRef) -> Self {
+        self.0.response = Some(response);
         self
     }
 
@@ -179,6 +210,7 @@ impl Build for Message {
         if let Author::Agent { name, .. } = &self.author {
             wrong.check("author", !name.trim().is_empty(), "must have a name");
         }
+        ResponseRef::check(self.response.as_ref(), wrong);
     }
 }
 

@@ -106,9 +106,9 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
 }
 
 #[test]
-fn what_a_provider_wants_back_goes_to_its_protocol_alone_byte_for_byte() {
+fn provider_state_goes_to_its_protocol_and_address_only_byte_for_byte() {
     let bytes = vec![0_u8, 255, b'"'];
-    let state = ProviderState::new("chat_completions", bytes.clone());
+    let state = ProviderState::new("anthropic", "https://here", bytes.clone());
     let thought = Thought::new("").provider_state(state.clone()).build();
     let message = Message::assistant("").provider_state(state.clone()).build();
     let call = ToolCall::builder("t", "{}").provider_state(state).build();
@@ -118,8 +118,17 @@ fn what_a_provider_wants_back_goes_to_its_protocol_alone_byte_for_byte() {
         call.unwrap().provider_state().cloned(),
     ] {
         let stored = stored.unwrap();
-        assert_eq!(stored.for_protocol("chat_completions").unwrap(), &bytes);
-        assert_eq!(stored.for_protocol("messages"), None);
+        assert_eq!(
+            stored.for_server("anthropic", "https://here").unwrap(),
+            &bytes
+        );
+        for (protocol, address) in [
+            ("gemini", "https://here"),
+            ("anthropic", "https://there"),
+            ("anthropic", ""),
+        ] {
+            assert_eq!(stored.for_server(protocol, address), None);
+        }
     }
 }
 
@@ -164,7 +173,7 @@ fn nothing_that_was_said_or_found_is_shown_in_debug_output() {
     .derived("transcript", secret, TrustTier::FirstParty)
     .build()
     .unwrap();
-    let state = ProviderState::new("p", secret);
+    let state = ProviderState::new("p", secret, secret);
     let results = [
         ToolResults::Text(secret.to_owned()),
         ToolResults::Artifacts(vec![SpooledArtifact::in_memory(secret, ArtifactKind::TEXT)]),

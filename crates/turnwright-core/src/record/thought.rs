@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use super::builder::{Build, RecordBuilder};
 use super::provider_state::ProviderState;
+use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::validate::Violations;
@@ -22,6 +23,7 @@ use crate::validate::Violations;
 pub struct Thought {
     pub(super) stamp: Stamp,
     text: String,
+    response: Option<ResponseRef>,
     provider_state: Option<ProviderState>,
 }
 
@@ -36,6 +38,7 @@ impl Thought {
         RecordBuilder(Thought {
             stamp,
             text,
+            response: None,
             provider_state: None,
         })
     }
@@ -64,6 +67,18 @@ impl Thought {
         &self.text
     }
 
+    /// Returns the model response that it belongs to, if known.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseRef> {
+        self.response.as_ref()
+    }
+
+    /// Returns the id of the model response that it belongs to, if known.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        self.response().map(ResponseRef::id)
+    }
+
     /// Returns the state that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
@@ -72,6 +87,22 @@ impl Thought {
 }
 
 impl RecordBuilder<Thought> {
+    /// Sets the model response that it belongs to and the state that its provider expects back, if known.
+    pub(crate) fn of_response(
+        mut self,
+        response: Option<ResponseRef>,
+        state: Option<ProviderState>,
+    ) -> Self {
+        (self.0.response, self.0.provider_state) = (response, state);
+        self
+    }
+
+    /// Sets the model response that it belongs to.
+    pub fn response(mut self, response: ResponseRef) -> Self {
+        self.0.response = Some(response);
+        self
+    }
+
     /// Sets the state that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.0.provider_state = Some(state);
@@ -90,6 +121,7 @@ impl Build for Thought {
     fn check(&self, wrong: &mut Violations) {
         let says = !self.text.trim().is_empty() || self.provider_state.is_some();
         wrong.check("text", says, "must not be empty");
+        ResponseRef::check(self.response.as_ref(), wrong);
     }
 }
 

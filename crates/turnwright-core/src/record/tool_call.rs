@@ -8,6 +8,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
 use super::provider_state::ProviderState;
+use super::response_ref::ResponseRef;
 use crate::artifact::SpooledArtifact;
 use crate::checksum::Hex;
 use crate::error::Error;
@@ -27,6 +28,7 @@ pub struct ToolCall {
     pub(super) raw: RawArgs,
     pub(super) checksum: Hex,
     pub(super) settled: Settled,
+    pub(super) response: Option<ResponseRef>,
     pub(super) provider_state: Option<ProviderState>,
     /// The ordinal of the call in its turn.
     pub(super) ordinal: Option<u64>,
@@ -106,6 +108,7 @@ impl ToolCall {
             raw: request.raw,
             checksum,
             settled: Settled::framework(ToolResults::Nothing),
+            response: request.response,
             provider_state: request.provider_state,
             ordinal: Some(request.ordinal),
             cut_off: false,
@@ -242,6 +245,18 @@ impl ToolCall {
             }
             _ => &[],
         }
+    }
+
+    /// Returns the model response that proposed it, if known.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseRef> {
+        self.response.as_ref()
+    }
+
+    /// Returns the id of the model response that proposed it, if known.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        self.response().map(ResponseRef::id)
     }
 
     /// Returns the state that the provider expects back.

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use super::provider_state::ProviderState;
+use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
 use super::tool_call::{Settled, ToolCall, ToolResults, WhichCall};
 use crate::checksum::{Hex, of_raw};
@@ -59,6 +60,7 @@ impl ToolCall {
                 tool,
                 raw,
                 settled: Settled::framework(ToolResults::Nothing),
+                response: None,
                 provider_state: None,
                 ordinal: None,
                 cut_off: false,
@@ -132,6 +134,12 @@ impl ToolCallBuilder {
         self
     }
 
+    /// Sets the model response that proposed it.
+    pub fn response(mut self, response: ResponseRef) -> Self {
+        self.call.response = Some(response);
+        self
+    }
+
     /// Sets the state that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.call.provider_state = Some(state);
@@ -202,6 +210,7 @@ impl ToolCallBuilder {
         wrong.check_id(call.id());
         wrong.check("tool", named, "must not be empty");
         wrong.admit("edited_args", edited);
+        ResponseRef::check(call.response.as_ref(), &mut wrong);
         // The clock may have been set back in between.
         call.updated_at = call.updated_at.max(call.created_at);
         call.completed_at = call.completed_at.map(|at| at.max(call.created_at));

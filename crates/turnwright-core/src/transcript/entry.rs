@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use crate::record::{
-    Memory, Message, ProviderState, Record, Retrievable, StandingInstruction, Thought, ToolCall,
+    Memory, Message, Record, ResponseRef, Retrievable, StandingInstruction, Thought, ToolCall,
 };
-
-use super::state::ResponseState;
 
 /// One entry of a transcript.
 #[derive(Clone, Debug)]
@@ -34,36 +32,30 @@ pub struct ModelResponse {
     pub messages: Vec<Arc<Message>>,
     /// The calls, in order.
     pub calls: Vec<Arc<ToolCall>>,
-    /// The protocol's state for the thoughts and messages.
-    state: Option<Box<ResponseState>>,
-    /// The protocol's state for each call.
-    call_states: Vec<Option<ResponseState>>,
+    response: Option<ResponseRef>,
 }
 
 impl ModelResponse {
-    /// Returns the state that the protocol stored with the response. The origin and whether the response was truncated are the
-    /// same in all of its records.
-    pub fn state(&self) -> Option<&ResponseState> {
-        let of_first_call = || self.call_states.first().and_then(Option::as_ref);
-        self.state.as_deref().or_else(of_first_call)
+    /// Returns the id that its records share. `None` if they have none and were grouped by their order.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        self.response.as_ref().map(ResponseRef::id)
     }
 
-    /// Returns the calls, each with the state that the protocol stored with it.
-    pub fn calls_with_states(
-        &self,
-    ) -> impl Iterator<Item = (&Arc<ToolCall>, Option<&ResponseState>)> {
-        let states = self.call_states.iter().map(Option::as_ref);
-        self.calls.iter().zip(states)
+    /// Returns why the response was cut off, if it was.
+    #[must_use]
+    pub fn why_cut(&self) -> Option<&str> {
+        self.response.as_ref().and_then(ResponseRef::why_cut)
     }
 
-    /// Returns whether a record with this state belongs to this response. For records without state, a thought or a message
-    /// starts another response.
-    fn takes(&self, record: &Record, state: Option<&ResponseState>) -> bool {
-        let mark = state.map(ResponseState::response);
-        if self.state().map(ResponseState::response) != mark {
+    /// Returns whether a record belongs to this response. Among records without a response id, a thought or a message starts
+    /// another response.
+    fn takes(&self, record: &Record) -> bool {
+        let id = record.response().map(ResponseRef::id);
+        if self.response_id() != id {
             return false;
         }
-        mark.is_some()
+        id.is_some()
             || match record {
                 Record::ToolCall(call) => {
                     // The calls of one response are proposed before any of them is settled.
@@ -75,18 +67,16 @@ impl ModelResponse {
             }
     }
 
-    fn put(&mut self, record: &Record, state: Option<ResponseState>) {
+    fn put(&mut self, record: &Record) {
         match record {
-            Record::ToolCall(call) => {
-                self.calls.push(Arc::clone(call));
-                self.call_states.push(state);
-                return;
-            }
+            Record::ToolCall(call) => self.calls.push(Arc::clone(call)),
             Record::Thought(thought) => self.thoughts.push(Arc::clone(thought)),
             Record::Message(message) => self.messages.push(Arc::clone(message)),
             _ => return,
         }
-        self.state = self.state.take().or(state.map(Box::new));
+        if self.response.is_none() {
+            self.response = record.response().cloned();
+        }
     }
 }
 
@@ -99,7 +89,7 @@ pub(super) struct Grouped {
 
 /// Groups records into entries, in order. The records of one response form one entry. An instruction or memory in between does
 /// not split the response; it follows it.
-pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &str) -> Vec<Grouped> {
+pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Grouped> {
     let mut parts: Vec<Grouped> = Vec::new();
     // The response that the next record may belong to.
     let mut open: Option<usize> = None;
@@ -116,20 +106,19 @@ pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &st
                 Entry::Message(Arc::clone(message))
             }
             Record::Message(_) | Record::Thought(_) | Record::ToolCall(_) => {
-                let state = ResponseState::read(state_of(record), protocol);
                 if let Some(Grouped {
                     entry: Entry::Response(response),
                     records,
                 }) = open.and_then(|at| parts.get_mut(at))
-                    && response.takes(record, state.as_ref())
+                    && response.takes(record)
                 {
-                    response.put(record, state);
+                    response.put(record);
                     records.push(record.clone());
                     continue;
                 }
                 open = Some(parts.len());
                 let mut response = ModelResponse::default();
-                response.put(record, state);
+                response.put(record);
                 Entry::Response(response)
             }
             _ => continue,
@@ -138,13 +127,4 @@ pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &st
         parts.push(Grouped { entry, records });
     }
     parts
-}
-
-fn state_of(record: &Record) -> Option<&ProviderState> {
-    match record {
-        Record::Message(message) => message.provider_state(),
-        Record::Thought(thought) => thought.provider_state(),
-        Record::ToolCall(call) => call.provider_state(),
-        _ => None,
-    }
 }

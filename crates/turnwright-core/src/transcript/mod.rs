@@ -16,10 +16,6 @@
 //! impl Writer for Plain {
 //!     type Wire = String;
 //!
-//!     fn protocol(&self) -> &str {
-//!         "plain"
-//!     }
-//!
 //!     fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
 //!         Ok(vec![standing.text()])
 //!     }
@@ -47,7 +43,6 @@
 mod entry;
 mod prompt;
 mod standing;
-mod state;
 
 #[cfg(test)]
 mod tests;
@@ -55,4 +50,3 @@ mod tests;
 pub use entry::{Entry, ModelResponse};
 pub use prompt::{Transcript, Writer};
 pub use standing::{Standing, indented};
-pub use state::ResponseState;

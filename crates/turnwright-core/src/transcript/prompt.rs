@@ -14,9 +14,6 @@ pub trait Writer: Send {
     /// A message in the wire format.
     type Wire: Send + Sync;
 
-    /// Returns the name under which the protocol stores its state in records.
-    fn protocol(&self) -> &str;
-
     /// Renders the constant start of the prompt.
     ///
     /// # Errors
@@ -102,7 +99,7 @@ impl<W: Send + Sync> Transcript<W> {
         // Records of earlier turns that were loaded during this turn are listed among those already sent. Append them.
         let loaded = timeline.iter().take(sent);
         let loaded = loaded.filter(|record| is_standing(record) && is_news(&written, record));
-        let fresh = group(arrived.chain(loaded), writer.protocol());
+        let fresh = group(arrived.chain(loaded));
         for Grouped { entry, records } in fresh {
             let wire = writer.entry(&entry).await?;
             self.parts.push(Part { records, wire });
@@ -179,7 +176,7 @@ impl<W: Send + Sync> Transcript<W> {
             .collect();
         let written = self.written();
         let is_entry = |record: &&Record| !is_standing(record) || is_news(&written, record);
-        let entries = group(timeline.iter().filter(is_entry), writer.protocol());
+        let entries = group(timeline.iter().filter(is_entry));
         for Grouped { entry, records } in entries {
             let part = records.first().and_then(|first| known.remove(&key(first)));
             let part = part.filter(|part| {

@@ -1,9 +1,12 @@
 use crate::error::Error;
-use crate::record::{Memory, Message, Record, Retrievable, StandingInstruction, Thought, ToolCall};
+use crate::record::{
+    Memory, Message, ProviderState, Record, ResponseRef, Retrievable, StandingInstruction, Thought,
+    ToolCall,
+};
 use crate::trust::TrustTier;
 use proptest::prelude::*;
 
-use super::{Entry, ResponseState, Standing, Transcript, Writer};
+use super::{Entry, Standing, Transcript, Writer};
 
 /// Renders entries as words.
 #[derive(Default)]
@@ -42,10 +45,6 @@ fn word(entry: &Entry) -> String {
 impl Writer for Words {
     type Wire = String;
 
-    fn protocol(&self) -> &str {
-        "test"
-    }
-
     fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
         Ok(vec![standing.text()])
     }
@@ -77,13 +76,12 @@ fn user(text: &str) -> Record {
     Message::user(text).build().unwrap().into()
 }
 
-fn response(state: &ResponseState, thought: &str, text: &str, tools: &[&str]) -> Vec<Record> {
-    let state = || state.for_protocol("test");
+fn response(of: &ResponseRef, thought: &str, text: &str, tools: &[&str]) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     if !thought.is_empty() {
         records.push(
             Thought::new(thought)
-                .provider_state(state())
+                .response(of.clone())
                 .build()
                 .unwrap()
                 .into(),
@@ -92,7 +90,7 @@ fn response(state: &ResponseState, thought: &str, text: &str, tools: &[&str]) ->
     if !text.is_empty() {
         records.push(
             Message::assistant(text)
-                .provider_state(state())
+                .response(of.clone())
                 .build()
                 .unwrap()
                 .into(),
@@ -101,7 +99,7 @@ fn response(state: &ResponseState, thought: &str, text: &str, tools: &[&str]) ->
     for tool in tools {
         records.push(
             ToolCall::builder(*tool, "{}")
-                .provider_state(state())
+                .response(of.clone())
                 .build()
                 .unwrap()
                 .into(),
@@ -112,7 +110,7 @@ fn response(state: &ResponseState, thought: &str, text: &str, tools: &[&str]) ->
 
 #[test]
 fn records_are_grouped_by_response() {
-    let (one, two) = (ResponseState::new("here"), ResponseState::new("here"));
+    let (one, two) = (ResponseRef::new(), ResponseRef::new());
     let mut timeline = vec![user("Go.")];
     timeline.extend(response(&one, "hm", "I look.", &["a", "b"]));
     timeline.extend(response(&two, "", "", &["c"]));
@@ -156,12 +154,12 @@ fn records_without_state_are_grouped_by_order() {
 
 #[test]
 fn rendered_entries_are_reused() {
-    let state = ResponseState::new("here");
+    let of = ResponseRef::new();
     let mut timeline = vec![user("One.")];
     let mut transcript = Transcript::default();
     assert_eq!(update(&mut transcript, &timeline), 1);
     assert_eq!(update(&mut transcript, &timeline), 0);
-    timeline.extend(response(&state, "", "Two.", &["a"]));
+    timeline.extend(response(&of, "", "Two.", &["a"]));
     assert_eq!(update(&mut transcript, &timeline), 1);
     // Removed from the front; the rest is used again.
     timeline.remove(0);
@@ -199,19 +197,46 @@ fn the_constant_part_is_one_text_with_separate_items() {
     assert_eq!(Standing::new(" ").explain_fences(false).text(), "");
 }
 
+/// Keeps the entries.
+#[derive(Default)]
+struct Kept(Vec<Entry>);
+
+impl Writer for Kept {
+    type Wire = ();
+
+    fn standing(&mut self, _: &Standing) -> Result<Vec<()>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn entry(&mut self, entry: &Entry) -> Result<Vec<()>, Error> {
+        self.0.push(entry.clone());
+        Ok(Vec::new())
+    }
+
+    fn again(&mut self, _: &[()]) {}
+}
+
 #[test]
-fn state_of_another_protocol_is_ignored() {
-    let state = ResponseState::new("here").cut("length");
-    let stored = state.for_protocol("test");
-    let read = ResponseState::read(Some(&stored), "test").unwrap();
-    assert_eq!(
-        (read.response(), read.why_cut()),
-        (state.response(), Some("length"))
-    );
-    assert!(read.is_from("here") && !read.is_from("there"));
-    assert!(ResponseState::read(Some(&stored), "other").is_none());
-    assert!(ResponseState::read(None, "test").is_none());
-    assert!(!format!("{read:?}").contains("here"));
+fn a_response_is_grouped_whatever_the_protocols_of_its_states() {
+    let of = ResponseRef::new().cut("it reached the token limit");
+    let state = |protocol: &str| ProviderState::new(protocol, "here", "{}");
+    let thought = Thought::new("hm").response(of.clone());
+    let call = ToolCall::builder("a", "{}").response(of.clone());
+    let timeline = [
+        thought.provider_state(state("one")).build().unwrap().into(),
+        call.provider_state(state("other")).build().unwrap().into(),
+        Record::from(ToolCall::builder("b", "{}").build().unwrap()),
+    ];
+    let mut kept = Kept::default();
+    let standing = || Standing::new("");
+    now(Transcript::default().update(&timeline, standing, &mut kept)).unwrap();
+    let [Entry::Response(first), Entry::Response(second)] = &kept.0[..] else {
+        panic!("{:?}", kept.0);
+    };
+    assert_eq!((first.thoughts.len(), first.calls.len()), (1, 1));
+    assert_eq!(first.response_id(), Some(of.id()));
+    assert_eq!(first.why_cut(), Some("it reached the token limit"));
+    assert_eq!((second.response_id(), second.why_cut()), (None, None));
 }
 
 fn rule(id: &str, text: &str) -> Record {
@@ -221,8 +246,8 @@ fn rule(id: &str, text: &str) -> Record {
 
 #[test]
 fn a_change_is_rendered_where_it_happened_and_does_not_split_a_response() {
-    let state = ResponseState::new("here");
-    let called = response(&state, "", "I look.", &["a", "b"]);
+    let of = ResponseRef::new();
+    let called = response(&of, "", "I look.", &["a", "b"]);
     let mut timeline = vec![rule("r", "step 1"), user("Go.")];
     let mut transcript = Transcript::default();
     update(&mut transcript, &timeline);
@@ -304,11 +329,11 @@ fn make(change: &Change, timeline: &mut Vec<Record>, count: &mut usize) -> bool 
             text: says,
             calls,
         } => {
-            let state = ResponseState::new("here");
+            let of = ResponseRef::new();
             let tools = ["a", "b", "c"];
             let thought = if *thought { "hm" } else { "" };
             let says = if *says { text.as_str() } else { "" };
-            timeline.extend(response(&state, thought, says, &tools[..*calls]));
+            timeline.extend(response(&of, thought, says, &tools[..*calls]));
         }
         Change::Find => {
             let found = Retrievable::text(text, TrustTier::FirstParty)

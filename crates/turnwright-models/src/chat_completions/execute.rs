@@ -22,7 +22,8 @@ use super::messages::{ChatWriter, DETAILS, FIELD};
 use super::quirks::Quirks;
 use super::wire_message::WireMessage;
 use super::{ChatCompletions, PROTOCOL, context_window, tools};
-use turnwright_core::transcript::{ResponseState, Standing, Transcript};
+use turnwright_core::record::{ProviderState, ResponseRef};
+use turnwright_core::transcript::{Standing, Transcript};
 
 /// The number of consecutive truncated responses after which the turn ends.
 const MAX_CUTS: u32 = 3;
@@ -153,21 +154,23 @@ impl ChatCompletions {
             ctx.reporter().usage(self.usage_of(&reply, &output, sent));
         }
         let has_calls = !reply.tool_calls.is_empty();
-        let mut state = ResponseState::new(&*self.adapter.from);
+        let mut response = ResponseRef::new();
         // Text counts as complete unless the response is known to be truncated. Calls count as complete only if the
         // response is known to be complete.
         let complete = known_complete || (failed.is_none() && !has_calls && reply.cut().is_none());
         if !complete {
-            state = state.cut(why_cut(&reply, failed.as_ref()));
+            response = response.cut(why_cut(&reply, failed.as_ref()));
         }
         let is_answer = complete && !has_calls && !reply.text.is_empty();
-        let mut calls = self.record_text(&reply, output, &state, is_answer).await?;
+        let recorded = self.record_text(&reply, output, &response, is_answer);
+        let mut calls = recorded.await?;
         calls.resize_with(reply.tool_calls.len(), || None);
         if known_complete && has_calls {
             prompt.cuts = 0;
             let calls = reply.tool_calls.into_iter().zip(calls);
             let calls = calls.map(|(call, streamed)| {
-                propose(ctx, call, streamed, &state).empty_args_as_object()
+                self.propose(ctx, call, streamed, &response)
+                    .empty_args_as_object()
             });
             ctx.call_tools(calls.collect::<Vec<_>>()).await;
             return Ok(());
@@ -182,7 +185,7 @@ impl ChatCompletions {
             return end(ctx, &reply);
         }
         for (call, streamed) in reply.tool_calls.iter().zip(calls) {
-            let call = propose(ctx, call.clone(), streamed, &state);
+            let call = self.propose(ctx, call.clone(), streamed, &response);
             Box::pin(call.keep_incomplete()).await?;
         }
         prompt.cuts += 1;
@@ -243,7 +246,7 @@ impl ChatCompletions {
         &self,
         reply: &Reply,
         output: LiveOutput,
-        state: &ResponseState,
+        response: &ResponseRef,
         is_answer: bool,
     ) -> Result<Vec<Option<ToolCallWriter>>, Error> {
         let mut fields = Map::new();
@@ -260,17 +263,49 @@ impl ChatCompletions {
             calls,
         } = output.into_streamed(!fields.is_empty());
         if let Some(mut thought) = thought {
-            thought.provider_state(state.with(fields).for_protocol(PROTOCOL));
+            thought.response(response.clone());
+            if !fields.is_empty() {
+                thought.provider_state(self.state(fields));
+            }
             thought.finish().await?;
         }
         if let Some(mut message) = message {
-            message.provider_state(state.for_protocol(PROTOCOL));
+            message.response(response.clone());
             match is_answer {
                 true => message.finish_as_answer().await?,
                 false => message.finish().await?,
             };
         }
         Ok(calls)
+    }
+
+    fn propose(
+        &self,
+        ctx: &DispatchContext,
+        call: ReplyCall,
+        streamed: Option<ToolCallWriter>,
+        response: &ResponseRef,
+    ) -> turnwright_core::call::ProposedCall {
+        let proposed = match streamed {
+            Some(streamed) => streamed.propose(call.name, call.arguments),
+            None => ctx.propose(call.name, call.arguments),
+        };
+        let mut proposed = proposed.with_response(response.clone());
+        let id = call.id.filter(|id| !id.is_empty());
+        // The id is valid only for this server, so the state names the server even if there are no fields.
+        if id.is_some() || call.extra.is_some() {
+            proposed = proposed.with_provider_state(self.state(call.extra.unwrap_or_default()));
+        }
+        match id {
+            Some(id) => proposed.with_provider_id(id),
+            None => proposed,
+        }
+    }
+
+    /// Returns the state of a record: fields that the server expects back with it.
+    fn state(&self, fields: Map<String, Value>) -> ProviderState {
+        let fields = Value::Object(fields).to_string();
+        ProviderState::new(PROTOCOL, self.adapter.from.as_str(), fields)
     }
 }
 
@@ -285,24 +320,6 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
         ctx.log(Level::Warn, "the response has neither text nor calls");
     }
     ctx.ack()
-}
-
-fn propose(
-    ctx: &DispatchContext,
-    call: ReplyCall,
-    streamed: Option<ToolCallWriter>,
-    state: &ResponseState,
-) -> turnwright_core::call::ProposedCall {
-    let state = state.with(call.extra.unwrap_or_default());
-    let proposed = match streamed {
-        Some(streamed) => streamed.propose(call.name, call.arguments),
-        None => ctx.propose(call.name, call.arguments),
-    };
-    let proposed = proposed.with_provider_state(state.for_protocol(PROTOCOL));
-    match call.id {
-        Some(id) if !id.is_empty() => proposed.with_provider_id(id),
-        _ => proposed,
-    }
 }
 
 /// Explains to the model why a response is not complete.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use turnwright_core::record::{Author, Retrieved, Thought, ToolResults};
+use turnwright_core::record::{Author, ProviderState, Retrieved, Thought, ToolResults};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media, ToolCall, TurnContext};
@@ -17,9 +17,7 @@ use super::settings::{MediaPolicy, ReturnReasoning, SystemRole};
 use super::wire_message::{
     AssistantMessage, Role, ToolMessage, WireCall, WireFunction, WireMessage,
 };
-use turnwright_core::transcript::{
-    Entry, ModelResponse, ResponseState, Standing, Writer, indented,
-};
+use turnwright_core::transcript::{Entry, ModelResponse, Standing, Writer, indented};
 
 /// Writes the messages of one turn.
 pub(super) struct ChatWriter<'a> {
@@ -130,34 +128,28 @@ impl ChatWriter<'_> {
     }
 
     async fn response(&mut self, response: &ModelResponse) -> Result<Vec<WireMessage>, Error> {
-        let state = response.state();
         let messages = response.messages.iter();
         let parts = messages.flat_map(|message| self.renderer.message(message));
         let text = joined(parts.collect());
         let mut content = (!text.is_empty()).then(|| Value::from(text));
         let mut reasoning = Map::new();
-        if state.is_some_and(|state| state.is_from(&self.adapter.from)) {
-            self.add_reasoning(&response.thoughts, &mut content, &mut reasoning);
-        }
-        let calls = response.calls_with_states();
-        let ids = calls.map(|(call, state)| self.unique_id(call, state));
-        let ids: Vec<String> = ids.collect();
+        self.add_reasoning(&response.thoughts, &mut content, &mut reasoning);
+        let calls = response.calls.iter();
+        let ids: Vec<String> = calls.map(|call| self.unique_id(call)).collect();
         if content.is_none() && ids.is_empty() {
             // Only reasoning: no server accepts a message without content.
             return Ok(Vec::new());
         }
-        let calls = response.calls_with_states().zip(&ids);
+        let calls = response.calls.iter().zip(&ids);
         let message = AssistantMessage {
             role: "assistant",
             content,
             reasoning,
-            tool_calls: calls
-                .map(|((call, state), id)| self.call(call, id, state))
-                .collect(),
+            tool_calls: calls.map(|(call, id)| self.call(call, id)).collect(),
         };
         let mut written = vec![WireMessage::new(Role::Assistant, &message)];
         drop(message);
-        let cut = state.and_then(ResponseState::why_cut);
+        let cut = response.why_cut();
         let mut follows = Vec::new();
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
@@ -212,15 +204,9 @@ impl ChatWriter<'_> {
     }
 
     /// Writes a call in a form that every server accepts.
-    fn call<'i>(
-        &self,
-        call: &ToolCall,
-        id: &'i str,
-        state: Option<&ResponseState>,
-    ) -> WireCall<'i> {
-        let theirs = state.filter(|state| state.is_from(&self.adapter.from));
-        let fields = theirs.into_iter().flat_map(ResponseState::fields);
-        let extra = fields.filter(|(name, _)| !PROTOCOL_FIELDS.contains(&name.as_str()));
+    fn call<'i>(&self, call: &ToolCall, id: &'i str) -> WireCall<'i> {
+        let mut extra = self.fields(call.provider_state()).unwrap_or_default();
+        extra.retain(|name, _| !PROTOCOL_FIELDS.contains(&name.as_str()));
         WireCall {
             id,
             r#type: "function",
@@ -228,10 +214,14 @@ impl ChatWriter<'_> {
                 name: valid_name(call.tool()),
                 arguments: valid_arguments(call),
             },
-            extra: extra
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            extra,
         }
+    }
+
+    /// Returns the fields that this server expects back with a record.
+    fn fields(&self, state: Option<&ProviderState>) -> Option<Map<String, Value>> {
+        let state = state?.for_server(PROTOCOL, &self.adapter.from)?;
+        serde_json::from_slice(state).ok()
     }
 
     /// Adds the reasoning that the server expects to be sent back.
@@ -245,14 +235,14 @@ impl ChatWriter<'_> {
             return;
         }
         for thought in thoughts {
-            let Some(state) = ResponseState::read(thought.provider_state(), PROTOCOL) else {
+            let Some(state) = self.fields(thought.provider_state()) else {
                 continue;
             };
-            let details = state.fields().get(DETAILS);
+            let details = state.get(DETAILS);
             if let Some(details) = details {
                 fields.insert(DETAILS.to_owned(), details.clone());
             }
-            let field = state.fields().get(FIELD).and_then(Value::as_str);
+            let field = state.get(FIELD).and_then(Value::as_str);
             let send_back = match (self.adapter.settings.reasoning, field) {
                 (ReturnReasoning::Wanted, Some("reasoning_content")) => details.is_none(),
                 (ReturnReasoning::Wanted, _) => false,
@@ -277,9 +267,12 @@ impl ChatWriter<'_> {
         }
     }
 
-    /// Returns the provider's id if it is valid and unique; otherwise one that every server accepts.
-    fn unique_id(&mut self, call: &ToolCall, state: Option<&ResponseState>) -> String {
-        let ours = state.is_none_or(|state| state.is_from(&self.adapter.from));
+    /// Returns the provider's id if this server gave it, and it is valid and unique; otherwise one that every server accepts.
+    fn unique_id(&mut self, call: &ToolCall) -> String {
+        let from = &self.adapter.from;
+        let ours = call
+            .provider_state()
+            .is_none_or(|state| state.for_server(PROTOCOL, from).is_some());
         let given = call.provider_id().filter(|id| ours && is_valid_id(id));
         let made = (0..).map(|count| derived_id(call.id(), count));
         let mut candidates = given.map(str::to_owned).into_iter().chain(made);
@@ -312,10 +305,6 @@ pub(super) const DETAILS: &str = "reasoning_details";
 
 impl Writer for ChatWriter<'_> {
     type Wire = WireMessage;
-
-    fn protocol(&self) -> &str {
-        PROTOCOL
-    }
 
     fn standing(&mut self, standing: &Standing) -> Result<Vec<WireMessage>, Error> {
         let text = standing.text();

@@ -99,10 +99,6 @@ struct PlainWriter<'r>(&'r Renderer);
 impl Writer for PlainWriter<'_> {
     type Wire = ShownPart;
 
-    fn protocol(&self) -> &str {
-        "scripted"
-    }
-
     fn standing(&mut self, standing: &Standing) -> Result<Vec<ShownPart>, Error> {
         let text = standing.text();
         let part = (!text.is_empty()).then(|| ShownPart::new(ShownRole::System, text));

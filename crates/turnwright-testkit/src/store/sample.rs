@@ -8,7 +8,7 @@ use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{
     ByteResolver, ConversationInfo, Lease, Memory, Message, ProviderState, Record, RecordKind,
-    Retrievable, StandingInstruction, Thought, ToolCall, ToolResults, TurnState,
+    ResponseRef, Retrievable, StandingInstruction, Thought, ToolCall, ToolResults, TurnState,
 };
 use turnwright_core::spool::{MemoryReader, MemorySpool};
 use turnwright_core::trust::TrustTier;
@@ -161,7 +161,8 @@ pub(super) fn too_large() -> Result<Record, Broken> {
 pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let odd = "'; DROP TABLE records; -- \u{0}\u{202e} ß 漢 🎉\r\n\"{}\\";
     let old = SystemTime::UNIX_EPOCH - Duration::new(1, 1);
-    let state = || ProviderState::new("a protocol", vec![0, 0xff, b'{']);
+    let state = || ProviderState::new("a protocol", odd, vec![0, 0xff, b'{']);
+    let response = || ResponseRef::with_id(odd).cut(odd);
     let pixels = MemoryReader::new("pixels");
     let picture = Media::retrieved_public(MediaKind::Image, "image/png", odd, pixels);
     let picture = picture.derived("caption", odd, TrustTier::FirstParty);
@@ -170,7 +171,8 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let bytes = SpooledArtifact::in_memory(vec![0, 0xfe, 0xff], ArtifactKind::JSON);
     let call = |id: &str| {
         let call = ToolCall::builder("tool", odd).id(id).provider_id("");
-        call.created_at(old).provider_state(state())
+        let call = call.created_at(old).response(response());
+        call.provider_state(state())
     };
     let edited = json!({ "b": [1.0, u64::MAX, i64::MIN, 0.1], "a": null });
     let odd_text = |text: fn(String) -> ToolResults| text(odd.to_owned());
@@ -188,12 +190,13 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
         lease("lease")?,
         info(ConversationInfo::ID)?,
     ];
-    let thought = Thought::new("").id("t").provider_state(state());
-    all.push(thought.build()?.into());
+    let thought = Thought::new("").id("t").response(response());
+    all.push(thought.provider_state(state()).build()?.into());
     let agent = Message::agent(odd, odd).tier(TrustTier::ThirdPartyPrivate);
+    let answer = Message::assistant("").id("m-2").response(response());
     for message in [
         Message::user(odd).id("m-1").media(picture.clone()),
-        Message::assistant("").id("m-2").provider_state(state()),
+        answer.provider_state(state()),
         agent.id("m-3"),
     ] {
         all.push(message.build()?.into());

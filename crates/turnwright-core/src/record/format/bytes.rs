@@ -29,6 +29,8 @@ pub(super) fn read(text: Option<Text<'_>>, base64: Option<Base64>) -> Result<Byt
 pub(super) struct StoredState<'a> {
     protocol: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<Base64>,
@@ -36,11 +38,11 @@ pub(super) struct StoredState<'a> {
 
 impl<'a> From<&'a ProviderState> for StoredState<'a> {
     fn from(state: &'a ProviderState) -> Self {
-        // A state always matches its own protocol.
-        let bytes = state.for_protocol(state.protocol());
-        let (text, base64) = write(bytes.map_or(&[][..], |bytes| bytes));
+        let (text, base64) = write(state.bytes());
+        let address = state.address();
         StoredState {
             protocol: state.protocol().into(),
+            address: (!address.is_empty()).then(|| address.into()),
             text,
             base64,
         }
@@ -52,6 +54,7 @@ impl TryFrom<StoredState<'_>> for ProviderState {
 
     fn try_from(stored: StoredState<'_>) -> Result<Self, Invalid> {
         let bytes = read(stored.text, stored.base64).map_err(|error| error.inside("providerState"));
-        Ok(ProviderState::new(stored.protocol.into_owned(), bytes?))
+        let address = stored.address.as_deref().unwrap_or_default();
+        Ok(ProviderState::new(&*stored.protocol, address, bytes?))
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::bytes::StoredState;
 use super::field::{Encoded, Text, Time, VERSION};
 use super::media::StoredMedia;
+use super::response::StoredResponse;
 use super::{Invalid, Stored, read_all, stamp};
 use crate::record::{Author, ByteResolver, Message, Record, RecordKind};
 use crate::trust::TrustTier;
@@ -26,6 +27,10 @@ pub(super) struct StoredMessage<'a> {
     text: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     media: Option<Vec<StoredMedia<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_id: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_cut: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider_state: Option<StoredState<'a>>,
 }
@@ -94,6 +99,7 @@ impl<'de> Visitor<'de> for AuthorVisitor {
 impl<'a> From<&'a Message> for StoredMessage<'a> {
     fn from(message: &'a Message) -> Self {
         let media = message.media();
+        let of = StoredResponse::new(message.response(), message.provider_state());
         StoredMessage {
             v: VERSION,
             kind: RecordKind::Message,
@@ -103,7 +109,9 @@ impl<'a> From<&'a Message> for StoredMessage<'a> {
             author: StoredAuthor(Cow::Borrowed(message.author())),
             text: message.text().into(),
             media: (!media.is_empty()).then(|| media.iter().map(StoredMedia::from).collect()),
-            provider_state: message.provider_state().map(StoredState::from),
+            response_id: of.id,
+            response_cut: of.cut,
+            provider_state: of.state,
         }
     }
 }
@@ -121,9 +129,13 @@ impl Stored for StoredMessage<'_> {
         for media in read_all(media, "media", |media| media.read(resolver))? {
             builder = builder.media(media);
         }
-        if let Some(state) = self.provider_state {
-            builder = builder.provider_state(state.try_into()?);
-        }
+        let stored = StoredResponse {
+            id: self.response_id,
+            cut: self.response_cut,
+            state: self.provider_state,
+        };
+        let (response, state) = stored.read()?;
+        builder = builder.of_response(response, state);
         Ok(builder.build()?.into())
     }
 }

@@ -10,6 +10,7 @@ mod lease;
 mod ledger;
 mod media;
 mod message;
+mod response;
 mod retrievable;
 mod text_records;
 mod time;
@@ -30,6 +31,7 @@ use self::invalid::{Invalid, unstorable};
 use self::lease::StoredLease;
 use self::ledger::StoredEntry;
 use self::message::StoredMessage;
+use self::response::StoredResponse;
 use self::retrievable::StoredRetrievable;
 use self::text_records::StoredText;
 use self::tool_call::StoredCall;
@@ -142,16 +144,26 @@ impl Record {
         let kind = self.kind();
         match self {
             Record::Instruction(record) => {
-                let stored = StoredText::new(kind, &record.stamp, record.text(), None);
+                let stored = StoredText::new(
+                    kind,
+                    &record.stamp,
+                    record.text(),
+                    StoredResponse::new(None, None),
+                );
                 write(kind, &stored, to)
             }
             Record::Memory(record) => {
-                let stored = StoredText::new(kind, &record.stamp, record.text(), None);
+                let stored = StoredText::new(
+                    kind,
+                    &record.stamp,
+                    record.text(),
+                    StoredResponse::new(None, None),
+                );
                 write(kind, &stored, to)
             }
             Record::Thought(record) => {
-                let state = record.provider_state();
-                let stored = StoredText::new(kind, &record.stamp, record.text(), state);
+                let of = StoredResponse::new(record.response(), record.provider_state());
+                let stored = StoredText::new(kind, &record.stamp, record.text(), of);
                 write(kind, &stored, to)
             }
             Record::Message(record) => write(kind, &StoredMessage::from(&**record), to),

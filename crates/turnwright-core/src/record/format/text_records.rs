@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::StoredState;
 use super::field::{Encoded, Text, Time, VERSION};
+use super::response::StoredResponse;
 use super::{Invalid, Stored, stamp};
 use crate::record::stamp::Stamp;
-use crate::record::{
-    ByteResolver, Memory, ProviderState, Record, RecordKind, StandingInstruction, Thought,
-};
+use crate::record::{ByteResolver, Memory, Record, RecordKind, StandingInstruction, Thought};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
@@ -19,7 +18,11 @@ pub(super) struct StoredText<'a> {
     created_at: Time,
     updated_at: Time,
     text: Text<'a>,
-    /// Only for thoughts.
+    // Only for thoughts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_id: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_cut: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider_state: Option<StoredState<'a>>,
 }
@@ -29,7 +32,7 @@ impl<'a> StoredText<'a> {
         kind: RecordKind,
         stamp: &'a Stamp,
         text: &'a str,
-        state: Option<&'a ProviderState>,
+        of: StoredResponse<'a>,
     ) -> Self {
         StoredText {
             v: VERSION,
@@ -38,7 +41,9 @@ impl<'a> StoredText<'a> {
             created_at: Encoded(stamp.created_at),
             updated_at: Encoded(stamp.updated_at),
             text: text.into(),
-            provider_state: state.map(StoredState::from),
+            response_id: of.id,
+            response_cut: of.cut,
+            provider_state: of.state,
         }
     }
 }
@@ -57,10 +62,13 @@ impl Stored for StoredText<'_> {
             }
             RecordKind::Memory => Ok(Memory::stamped(text, stamp).build()?.into()),
             _ => {
-                let mut thought = Thought::stamped(text, stamp);
-                if let Some(state) = self.provider_state {
-                    thought = thought.provider_state(state.try_into()?);
-                }
+                let stored = StoredResponse {
+                    id: self.response_id,
+                    cut: self.response_cut,
+                    state: self.provider_state,
+                };
+                let (response, state) = stored.read()?;
+                let thought = Thought::stamped(text, stamp).of_response(response, state);
                 Ok(thought.build()?.into())
             }
         }

@@ -8,6 +8,7 @@ use super::artifact::StoredArtifact;
 use super::bytes::StoredState;
 use super::field::{Digest, Encoded, Json, Text, Time, VERSION};
 use super::media::StoredMedia;
+use super::response::StoredResponse;
 use super::{Invalid, Stored, read_all, stamp};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
@@ -38,6 +39,10 @@ pub(super) struct StoredCall<'a> {
     from_artifact_tool: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_id: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_cut: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider_state: Option<StoredState<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +102,7 @@ impl<'a> StoredCall<'a> {
     ) -> Result<Self, Error> {
         let edited = call.edited_args();
         let edited = edited.map(|args| Json::new(RecordKind::ToolCall, "editedArgs", args));
+        let of = StoredResponse::new(call.response(), call.provider_state());
         Ok(StoredCall {
             v: VERSION,
             kind: RecordKind::ToolCall,
@@ -114,7 +120,9 @@ impl<'a> StoredCall<'a> {
             inline: call.is_inline(),
             from_artifact_tool: call.from_artifact_tool(),
             truncated: call.is_truncated().then_some(true),
-            provider_state: call.provider_state().map(StoredState::from),
+            response_id: of.id,
+            response_cut: of.cut,
+            provider_state: of.state,
             ordinal: call.ordinal(),
             cut_off: call.is_cut_off().then_some(true),
         })
@@ -219,7 +227,12 @@ impl Stored for StoredCall<'_> {
         call.completed_at = self.completed_at.map(|at| at.0);
         call.provider_id = self.provider_id.map(|id| (*id).into());
         call.ordinal = self.ordinal;
-        call.provider_state = self.provider_state.map(TryInto::try_into).transpose()?;
+        let stored = StoredResponse {
+            id: self.response_id,
+            cut: self.response_cut,
+            state: self.provider_state,
+        };
+        (call.response, call.provider_state) = stored.read()?;
         Ok(builder.rebuild()?.into())
     }
 }

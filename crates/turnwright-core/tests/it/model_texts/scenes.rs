@@ -139,10 +139,6 @@ struct Plain;
 impl Writer for Plain {
     type Wire = String;
 
-    fn protocol(&self) -> &str {
-        "plain"
-    }
-
     fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
         Ok(vec![standing.text()])
     }

@@ -31,6 +31,7 @@ enum Defect {
     ScopesUnsorted,
     Milliseconds,
     NoProviderState,
+    NoResponseId,
     NoBatchIds,
     BatchIdsAlone,
     NoToken,
@@ -73,6 +74,10 @@ impl DefectiveStore {
             }
             Defect::NoProviderState if record.id().starts_with("c-") => {
                 map.remove("providerState");
+            }
+            Defect::NoResponseId if record.id() == "t" => {
+                map.remove("responseId");
+                map.remove("responseCut");
             }
             _ => return record,
         }
@@ -321,6 +326,10 @@ async fn every_defect_is_found_by_its_check() {
         ),
         (
             Defect::NoProviderState,
+            "records of every kind are returned unchanged",
+        ),
+        (
+            Defect::NoResponseId,
             "records of every kind are returned unchanged",
         ),
         (

@@ -9,8 +9,8 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    ConversationInfo, Lease, Message, ProviderState, Record, RecordKind, Retrievable, ToolCall,
-    ToolResults,
+    ConversationInfo, Lease, Message, ProviderState, Record, RecordKind, ResponseRef, Retrievable,
+    Thought, ToolCall, ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -30,7 +30,7 @@ fn the_format_of_version_1_is_exact() {
         .tier(TrustTier::FirstParty)
         .created_at(at(1))
         .media(chart.build().unwrap())
-        .provider_state(ProviderState::new("p", vec![0xff]))
+        .provider_state(ProviderState::new("p", "", vec![0xff]))
         .build()
         .unwrap();
     assert_eq!(
@@ -52,6 +52,8 @@ fn the_format_of_version_1_is_exact() {
     let call = ToolCall::builder("t", json!({ "n": 1.0 }))
         .id("call")
         .provider_id("p-1")
+        .response(ResponseRef::with_id("r-1").cut("it broke"))
+        .provider_state(ProviderState::new("p", "http://here", "{}"))
         .edited_args(json!([7]))
         .created_at(at(0))
         .updated_at(at(2_000_000_000))
@@ -78,6 +80,19 @@ fn the_format_of_version_1_is_exact() {
                 { "kind": "text", "bytes": 4, "text": "text" },
             ] },
             "trusted": false, "inline": false, "fromArtifactTool": false,
+            "responseId": "r-1", "responseCut": "it broke",
+            "providerState": { "protocol": "p", "address": "http://here", "text": "{}" },
+        })
+    );
+    let thought = Thought::new("hm").id("t").created_at(at(0));
+    let thought = thought.response(ResponseRef::with_id("r-1"));
+    assert_eq!(
+        Record::from(thought.build().unwrap()).to_value().unwrap(),
+        json!({
+            "v": 1, "kind": "thought", "id": "t",
+            "createdAt": "1970-01-01T00:00:00.000000000Z",
+            "updatedAt": "1970-01-01T00:00:00.000000000Z",
+            "text": "hm", "responseId": "r-1",
         })
     );
     let found = Retrievable::text("p", TrustTier::ThirdPartyPublic)

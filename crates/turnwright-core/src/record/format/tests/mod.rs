@@ -1,6 +1,7 @@
 mod agree;
 mod bad;
 mod bytes;
+mod earlier;
 mod exact;
 mod hostile;
 mod random;

@@ -11,8 +11,8 @@ use serde_json::{Map, Number, Value};
 use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 use crate::media::{Media, MediaKind, ModalityHazard};
 use crate::record::{
-    CallState, ConversationInfo, LedgerEntry, Memory, Message, ProviderState, Record, Retrievable,
-    StandingInstruction, Thought, ToolCall, ToolResults,
+    CallState, ConversationInfo, LedgerEntry, Memory, Message, ProviderState, Record, ResponseRef,
+    Retrievable, StandingInstruction, Thought, ToolCall, ToolResults,
 };
 use crate::schema::RawArgs;
 use crate::spool::MemoryReader;
@@ -59,8 +59,21 @@ fn tier() -> impl Strategy<Value = TrustTier> {
 }
 
 fn state() -> impl Strategy<Value = Option<ProviderState>> {
-    let state = (text(), vec(any::<u8>(), 0..40));
-    option::of(state.prop_map(|(protocol, state)| ProviderState::new(protocol, state)))
+    let state = (text(), text(), vec(any::<u8>(), 0..40));
+    option::of(
+        state.prop_map(|(protocol, address, state)| ProviderState::new(protocol, address, state)),
+    )
+}
+
+fn response() -> impl Strategy<Value = Option<ResponseRef>> {
+    let response = (words(), option::of(text()));
+    option::of(response.prop_map(|(id, cut)| {
+        let response = ResponseRef::with_id(id);
+        match cut {
+            Some(why) => response.cut(why),
+            None => response,
+        }
+    }))
 }
 
 pub(super) fn value() -> impl Strategy<Value = Value> {
@@ -145,10 +158,10 @@ fn message() -> impl Strategy<Value = Record> {
         id(),
         times(),
         vec(media(), 0..3),
-        state(),
+        (response(), state()),
     )
         .prop_map(
-            |((author, name, tier), text, id, (created, updated), media, state)| {
+            |((author, name, tier), text, id, (created, updated), media, (response, state))| {
                 let builder = match author {
                     0 => Message::user(text),
                     1 => Message::assistant(text),
@@ -159,17 +172,15 @@ fn message() -> impl Strategy<Value = Record> {
                 for media in media {
                     builder = builder.media(media);
                 }
-                if let Some(state) = state {
-                    builder = builder.provider_state(state);
-                }
+                builder = builder.of_response(response, state);
                 builder.build().unwrap().into()
             },
         )
 }
 
 fn of_words() -> impl Strategy<Value = Record> {
-    (0..3, words(), id(), times(), state()).prop_map(
-        |(which, text, id, (created, updated), state)| match which {
+    (0..3, words(), id(), times(), response(), state()).prop_map(
+        |(which, text, id, (created, updated), response, state)| match which {
             0 => {
                 let record = Memory::new(text).id(id).created_at(created);
                 record.updated_at(updated).build().unwrap().into()
@@ -180,10 +191,7 @@ fn of_words() -> impl Strategy<Value = Record> {
             }
             _ => {
                 let record = Thought::new(text).id(id).created_at(created);
-                let mut record = record.updated_at(updated);
-                if let Some(state) = state {
-                    record = record.provider_state(state);
-                }
+                let record = record.updated_at(updated).of_response(response, state);
                 record.build().unwrap().into()
             }
         },
@@ -228,8 +236,9 @@ fn tool_call() -> impl Strategy<Value = Record> {
         option::of(text()),
         option::of(value()),
     );
-    (shown, results(), flags, times(), time(), state()).prop_map(
-        |(shown, results, flags, (created, updated), completed, state)| {
+    let of = (response(), state());
+    (shown, results(), flags, times(), time(), of).prop_map(
+        |(shown, results, flags, (created, updated), completed, (response, state))| {
             let (id, tool, args, provider_id, edited) = shown;
             let (trusted, inline, from_artifact_tool, settled) = flags;
             let artifacts = matches!(results, ToolResults::Artifacts(_));
@@ -250,6 +259,9 @@ fn tool_call() -> impl Strategy<Value = Record> {
             }
             if let Some(edited) = edited {
                 call = call.edited_args(edited);
+            }
+            if let Some(response) = response {
+                call = call.response(response);
             }
             if let Some(state) = state {
                 call = call.provider_state(state);
@@ -310,14 +322,14 @@ fn info() -> impl Strategy<Value = Record> {
     )
 }
 
-/// Any record of any kind.
+/// Any record of any kind. Boxed: the types of the strategies together are too large for the stack of a test.
 pub(super) fn record() -> impl Strategy<Value = Record> {
     prop_oneof![
-        message(),
-        of_words(),
-        retrievable(),
-        tool_call(),
-        ledger(),
-        info()
+        message().boxed(),
+        of_words().boxed(),
+        retrievable().boxed(),
+        tool_call().boxed(),
+        ledger().boxed(),
+        info().boxed()
     ]
 }

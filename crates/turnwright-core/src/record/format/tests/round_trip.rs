@@ -7,13 +7,20 @@ use super::{again, random, resolver};
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
 use crate::record::{
-    LedgerEntry, Message, ProviderState, Record, Retrievable, Retrieved, ToolCall, ToolResults,
+    LedgerEntry, Message, ProviderState, Record, ResponseRef, Retrievable, Retrieved, ToolCall,
+    ToolResults,
 };
 
-fn same_state(a: Option<&ProviderState>, b: Option<&ProviderState>) {
+type Response<'r> = (Option<&'r ResponseRef>, Option<&'r ProviderState>);
+
+fn same_response(a: Response<'_>, b: Response<'_>) {
     assert_eq!(a, b);
-    let bytes = |state: &ProviderState| state.for_protocol(state.protocol()).cloned();
-    assert_eq!(a.map(bytes), b.map(bytes));
+    let parts = |state: &ProviderState| {
+        let (protocol, address) = (state.protocol(), state.address());
+        let bytes = state.for_server(protocol, address).cloned();
+        (protocol.to_owned(), address.to_owned(), bytes.unwrap())
+    };
+    assert_eq!(a.1.map(parts), b.1.map(parts));
 }
 
 fn same_media(a: &Media, b: &Media) {
@@ -45,7 +52,10 @@ fn same_message(a: &Message, b: &Message) {
         .iter()
         .zip(b.media())
         .for_each(|(a, b)| same_media(a, b));
-    same_state(a.provider_state(), b.provider_state());
+    same_response(
+        (a.response(), a.provider_state()),
+        (b.response(), b.provider_state()),
+    );
     assert_eq!(
         (a.created_at(), a.updated_at()),
         (b.created_at(), b.updated_at())
@@ -86,7 +96,10 @@ fn same_call(a: &ToolCall, b: &ToolCall) {
         (b.created_at(), b.updated_at())
     );
     assert_eq!(a.completed_at(), b.completed_at());
-    same_state(a.provider_state(), b.provider_state());
+    same_response(
+        (a.response(), a.provider_state()),
+        (b.response(), b.provider_state()),
+    );
     match (a.results(), b.results()) {
         (ToolResults::Nothing, ToolResults::Nothing) => {}
         (ToolResults::Text(a), ToolResults::Text(b))
@@ -131,7 +144,10 @@ fn assert_same(a: &Record, b: &Record) {
         (Record::Memory(a), Record::Memory(b)) => same_words!(a, b),
         (Record::Thought(a), Record::Thought(b)) => {
             same_words!(a, b);
-            same_state(a.provider_state(), b.provider_state());
+            same_response(
+                (a.response(), a.provider_state()),
+                (b.response(), b.provider_state()),
+            );
         }
         (Record::Message(a), Record::Message(b)) => same_message(a, b),
         (Record::Retrievable(a), Record::Retrievable(b)) => same_retrievable(a, b),
