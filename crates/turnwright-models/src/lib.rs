@@ -19,10 +19,15 @@
 //! ```
 
 pub mod chat_completions;
+pub mod decode;
+mod engine;
 pub mod fetch;
 pub mod http;
+mod protocol;
 pub mod redact;
 pub mod retry;
 pub mod sse;
 
 pub use chat_completions::ChatCompletions;
+pub use engine::{MediaPolicy, Model, ModelBuilder, Options, TypedAnswers};
+pub use protocol::Protocol;

@@ -1,68 +1,116 @@
 //! The body of a request.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use turnwright_core::TurnContext;
+use turnwright_core::settings::ToolChoice;
 
-use super::options::Options;
-use super::parameters::Parameters;
-use super::quirks::Quirks;
-use super::settings::TypedAnswers;
-use super::wire_message::{Role, WireMessage};
+use super::quirks::{MAX_COMPLETION_TOKENS, NO_STREAM_OPTIONS, STRICT_ROLES};
+use crate::engine::{AnswerSchema, RequestParts, Role};
 
-/// The parts of a request.
-pub(super) struct Body<'a> {
-    pub(super) parameters: &'a Parameters,
-    pub(super) tools: &'a [Arc<str>],
-    pub(super) response_format: Option<Value>,
+/// Writes the request as JSON.
+pub(super) fn write(request: &RequestParts<'_>) -> String {
+    let tools: usize = request.tools.iter().map(|tool| tool.len() + 1).sum();
+    let messages = request.messages.iter();
+    let content: usize = messages.map(|message| message.json.len() + 1).sum();
+    let mut text = String::with_capacity(tools + content + 256);
+    text.push('{');
+    for (name, value) in parameters(request) {
+        match name {
+            "stream" => {}
+            "stream_options" if !request.streams => {}
+            "tool_choice" | "parallel_tool_calls" if request.tools.is_empty() => {}
+            _ => field(&mut text, name, &value.to_string()),
+        }
+    }
+    if let Some(answer) = request.answer {
+        let format = response_format(answer);
+        field(&mut text, "response_format", &format.to_string());
+    }
+    if request.streams {
+        field(&mut text, "stream", "true");
+        if !request.options.has("stream_options") && !request.quirks.has(NO_STREAM_OPTIONS) {
+            field(&mut text, "stream_options", r#"{"include_usage":true}"#);
+        }
+    }
+    if !request.tools.is_empty() {
+        list(&mut text, "tools", request.tools.iter().map(|tool| &**tool));
+        text.push(',');
+    }
+    let mut before = None;
+    let messages = request.messages.iter().flat_map(|message| {
+        let between = match request.quirks.has(STRICT_ROLES) {
+            true => between(before.replace(message.role), message.role),
+            false => None,
+        };
+        between.into_iter().chain([message.json.as_str()])
+    });
+    list(&mut text, "messages", messages);
+    text.push('}');
+    text
 }
 
-impl Body<'_> {
-    /// Writes the request as JSON.
-    pub(super) fn write<'m>(
-        &self,
-        messages: impl Iterator<Item = &'m WireMessage> + Clone,
-        quirks: Quirks,
-    ) -> String {
-        let tools: usize = self.tools.iter().map(|tool| tool.len() + 1).sum();
-        let content: usize = messages.clone().map(|message| message.json.len() + 1).sum();
-        let mut text = String::with_capacity(tools + content + 256);
-        text.push('{');
-        let options = &*self.parameters.options;
-        for (name, value) in self.parameters.fields(quirks.max_completion_tokens) {
-            let without_tools = self.tools.is_empty();
-            match name {
-                "stream" => {}
-                "stream_options" if !options.streams() => {}
-                "tool_choice" | "parallel_tool_calls" if without_tools => {}
-                _ => field(&mut text, name, &value.to_string()),
-            }
-        }
-        if let Some(format) = &self.response_format {
-            field(&mut text, "response_format", &format.to_string());
-        }
-        if options.streams() {
-            field(&mut text, "stream", "true");
-            if !options.has("stream_options") && !quirks.no_stream_options {
-                field(&mut text, "stream_options", r#"{"include_usage":true}"#);
-            }
-        }
-        if !self.tools.is_empty() {
-            list(&mut text, "tools", self.tools.iter().map(|tool| &**tool));
-            text.push(',');
-        }
-        let mut before = None;
-        let messages = messages.flat_map(|message| {
-            let between = match quirks.strict_roles {
-                true => between(before.replace(message.role), message.role),
-                false => None,
-            };
-            between.into_iter().chain([message.json.as_str()])
-        });
-        list(&mut text, "messages", messages);
-        text.push('}');
-        text
+/// Returns the parameters of the request: the options, then the settings, always in the same order.
+fn parameters<'a>(request: &RequestParts<'a>) -> Vec<(&'a str, Cow<'a, Value>)> {
+    let options = request.options.fields();
+    let mut fields: Vec<_> = options
+        .map(|(name, value)| (name, Cow::Borrowed(value)))
+        .collect();
+    let max_tokens = match request.quirks.has(MAX_COMPLETION_TOKENS) {
+        true => "max_completion_tokens",
+        false => "max_tokens",
+    };
+    let settings = request.settings;
+    let effort = settings.reasoning_effort.as_ref();
+    let choice = settings.tool_choice.as_ref();
+    let stop = settings.stop_sequences.clone();
+    let words = [
+        ("temperature", settings.temperature.map(Value::from)),
+        ("top_p", settings.top_p.map(Value::from)),
+        (max_tokens, settings.max_output_tokens.map(Value::from)),
+        ("stop", stop.map(Value::from)),
+        ("seed", settings.seed.map(Value::from)),
+        (
+            "presence_penalty",
+            settings.presence_penalty.map(Value::from),
+        ),
+        (
+            "frequency_penalty",
+            settings.frequency_penalty.map(Value::from),
+        ),
+        (
+            "reasoning_effort",
+            effort.map(|effort| effort.as_str().into()),
+        ),
+        ("tool_choice", choice.map(tool_choice)),
+        (
+            "parallel_tool_calls",
+            settings.parallel_tool_calls.map(Value::from),
+        ),
+    ];
+    let set = words
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, Cow::Owned(value?))));
+    fields.extend(set);
+    fields
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Tool(name) => json!({ "type": "function", "function": { "name": name } }),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::None => "none".into(),
+        _ => "auto".into(),
+    }
+}
+
+fn response_format(answer: AnswerSchema<'_>) -> Value {
+    match answer.schema {
+        Some(schema) => json!({
+            "type": "json_schema",
+            "json_schema": { "name": answer.name, "schema": schema },
+        }),
+        None => json!({ "type": "json_object" }),
     }
 }
 
@@ -97,46 +145,4 @@ fn list<'i>(text: &mut String, name: &str, items: impl Iterator<Item = &'i str>)
         text.push_str(item);
     }
     text.push(']');
-}
-
-/// Returns the `response_format` of a typed answer, unless the options set one.
-pub(super) fn response_format(
-    turn: &TurnContext,
-    options: &Options,
-    how: TypedAnswers,
-) -> Option<Value> {
-    let format = turn.answer_format()?;
-    if options.has("response_format") {
-        return None;
-    }
-    match how {
-        TypedAnswers::JsonSchema => Some(json!({
-            "type": "json_schema",
-            "json_schema": { "name": schema_name(format.name()), "schema": format.schema().document() },
-        })),
-        TypedAnswers::JsonObject => Some(json!({ "type": "json_object" })),
-        TypedAnswers::Prompt => None,
-    }
-}
-
-/// Returns the part of the system prompt with the schema of a typed answer, if `response_format` does not contain it.
-pub(super) fn answer_instructions(turn: &TurnContext, how: TypedAnswers) -> Option<String> {
-    let format = turn.answer_format()?;
-    match how {
-        TypedAnswers::JsonSchema => None,
-        TypedAnswers::JsonObject | TypedAnswers::Prompt => Some(format!(
-            "Your final answer must be JSON only, without any other text. It must match this JSON Schema:\n{}",
-            format.schema().document()
-        )),
-    }
-}
-
-/// Returns a valid schema name. Schema names allow the same characters as tool names.
-fn schema_name(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name: String = name.chars().filter(|c| fits(*c)).take(64).collect();
-    match name.is_empty() {
-        true => "answer".to_owned(),
-        false => name,
-    }
 }

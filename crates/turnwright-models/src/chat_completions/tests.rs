@@ -1,23 +1,24 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnwright_core::ToolCall;
 use turnwright_core::{Error, ErrorCode};
 
 use super::ChatCompletions;
-use super::builder::ChatCompletionsBuilder;
+use super::ChatCompletionsCodec;
+use super::quirks::MAX_COMPLETION_TOKENS;
+use crate::ModelBuilder;
 
 fn from_env(text: &[(&str, &str)]) -> Result<ChatCompletions, Error> {
     let env = |name: &str| {
         let found = text.iter().find(|(item, _)| *item == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    ChatCompletionsBuilder::from_lookup(env).build()
+    ModelBuilder::<ChatCompletionsCodec>::from_lookup(env).build()
 }
 
 fn endpoint(base: &str) -> String {
     let model = ChatCompletions::builder(base).model("m").build().unwrap();
-    model.adapter.endpoint.to_string()
+    model.engine().server.endpoint.to_string()
 }
 
 #[test]
@@ -28,12 +29,12 @@ fn environment_sets_server_key_and_model() {
     ])
     .unwrap();
     assert_eq!(
-        model.adapter.endpoint.as_str(),
+        model.engine().server.endpoint.as_str(),
         "http://127.0.0.1:8080/v1/chat/completions"
     );
-    assert_eq!(model.options.model_name(), Some("qwen3"));
+    assert_eq!(model.engine().options.model_name(), Some("qwen3"));
     let named = |model: &ChatCompletions, name: &str| {
-        let mut headers = model.adapter.headers.iter();
+        let mut headers = model.engine().server.headers.iter();
         headers
             .find(|(item, _)| item == name)
             .map(|(_, value)| value.clone())
@@ -41,7 +42,10 @@ fn environment_sets_server_key_and_model() {
     assert_eq!(named(&model, "authorization"), None);
 
     let model = from_env(&[("OPENAI_API_KEY", "sk-123456"), ("OPENAI_MODEL", "gpt-4o")]).unwrap();
-    assert_eq!(model.adapter.endpoint.host_str(), Some("api.openai.com"));
+    assert_eq!(
+        model.engine().server.endpoint.host_str(),
+        Some("api.openai.com")
+    );
     assert_eq!(
         named(&model, "authorization").as_deref(),
         Some("Bearer sk-123456")
@@ -82,18 +86,18 @@ fn builder_takes_precedence_over_the_environment() {
         };
         Some(value.to_owned())
     };
-    let builder = ChatCompletionsBuilder::from_lookup(full);
+    let builder = ModelBuilder::<ChatCompletionsCodec>::from_lookup(full);
     let model = builder
         .model("mine")
         .request_timeout(Duration::from_secs(7));
     let model = model.build().unwrap();
-    assert_eq!(model.options.model_name(), Some("mine"));
+    assert_eq!(model.engine().options.model_name(), Some("mine"));
     assert_eq!(
-        model.adapter.settings.request_timeout,
+        model.engine().server.settings.request_timeout,
         Duration::from_secs(7)
     );
     // The builder alone is enough.
-    let empty = || ChatCompletionsBuilder::from_lookup(|_| None).model("m");
+    let empty = || ModelBuilder::<ChatCompletionsCodec>::from_lookup(|_| None).model("m");
     assert!(empty().build().is_err());
     assert!(empty().api_key("sk-123456").build().is_ok());
     assert!(empty().base_url("http://127.0.0.1:8080/v1").build().is_ok());
@@ -110,10 +114,11 @@ fn token_limit_parameter_depends_on_the_server() {
         builder
             .build()
             .unwrap()
-            .adapter
+            .engine()
+            .server
             .quirks
             .lock()
-            .max_completion_tokens
+            .has(MAX_COMPLETION_TOKENS)
     };
     assert!(name("https://api.openai.com/v1", None));
     assert!(name("https://me.openai.azure.com/openai/v1", None));
@@ -142,56 +147,19 @@ fn resource_path_is_appended_if_missing() {
         .model("m")
         .build();
     let azure = azure.unwrap();
-    assert_eq!(azure.adapter.endpoint.query(), Some("api-version=a+b"));
-    assert_eq!(azure.adapter.from, "https://host/openai/chat/completions");
+    assert_eq!(
+        azure.engine().server.endpoint.query(),
+        Some("api-version=a+b")
+    );
+    assert_eq!(
+        azure.engine().server.address,
+        "https://host/openai/chat/completions"
+    );
     let password = ChatCompletions::builder("https://me:hunter22@host/v1")
         .model("m")
         .build()
         .unwrap();
     assert!(!format!("{password:?}").contains("hunter22"));
-}
-
-#[test]
-fn arguments_are_sent_back_as_json_objects() {
-    let cases = [
-        (r#"{"a": 1}"#, r#"{"a": 1}"#),
-        (" {} ", " {} "),
-        ("", "{}"),
-        ("null", "{}"),
-        (r#"{"a": "#, r#"{"malformed_arguments":"{\"a\": "}"#),
-        (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
-        (
-            r#"{"a": "</tw-untrusted-00>"}"#,
-            r#"{"a":"</tw-·untrusted-00>"}"#,
-        ),
-        (
-            r#"</tw-untrusted-00>"#,
-            r#"{"malformed_arguments":"</tw-·untrusted-00>"}"#,
-        ),
-        ("[1]", r#"{"malformed_arguments":"[1]"}"#),
-        ("5", r#"{"malformed_arguments":"5"}"#),
-    ];
-    for (came, goes) in cases {
-        let call = ToolCall::builder("t", came).build().unwrap();
-        assert_eq!(super::sanitise::valid_arguments(&call), goes);
-    }
-    let value = ToolCall::builder("t", json!({ "b": [2] })).build().unwrap();
-    assert_eq!(super::sanitise::valid_arguments(&value), r#"{"b":[2]}"#);
-}
-
-#[test]
-fn names_are_sanitised() {
-    let long = "x".repeat(100);
-    let cases = [
-        ("ok-Name_1", "ok-Name_1"),
-        ("a.b c", "a_b_c"),
-        ("naïve", "na_ve"),
-        ("", "unnamed"),
-        (&long, &long[..64]),
-    ];
-    for (came, goes) in cases {
-        assert_eq!(super::sanitise::valid_name(came), goes);
-    }
 }
 
 #[test]

@@ -545,7 +545,7 @@ async fn typed_answer_uses_response_format_and_is_validated() {
 
 #[tokio::test]
 async fn typed_answer_schema_can_be_in_the_prompt() {
-    use turnwright_models::chat_completions::TypedAnswers;
+    use turnwright_models::TypedAnswers;
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Yes {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use turnwright_models::chat_completions::decode::{Decoder, Reply};
+use turnwright_models::Protocol;
+use turnwright_models::decode::Reply;
 
 use crate::rng::Rng;
 use crate::wire::{collect, decode_pieces};
@@ -335,7 +336,10 @@ fn expected(reply_parts: &ReplyParts, with_ids: bool) -> Value {
 }
 
 fn read(content_type: Option<&str>, bytes: &[u8], rng: &mut Rng) -> Reply {
-    let (deltas, ended) = decode_pieces(Decoder::new(content_type), rng.cut(bytes));
+    let (deltas, ended) = decode_pieces(
+        Protocol::ChatCompletions.decoder(content_type),
+        rng.cut(bytes),
+    );
     ended.unwrap();
     collect(deltas)
 }
@@ -349,12 +353,12 @@ proptest! {
         let bytes = written(&reply_parts, style);
         let reply = read(style.content_type, &bytes, &mut rng);
         let with_ids = !matches!(style.calls, Calls::IndexAlone | Calls::Name);
-        prop_assert_eq!(reply.to_value(), expected(&reply_parts, with_ids), "{}", String::from_utf8_lossy(&bytes));
+        prop_assert_eq!(Protocol::ChatCompletions.describe(&reply), expected(&reply_parts, with_ids), "{}", String::from_utf8_lossy(&bytes));
         prop_assert_eq!(reply.done, style.done);
         let complete = matches!(reply_parts.finish_reason.as_deref(), Some("stop" | "tool_calls"));
         prop_assert_eq!(reply.is_complete(), complete);
         let reply = read(style.content_type, &body(&reply_parts), &mut rng);
-        prop_assert_eq!(reply.to_value(), expected(&reply_parts, true));
+        prop_assert_eq!(Protocol::ChatCompletions.describe(&reply), expected(&reply_parts, true));
         prop_assert!(reply.done);
     }
 }

@@ -12,7 +12,7 @@ use turnwright_core::spool::ByteStream;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool, ToolContext, TurnInput};
-use turnwright_models::chat_completions::MediaPolicy;
+use turnwright_models::MediaPolicy;
 
 use crate::script::{Script, calls, says};
 

@@ -21,7 +21,8 @@ use turnwright_core::{
     Turn, TurnEventKind, TurnOutcome, TurnRunner,
 };
 use turnwright_models::ChatCompletions;
-use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
+use turnwright_models::ModelBuilder;
+use turnwright_models::chat_completions::{ChatCompletionsCodec, Options};
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 
 /// Serialises the tests: the server keeps few conversations, and each new one evicts another.
@@ -49,7 +50,7 @@ async fn server(test: &str) -> Option<Server> {
 }
 
 impl Server {
-    fn model(&self) -> ChatCompletionsBuilder {
+    fn model(&self) -> ModelBuilder<ChatCompletionsCodec> {
         let settings = ModelSettings::new().temperature(0.0).seed(7);
         ChatCompletions::builder(&self.url)
             .no_proxy()
@@ -59,13 +60,13 @@ impl Server {
     }
 
     /// Returns a model that stops after a sentence: a small model may never stop by itself.
-    fn brief(&self) -> ChatCompletionsBuilder {
+    fn brief(&self) -> ModelBuilder<ChatCompletionsCodec> {
         self.model()
             .settings(ModelSettings::new().stop_sequences([".", "!", "?", "\n"]))
     }
 }
 
-fn runner(model: ChatCompletionsBuilder) -> TurnRunner {
+fn runner(model: ModelBuilder<ChatCompletionsCodec>) -> TurnRunner {
     turnwright_core::runner(model.build().unwrap())
         .instructions("You are a helpful assistant.")
         .build()

@@ -4,62 +4,76 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
-use turnwright_models::chat_completions::decode::{Decoder, decode, error_message};
+use turnwright_models::Protocol;
+use turnwright_models::decode::{Cut, Finish, error_message};
 
 use crate::rng::Rng;
-use crate::wire::{Recorded, chat_completions, collect, decode_pieces, folder};
+use crate::wire::{Recorded, all_recorded, collect, decode_pieces, folder, folder_name, recorded};
 
 #[test]
 fn recorded_responses_decode_as_expected() {
-    let Some(recorded) = chat_completions() else {
-        return;
-    };
-    let expected = expected();
-    let mut tally: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut differences = Vec::new();
-    for response in &recorded {
-        let key = (response.file.clone(), response.index);
-        let expected = expected.get(&key).expect("a line for every response");
-        let (kind, found) = found(response);
-        *tally.entry(kind).or_default() += 1;
-        if found != *expected {
-            let name = response.name();
-            differences.push(format!("{name}\n  expected {expected}\n  found    {found}"));
+    for protocol in Protocol::ALL {
+        let Some(recorded) = recorded(protocol) else {
+            return;
+        };
+        let expected = expected(protocol);
+        let mut tally: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut differences = Vec::new();
+        for response in &recorded {
+            let key = (response.file.clone(), response.index);
+            let expected = expected.get(&key).expect("a line for every response");
+            let (kind, found) = found(response);
+            *tally.entry(kind).or_default() += 1;
+            if found != *expected {
+                let name = response.name();
+                differences.push(format!("{name}\n  expected {expected}\n  found    {found}"));
+            }
         }
+        let count = recorded.len();
+        crate::say(format_args!(
+            "{protocol}: {} of {count} recorded responses decode as expected: {tally:?}",
+            count - differences.len()
+        ));
+        assert_eq!(expected.len(), count, "a response for every line");
+        assert!(
+            differences.is_empty(),
+            "{protocol}: {} of {count} differ:\n{}",
+            differences.len(),
+            differences.join("\n")
+        );
     }
-    let count = recorded.len();
-    crate::say(format_args!(
-        "{} of {count} recorded responses decode as expected: {tally:?}",
-        count - differences.len()
-    ));
-    assert_eq!(expected.len(), count, "a response for every line");
-    assert!(
-        differences.is_empty(),
-        "{} of {count} differ:\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
 }
 
 /// Returns the content of a response in the format of the expected results.
 fn found(response: &Recorded) -> (&'static str, Value) {
+    let protocol = response.protocol;
+    let body = response.body.as_bytes();
     if response.status >= 400 {
-        let message = error_message(response.body.as_bytes());
-        assert!(response.body.contains(message.trim_end_matches('…')));
-        return ("errors", json!({ "status": response.status }));
+        let message = error_message(body);
+        let plain = response.body.replace("\\n", " ").replace('\n', " ");
+        assert!(plain.contains(message.trim_end_matches('…')), "{message}");
+        return (
+            "errors",
+            protocol.describe_error(response.status as u16, body),
+        );
     }
     let content_type = response.content_type.as_deref();
-    let reply = decode(content_type, response.body.as_bytes()).map(|reply| reply.to_value());
-    let reply = reply.unwrap_or_else(|error| json!({ "error": error.to_string() }));
-    match response.is_stream() {
-        true => ("streams", reply),
-        false => ("bodies", reply),
+    let reply = match protocol.decode(content_type, body) {
+        Ok(reply) => reply,
+        Err(error) => return ("failed", json!({ "error": error.to_string() })),
+    };
+    let mut line = protocol.describe(&reply);
+    let is_stream = response.is_stream();
+    if protocol != Protocol::ChatCompletions {
+        line["status"] = response.status.into();
+        line["streamed"] = is_stream.into();
     }
+    (if is_stream { "streams" } else { "bodies" }, line)
 }
 
-fn expected() -> BTreeMap<(String, usize), Value> {
-    let path = folder().unwrap().join("expected_chat_completions.jsonl");
-    let text = fs::read_to_string(path).unwrap();
+fn expected(protocol: Protocol) -> BTreeMap<(String, usize), Value> {
+    let name = format!("expected_{}.jsonl", folder_name(protocol));
+    let text = fs::read_to_string(folder().unwrap().join(name)).unwrap();
     let lines = text.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
         let fields = line.as_object_mut().unwrap();
@@ -70,13 +84,9 @@ fn expected() -> BTreeMap<(String, usize), Value> {
     lines.collect()
 }
 
-fn decoder(response: &Recorded) -> Decoder {
-    Decoder::new(response.content_type.as_deref())
-}
-
 #[test]
 fn recorded_responses_decode_the_same_for_any_split() {
-    let Some(recorded) = chat_completions() else {
+    let Some(recorded) = all_recorded() else {
         return;
     };
     // The smallest of every server: each is decoded once per byte.
@@ -85,8 +95,11 @@ fn recorded_responses_decode_the_same_for_any_split() {
         .iter()
         .filter(|item| item.status < 400 && item.is_stream())
     {
-        let server = response.file.split('/').next().unwrap().to_owned();
-        sample.entry(server).or_default().push(response);
+        let server = response.file.split('/').next().unwrap();
+        sample
+            .entry(format!("{} {server}", response.protocol))
+            .or_default()
+            .push(response);
     }
     let mut cuts = 0;
     for of_server in sample.values_mut() {
@@ -97,11 +110,11 @@ fn recorded_responses_decode_the_same_for_any_split() {
             .filter(|item| item.body.len() < 8_000)
         {
             let bytes = response.body.as_bytes();
-            let (complete, ended) = decode_pieces(decoder(response), [bytes]);
+            let (complete, ended) = decode_pieces(response.decoder(), [bytes]);
             ended.unwrap();
             for cut in 0..=bytes.len() {
                 let (one, two) = bytes.split_at(cut);
-                let (deltas, ended) = decode_pieces(decoder(response), [one, two]);
+                let (deltas, ended) = decode_pieces(response.decoder(), [one, two]);
                 ended.unwrap();
                 assert!(deltas == complete, "{} cut at {cut}", response.name());
                 cuts += 1;
@@ -114,17 +127,17 @@ fn recorded_responses_decode_the_same_for_any_split() {
 
 #[test]
 fn recorded_responses_decode_the_same_in_any_piece_size() {
-    let Some(recorded) = chat_completions() else {
+    let Some(recorded) = all_recorded() else {
         return;
     };
     for (case, response) in recorded.iter().enumerate() {
         let bytes = response.body.as_bytes();
-        let (complete, ended) = decode_pieces(decoder(response), [bytes]);
+        let (complete, ended) = decode_pieces(response.decoder(), [bytes]);
         let message = ended.err().map(|error| error.to_string());
         let mut rng = Rng::of_case(1, case as u64);
         let ways = [bytes.chunks(1).collect(), rng.cut(bytes), rng.cut(bytes)];
         for pieces in ways {
-            let (deltas, ended) = decode_pieces(decoder(response), pieces);
+            let (deltas, ended) = decode_pieces(response.decoder(), pieces);
             assert!(deltas == complete, "{}", response.name());
             let ended = ended.err().map(|error| error.to_string());
             assert_eq!(ended, message, "{}", response.name());
@@ -134,7 +147,7 @@ fn recorded_responses_decode_the_same_in_any_piece_size() {
 
 #[test]
 fn recorded_responses_decode_the_same_for_any_content_type() {
-    let Some(recorded) = chat_completions() else {
+    let Some(recorded) = all_recorded() else {
         return;
     };
     let types = [
@@ -146,9 +159,9 @@ fn recorded_responses_decode_the_same_for_any_content_type() {
     ];
     for response in recorded.iter().filter(|item| item.status < 400) {
         let bytes = response.body.as_bytes();
-        let (as_told, _) = decode_pieces(decoder(response), [bytes]);
+        let (as_told, _) = decode_pieces(response.decoder(), [bytes]);
         for content_type in types {
-            let (deltas, ended) = decode_pieces(Decoder::new(content_type), [bytes]);
+            let (deltas, ended) = decode_pieces(response.protocol.decoder(content_type), [bytes]);
             ended.unwrap();
             assert!(deltas == as_told, "{} {content_type:?}", response.name());
         }
@@ -157,14 +170,20 @@ fn recorded_responses_decode_the_same_for_any_content_type() {
 
 #[test]
 fn recorded_errors_are_understood_with_any_status() {
-    let Some(recorded) = chat_completions() else {
+    let Some(recorded) = all_recorded() else {
         return;
     };
     let errors = recorded.iter().filter(|item| item.status >= 400);
     let mut count = 0;
     for response in errors {
-        let error = decode(None, response.body.as_bytes()).unwrap_err();
-        assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
+        let decoded = response.protocol.decode(None, response.body.as_bytes());
+        let error = decoded.unwrap_err();
+        assert_eq!(
+            error.code().as_str(),
+            "E_MODEL_SERVER_ERROR",
+            "{}",
+            response.name()
+        );
         let message = error_message(response.body.as_bytes());
         assert!(error.message().ends_with(&message), "{error}");
         assert!(!message.contains('{'), "{message}");
@@ -175,26 +194,33 @@ fn recorded_errors_are_understood_with_any_status() {
 
 #[test]
 fn recorded_responses_are_complete_unless_truncated() {
-    let Some(recorded) = chat_completions() else {
+    let Some(recorded) = all_recorded() else {
         return;
     };
-    let expected = expected();
+    let mut cut_off: BTreeMap<Protocol, usize> = BTreeMap::new();
     for response in recorded.iter().filter(|item| item.status < 400) {
-        let key = (response.file.clone(), response.index);
-        let reason = expected[&key]["finish_reason"].as_str();
-        let cut_off = [None, Some("length"), Some("content_filter"), Some("error")];
-        let reply = decode(None, response.body.as_bytes()).unwrap();
         let name = response.name();
-        assert_eq!(reply.is_complete(), !cut_off.contains(&reason), "{name}");
+        let reply = response.protocol.decode(None, response.body.as_bytes());
+        let reply = reply.unwrap();
         assert!(reply.done, "{name}");
-        // Before its finish reason it is not complete.
-        let reasons = ["\"finish_reason\":\"", "\"finish_reason\": \""];
-        let end = reasons
-            .iter()
-            .filter_map(|item| response.body.find(item))
-            .min();
-        let begun = &response.body.as_bytes()[..end.unwrap_or_default()];
-        let (deltas, _) = decode_pieces(decoder(response), [begun]);
-        assert!(!collect(deltas).is_complete(), "{name}");
+        match reply.finish {
+            Some(Finish::Stop | Finish::ToolCalls) => assert!(reply.is_complete(), "{name}"),
+            Some(Finish::Cut(cut)) => {
+                assert!(!reply.is_complete() && reply.cut() == Some(cut), "{name}");
+                assert!(matches!(cut, Cut::Length | Cut::Filter), "{name}");
+                *cut_off.entry(response.protocol).or_default() += 1;
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        if !response.is_stream() {
+            continue;
+        }
+        // Without its last event it is not complete, unless the end of the stream is all that is missing.
+        let half = &response.body.as_bytes()[..response.body.len() / 2];
+        let (deltas, _) = decode_pieces(response.decoder(), [half]);
+        assert!(!collect(deltas).done, "{name}");
     }
+    crate::say(format_args!(
+        "recorded responses that were cut off: {cut_off:?}"
+    ));
 }

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use turnwright_core::{Error, ErrorCode};
 use turnwright_models::ChatCompletions;
-use turnwright_models::chat_completions::ChatCompletionsBuilder;
+use turnwright_models::ModelBuilder;
+use turnwright_models::chat_completions::ChatCompletionsCodec;
 use turnwright_models::http::{Body, Request, Response, Transport};
 
 /// One answer of the script.
@@ -37,7 +38,7 @@ impl Script {
         }
     }
 
-    pub(crate) fn builder(&self) -> ChatCompletionsBuilder {
+    pub(crate) fn builder(&self) -> ModelBuilder<ChatCompletionsCodec> {
         ChatCompletions::builder("http://127.0.0.1:9/v1")
             .model("test-model")
             .transport(self.clone())

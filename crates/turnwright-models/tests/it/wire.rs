@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use turnwright_core::Error;
-use turnwright_models::chat_completions::decode::{Collector, Decoder, Delta, Reply};
+use turnwright_models::Protocol;
+use turnwright_models::decode::{Collector, Decoder, Delta, Reply};
 
-/// A response of the Chat Completions protocol.
+/// A recorded response.
 pub(crate) struct Recorded {
-    /// The file below `chat_completions`, and the index of the response.
+    pub(crate) protocol: Protocol,
+    /// The file below the folder of the protocol, and the index of the response.
     pub(crate) file: String,
     pub(crate) index: usize,
     pub(crate) status: u64,
@@ -19,8 +21,14 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
+    /// Returns `true` if the response is a stream of events or lines. Errors are never streams.
     pub(crate) fn is_stream(&self) -> bool {
-        !self.body.trim_start().starts_with('{')
+        let body = self.body.trim_start();
+        self.status < 400 && (!body.starts_with('{') || body.trim_end().contains("}\n{"))
+    }
+
+    pub(crate) fn decoder(&self) -> Decoder {
+        self.protocol.decoder(self.content_type.as_deref())
     }
 
     pub(crate) fn name(&self) -> String {
@@ -44,9 +52,17 @@ pub(crate) fn folder() -> Option<PathBuf> {
     None
 }
 
-/// Returns every recorded response of the Chat Completions protocol, sorted by name.
-pub(crate) fn chat_completions() -> Option<Vec<Recorded>> {
-    let root = folder()?.join("chat_completions");
+/// Returns the folder of a protocol's recordings, whose name is also that of the file with expected results.
+pub(crate) fn folder_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::ChatCompletions => "chat_completions",
+        _ => panic!("no recordings of {protocol}"),
+    }
+}
+
+/// Returns every recorded response of a protocol, sorted by name.
+pub(crate) fn recorded(protocol: Protocol) -> Option<Vec<Recorded>> {
+    let root = folder()?.join(folder_name(protocol));
     let mut files = Vec::new();
     for server in fs::read_dir(&root).unwrap() {
         let sessions = fs::read_dir(server.unwrap().path()).unwrap();
@@ -61,6 +77,7 @@ pub(crate) fn chat_completions() -> Option<Vec<Recorded>> {
         for (index, exchange) in session.iter().enumerate() {
             let response = &exchange["response"];
             recorded.push(Recorded {
+                protocol,
                 file: file.clone(),
                 index,
                 status: response["status"].as_u64().unwrap(),
@@ -70,6 +87,13 @@ pub(crate) fn chat_completions() -> Option<Vec<Recorded>> {
         }
     }
     Some(recorded)
+}
+
+/// Returns every recorded response of every protocol.
+pub(crate) fn all_recorded() -> Option<Vec<Recorded>> {
+    let of_protocols = Protocol::ALL.into_iter().map(recorded);
+    let all: Option<Vec<_>> = of_protocols.collect();
+    Some(all?.into_iter().flatten().collect())
 }
 
 /// Headers are an object, or a list of pairs.

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use crate::decode::Extent;
+
 /// Assigns fragments to the calls of a response.
 #[derive(Default)]
 pub(super) struct CallMatcher {
@@ -170,45 +172,5 @@ impl CallMatcher {
 
     fn slot(&self, slot: usize) -> Option<&Slot> {
         self.calls.get(slot)
-    }
-}
-
-/// Tracks the extent of arguments: an object is complete once it is closed.
-#[derive(Default)]
-struct Extent {
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
-    begun: bool,
-    opened: bool,
-}
-
-impl Extent {
-    fn is_blank(&self) -> bool {
-        !self.begun
-    }
-
-    fn is_complete(&self) -> bool {
-        self.opened && self.depth == 0
-    }
-
-    fn add(&mut self, text: &str) {
-        for byte in text.bytes() {
-            if self.in_string {
-                self.in_string = self.escaped || byte != b'"';
-                self.escaped = !self.escaped && byte == b'\\';
-                continue;
-            }
-            self.begun |= !byte.is_ascii_whitespace();
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => {
-                    self.opened = true;
-                    self.depth += 1;
-                }
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::{Map, Value};
 
-use super::lenient::{Any, Field, Object};
+use crate::decode::{Any, Field, Object};
 
 /// A chunk of a stream, or a body.
 #[derive(Default)]

@@ -3,15 +3,17 @@
 use std::borrow::Cow;
 use std::mem::take;
 
-use serde::de::DeserializeSeed as _;
-use turnwright_core::{Error, ErrorCode};
+use serde_json::{Map, Value};
+use turnwright_core::Error;
 
 use super::call_matching::{CallMatcher, Fragment};
 use super::chunk::{Call, Choice, Chunk, Function, Message};
-use super::delta::{Delta, ReasoningField};
-use super::lenient::{ListSeed, ObjectSeed};
-use super::server_error::{EXCERPT, excerpt, reported, too_large, wrong_protocol};
+use super::finish_reason::finish;
+use super::reasoning::Reasoning;
 use super::{content, usage};
+use crate::decode::{
+    Delta, EXCERPT, FrameReader, excerpt, parse, parse_list, reported, too_large, wrong_protocol,
+};
 
 /// The maximum number of calls and of reasoning details in one response. Tiny items take hundreds of times their
 /// bytes in memory, and every call would be executed.
@@ -20,11 +22,12 @@ const MAX_DETAILS: usize = 20_000;
 
 /// Reads chunks, and holds the state that the next chunk depends on.
 #[derive(Default)]
-pub(super) struct ChunkReader {
+pub(in crate::chat_completions) struct ChunkReader {
     calls: CallMatcher,
     has_id: bool,
     has_model: bool,
     finish_reason: Option<String>,
+    reasoning: Reasoning,
     /// The number of reasoning details so far.
     details: usize,
 }
@@ -35,14 +38,8 @@ enum Delivery {
     Complete,
 }
 
-impl ChunkReader {
-    /// Reads an event of a stream. Returns whether it is the last one.
-    pub(super) fn event(
-        &mut self,
-        name: &str,
-        data: &str,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<bool, Error> {
+impl FrameReader for ChunkReader {
+    fn frame(&mut self, name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = data.trim();
         if name.eq_ignore_ascii_case("error") {
             return Err(reported(data));
@@ -50,6 +47,7 @@ impl ChunkReader {
         match data {
             "" => {}
             "[DONE]" => {
+                self.reasoning.end(deltas);
                 deltas.push(Delta::Done);
                 return Ok(true);
             }
@@ -62,21 +60,26 @@ impl ChunkReader {
         Ok(false)
     }
 
-    /// Reads a body that is not streamed.
-    pub(super) fn body(&mut self, body: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
-        let text = std::str::from_utf8(body)
-            .map_err(|_| Error::new(ErrorCode::WIRE_ERROR, "the response is not UTF-8"))?;
-        let text = text.trim();
+    fn body(&mut self, text: &str, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         if text.starts_with('[') && lists_error(text) {
             return Err(reported(text));
         }
         let mut chunk = None;
         let chunk = parse("the response", text, &mut chunk)?;
-        self.chunk(chunk, Delivery::Complete, text, deltas)?;
-        deltas.push(Delta::Done);
+        self.chunk(chunk, Delivery::Complete, text, deltas)
+    }
+
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
+        self.reasoning.end(deltas);
         Ok(())
     }
 
+    fn take_state(&mut self) -> Map<String, Value> {
+        self.reasoning.take_state()
+    }
+}
+
+impl ChunkReader {
     fn chunk(
         &mut self,
         chunk: &mut Chunk<'_>,
@@ -113,11 +116,8 @@ impl ChunkReader {
             }
             None => {}
         }
-        if let Some((usage, cached_reported)) = usage {
-            deltas.push(Delta::Usage {
-                usage,
-                cached_reported,
-            });
+        if let Some((usage, reported)) = usage {
+            deltas.push(Delta::Usage { usage, reported });
         }
         for (count, max, what) in [
             (self.calls.count(), MAX_CALLS, "calls"),
@@ -150,27 +150,24 @@ impl ChunkReader {
         if let Some(reason) = choice.finish_reason.take()
             && self.finish_reason.as_deref() != Some(&reason)
         {
+            self.reasoning.end(deltas);
             self.finish_reason = Some(reason.to_string());
-            deltas.push(Delta::Finish(reason.into_owned()));
+            deltas.push(Delta::Finish {
+                finish: finish(&reason),
+                reason: reason.into_owned(),
+            });
         }
     }
 
     fn message(&mut self, message: &mut Message<'_>, delivery: Delivery, deltas: &mut Vec<Delta>) {
-        // If both are present they contain the same text, for clients that know only one of the names.
-        let (text, field) = match message.reasoning_content.take() {
-            Some(text) => (Some(text), ReasoningField::ReasoningContent),
-            None => (message.reasoning.take(), ReasoningField::Reasoning),
-        };
-        if let Some(text) = text {
-            let text = text.into_owned();
-            deltas.push(Delta::Reasoning { text, field });
-        }
+        let (content, other) = (message.reasoning_content.take(), message.reasoning.take());
+        self.reasoning.read(content, other, deltas);
         if !message.reasoning_details.is_empty() {
             let details = take(&mut message.reasoning_details);
             self.details += details.len();
-            deltas.push(Delta::ReasoningDetails(details));
+            self.reasoning.details.add(details);
         }
-        content::read(take(&mut message.content), deltas);
+        content::read(take(&mut message.content), &mut self.reasoning, deltas);
         if let Some(refusal) = message.refusal.take() {
             deltas.push(Delta::Refusal(refusal.into_owned()));
         }
@@ -241,36 +238,6 @@ fn is_error(chunk: &Chunk<'_>) -> bool {
 
 /// Returns `true` for a list that contains an error, which some servers send.
 fn lists_error(text: &str) -> bool {
-    let mut chunks: Option<Vec<Chunk<'_>>> = None;
-    let parsed = ListSeed(&mut chunks).deserialize(&mut serde_json::Deserializer::from_str(text));
-    parsed.is_ok() && chunks.iter().flatten().any(is_error)
-}
-
-/// Parses into `chunk`, because a chunk is too large to move for every delta.
-fn parse<'c, 'a>(
-    what: &str,
-    text: &'a str,
-    chunk: &'c mut Option<Chunk<'a>>,
-) -> Result<&'c mut Chunk<'a>, Error> {
-    let unreadable = |why: &str, begins: &str| {
-        let begins = match begins {
-            "" => String::new(),
-            text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
-        };
-        let message = format!("{what} cannot be parsed: {why}{begins}");
-        Error::new(ErrorCode::WIRE_ERROR, message)
-    };
-    if !text.starts_with('{') {
-        return Err(unreadable("it is not a JSON object", text));
-    }
-    let mut json = serde_json::Deserializer::from_str(text);
-    let parsed = ObjectSeed(&mut *chunk).deserialize(&mut json);
-    parsed
-        .and_then(|()| json.end())
-        .map_err(|error| match error.is_data() {
-            // The error message quotes the value.
-            true => unreadable(&excerpt(&error.to_string(), EXCERPT), ""),
-            false => unreadable(&error.to_string(), text),
-        })?;
-    Ok(chunk.get_or_insert_default())
+    let chunks = parse_list::<Chunk<'_>>(text);
+    chunks.iter().flatten().any(is_error)
 }

@@ -2,41 +2,45 @@
 
 use serde_json::Value;
 
-use super::delta::{Delta, ReasoningField};
-use super::lenient::Any;
+use super::reasoning::{Reasoning, THINKING};
+use crate::decode::{Any, Delta};
 
 /// Appends the content of a message to `deltas`.
-pub(super) fn read(content: Any<'_>, deltas: &mut Vec<Delta>) {
+pub(super) fn read(content: Any<'_>, reasoning: &mut Reasoning, deltas: &mut Vec<Delta>) {
     match content {
         Any::Text(text) if text.is_empty() => {}
         Any::Text(text) => deltas.push(Delta::Text(text.into_owned())),
-        Any::List(parts) => deltas.extend(parts.into_iter().filter_map(part)),
-        Any::Other(value) => deltas.extend(part(value)),
+        Any::List(parts) => {
+            for value in parts {
+                part(value, reasoning, deltas);
+            }
+        }
+        Any::Other(value) => part(value, reasoning, deltas),
     }
 }
 
-/// Converts one part. References and images are not part of a reply.
-fn part(value: Value) -> Option<Delta> {
+/// Appends one part. References and images are not part of a reply.
+fn part(value: Value, reasoning: &mut Reasoning, deltas: &mut Vec<Delta>) {
     let fields = match value {
-        Value::String(text) => return Some(Delta::Text(text)),
+        Value::String(text) => return deltas.push(Delta::Text(text)),
         Value::Object(fields) => fields,
-        _ => return None,
+        _ => return,
     };
-    let field = ReasoningField::Thinking;
     let (thinking, text) = (words(fields.get("thinking")), words(fields.get("text")));
     if !thinking.is_empty() {
-        let text = thinking;
-        return Some(Delta::Reasoning { text, field });
+        return reasoning.add(THINKING, thinking, deltas);
     }
     if !text.is_empty() {
         let kind = fields.get("type").and_then(Value::as_str);
-        return Some(match kind {
-            Some("thinking" | "reasoning") => Delta::Reasoning { text, field },
-            _ => Delta::Text(text),
-        });
+        return match kind {
+            Some("thinking" | "reasoning") => reasoning.add(THINKING, text, deltas),
+            _ => deltas.push(Delta::Text(text)),
+        };
     }
     let refusal = words(fields.get("refusal"));
-    (!refusal.is_empty()).then_some(Delta::Refusal(refusal))
+    if !refusal.is_empty() {
+        deltas.push(Delta::Refusal(refusal));
+    }
 }
 
 /// Returns the text of a part, which can be nested in further parts. The JSON parser bounds the nesting.

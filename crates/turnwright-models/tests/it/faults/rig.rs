@@ -12,7 +12,8 @@ use turnwright_core::store::ConversationId;
 use turnwright_core::store::{MemoryStore, StoreExt as _};
 use turnwright_core::{Error, Tool, ToolContext, TurnInput, TurnOutcome, TurnStatus};
 use turnwright_models::ChatCompletions;
-use turnwright_models::chat_completions::ChatCompletionsBuilder;
+use turnwright_models::ModelBuilder;
+use turnwright_models::chat_completions::ChatCompletionsCodec;
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::fault::{Fault, TOOL, Where};
@@ -113,7 +114,7 @@ impl Rig {
 }
 
 /// Returns a builder for the server at this address: three attempts without delay.
-pub(super) fn builder(url: &str) -> ChatCompletionsBuilder {
+pub(super) fn builder(url: &str) -> ModelBuilder<ChatCompletionsCodec> {
     ChatCompletions::builder(format!("{url}/v1"))
         .model("test-model")
         .no_proxy()

@@ -11,7 +11,8 @@ use turnwright_core::artifact::Inline;
 use turnwright_core::record::Record;
 use turnwright_core::{Effects, Error, Tool, ToolContext, ToolOutput, TurnContext, TurnInput};
 use turnwright_models::ChatCompletions;
-use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
+use turnwright_models::ModelBuilder;
+use turnwright_models::chat_completions::{ChatCompletionsCodec, Options};
 use turnwright_models::http::{Body, Request as Sent, Response, Transport};
 
 use super::rebuild::{Outcome, Reply, Request};
@@ -71,7 +72,7 @@ async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> 
     outcome.records
 }
 
-fn builder_for(caught: &Caught) -> ChatCompletionsBuilder {
+fn builder_for(caught: &Caught) -> ModelBuilder<ChatCompletionsCodec> {
     ChatCompletions::builder(UNUSED_URL)
         .transport(caught.clone())
         .explain_fences(false)

@@ -1,8 +1,8 @@
 use serde_json::json;
 use turnwright_core::ErrorCode;
 
-use super::super::{Decoder, Delta};
 use super::{delta, error_of};
+use crate::decode::{Decoder, Delta};
 
 fn push(decoder: &mut Decoder, bytes: &[u8]) -> Result<Vec<Delta>, turnwright_core::Error> {
     let mut deltas = Vec::new();
@@ -13,11 +13,11 @@ fn push(decoder: &mut Decoder, bytes: &[u8]) -> Result<Vec<Delta>, turnwright_co
 #[test]
 fn event_size_is_limited_and_stream_size_is_not() {
     let event = format!("data: {}\n\n", delta(json!({ "content": "a" })));
-    let mut decoder = Decoder::new(None).max_event(event.len());
+    let mut decoder = super::decoder(None).max_event(event.len());
     for _ in 0..1_000 {
         assert_eq!(push(&mut decoder, event.as_bytes()).unwrap().len(), 1);
     }
-    let mut decoder = Decoder::new(None).max_event(event.len() - 2);
+    let mut decoder = super::decoder(None).max_event(event.len() - 2);
     let error = push(&mut decoder, event.as_bytes()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::WIRE_ERROR);
 }
@@ -25,7 +25,7 @@ fn event_size_is_limited_and_stream_size_is_not() {
 #[test]
 fn body_size_is_limited() {
     let text = "{\"choices\":[]}";
-    let mut decoder = Decoder::new(None).max_body(text.len());
+    let mut decoder = super::decoder(None).max_body(text.len());
     push(&mut decoder, text.as_bytes()).unwrap();
     assert!(push(&mut decoder, b" ").is_err());
     assert!(decoder.finish(&mut Vec::new()).is_err());
@@ -33,7 +33,7 @@ fn body_size_is_limited() {
 
 #[test]
 fn leading_blank_lines_are_limited() {
-    let mut decoder = Decoder::new(None).max_event(100);
+    let mut decoder = super::decoder(None).max_event(100);
     push(&mut decoder, &[b'\n'; 100]).unwrap();
     assert!(push(&mut decoder, b"\n").is_err());
 }

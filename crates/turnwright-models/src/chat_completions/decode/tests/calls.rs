@@ -278,7 +278,7 @@ proptest! {
         let value = json!({ "text": text, "number": number, "list": list, "nested": { "quote\"": ["\\", text] } });
         let body = json!({ "choices": [{ "message": { "tool_calls": [{ "function": { "name": "t", "arguments": value } }] }, "finish_reason": "tool_calls" }] });
         let body = serde_json::to_string_pretty(&body).unwrap();
-        let reply = crate::chat_completions::decode::decode(None, body.as_bytes()).unwrap();
+        let reply = super::decode(None, body.as_bytes()).unwrap();
         prop_assert_eq!(&reply.tool_calls[0].arguments, &value.to_string());
     }
 }
@@ -290,7 +290,7 @@ fn number_of_calls_is_limited() {
     let complete = |count: usize| {
         json!({ "choices": [{ "message": { "tool_calls": list(count) }, "finish_reason": "stop" }] }).to_string()
     };
-    let decode = |text: &str| crate::chat_completions::decode::decode(None, text.as_bytes());
+    let decode = |text: &str| super::decode(None, text.as_bytes());
     assert_eq!(decode(&complete(1_000)).unwrap().tool_calls.len(), 1_000);
     assert!(decode(&complete(1_001)).is_err());
     let call = |index: usize| json!({ "index": index, "id": format!("c{index}"), "function": { "name": "t", "arguments": "{}" } });

@@ -1,12 +1,13 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{Collector, Delta};
+use super::super::reasoning_details::ReasoningDetails;
+use crate::decode::{Collector, Delta};
 
 fn merged(deltas: impl IntoIterator<Item = Vec<Value>>) -> Vec<Value> {
-    let mut collector = Collector::new();
-    collector.extend(deltas.into_iter().map(Delta::ReasoningDetails));
-    collector.into_reply().reasoning_details
+    let mut details = ReasoningDetails::default();
+    deltas.into_iter().for_each(|pieces| details.add(pieces));
+    details.into_items()
 }
 
 #[test]

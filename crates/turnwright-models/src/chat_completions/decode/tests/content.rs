@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
-use super::super::{Cut, ReasoningField};
+use super::super::{DETAILS, FIELD};
 use super::{body, delta, finish, message, streamed};
+use crate::decode::Cut;
 
 #[test]
 fn text_deltas_are_joined() {
@@ -32,7 +33,7 @@ fn content_parts_are_joined() {
     for reply in [of_body, streamed(&[delta(json!({ "content": parts }))])] {
         assert_eq!(reply.text, "Yes!?");
         assert_eq!(reply.reasoning, "Hm.");
-        assert_eq!(reply.reasoning_field, Some(ReasoningField::Thinking));
+        assert_eq!(reply.state[FIELD], "thinking");
         assert_eq!(reply.refusal, "No.");
     }
     let one = body(&message(
@@ -49,15 +50,12 @@ fn reasoning_is_read_from_either_field() {
         delta(json!({ "reasoning_content": "", "content": "c" })),
     ]);
     assert_eq!((reply.reasoning.as_str(), reply.text.as_str()), ("ab", "c"));
-    assert_eq!(
-        reply.reasoning_field,
-        Some(ReasoningField::ReasoningContent)
-    );
+    assert_eq!(reply.state[FIELD], "reasoning_content");
     let reply = body(&message(
         json!({ "reasoning": "a", "reasoning_content": null }),
     ));
     assert_eq!(reply.reasoning, "a");
-    assert_eq!(reply.reasoning_field.unwrap().as_str(), "reasoning");
+    assert_eq!(reply.state[FIELD], "reasoning");
 }
 
 #[test]
@@ -67,7 +65,7 @@ fn reasoning_in_several_fields_counts_once() {
         json!({ "reasoning": "a", "reasoning_content": "a", "reasoning_details": details });
     for reply in [body(&message(content.clone())), streamed(&[delta(content)])] {
         assert_eq!(reply.reasoning, "a");
-        assert_eq!(json!(reply.reasoning_details), details);
+        assert_eq!(reply.state[DETAILS], details);
     }
 }
 
@@ -216,13 +214,46 @@ fn id_and_model_are_emitted_once() {
 }
 
 #[test]
+fn reasoning_under_two_names_is_kept_once_or_both() {
+    let both = |content: &str, other: &str| {
+        delta(json!({ "reasoning_content": content, "reasoning": other }))
+    };
+    // The same text, even if it is split differently.
+    for chunks in [
+        [both("a", "a"), both("b", "b")],
+        [both("a", "ab"), both("b", "")],
+    ] {
+        let reply = streamed(&[&chunks[..], &[finish("stop")]].concat());
+        assert_eq!(reply.reasoning, "ab");
+        assert_eq!(
+            reply.state,
+            *json!({ "reasoning_field": "reasoning_content" })
+                .as_object()
+                .unwrap()
+        );
+    }
+    let reply = streamed(&[both("a", "x"), both("b", "y"), finish("stop")]);
+    assert_eq!(reply.reasoning, "ab\n\nxy");
+    assert_eq!(reply.state["second_reasoning"], 4);
+    assert_eq!(
+        super::super::split(&reply.reasoning, Some(4)),
+        ("ab", Some("xy"))
+    );
+    let reply = body(&message(
+        json!({ "content": "c", "reasoning_content": "a", "reasoning": "x" }),
+    ));
+    assert_eq!(reply.reasoning, "a\n\nx");
+    assert!(reply.is_complete());
+}
+
+#[test]
 fn debug_of_deltas_and_replies_hides_content() {
     let content = json!({ "content": "secret", "reasoning": "secret", "refusal": "secret",
         "reasoning_details": [{ "text": "secret" }],
         "tool_calls": [{ "id": "a", "function": { "name": "f", "arguments": "secret" }, "x": "secret" }] });
     let text = message(content).to_string();
     let deltas = super::deltas_of(&text);
-    assert_eq!(deltas.len(), 7);
+    assert_eq!(deltas.len(), 6);
     let shown = format!(
         "{deltas:?} {:?}",
         super::decode(None, text.as_bytes()).unwrap()

@@ -9,7 +9,7 @@ fn usage(usage: &Value) -> (u64, u64, Option<u64>, u64) {
     (
         usage.input_tokens,
         usage.output_tokens,
-        reply.cached_reported.then_some(usage.cached_input_tokens),
+        reply.reported_usage.unwrap().cached,
         usage.reasoning_tokens,
     )
 }
@@ -124,7 +124,7 @@ fn unreadable_usage_is_none() {
 fn reply_to_value_has_the_common_fields() {
     let reply = body(&json!({ "choices": [{ "message": { "content": "a" } }] }));
     let empty = json!({ "text": "a", "reasoning": "", "refusal": "", "tool_calls": [], "finish_reason": null, "usage": null });
-    assert_eq!(reply.to_value(), empty);
+    assert_eq!(crate::Protocol::ChatCompletions.describe(&reply), empty);
     let reply = body(&json!({
         "choices": [{ "message": { "tool_calls": [{ "function": { "name": "f", "arguments": {} } }] }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": 2, "completion_tokens": 1 },
@@ -135,5 +135,5 @@ fn reply_to_value_has_the_common_fields() {
         "finish_reason": "stop",
         "usage": { "input": 2, "output": 1, "cached": null },
     });
-    assert_eq!(reply.to_value(), full);
+    assert_eq!(crate::Protocol::ChatCompletions.describe(&reply), full);
 }

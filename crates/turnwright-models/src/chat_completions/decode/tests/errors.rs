@@ -1,8 +1,8 @@
 use serde_json::json;
 use turnwright_core::{ErrorCode, ErrorKind};
 
-use super::super::{Decoder, Delta, error_message};
 use super::{delta, error_of};
+use crate::decode::{Delta, error_message};
 
 #[test]
 fn error_message_includes_the_field() {
@@ -35,7 +35,7 @@ fn error_in_a_stream_ends_it_with_the_message_of_the_server() {
         "data: {}\n\ndata: {error}\n\n",
         delta(json!({ "content": "a" }))
     );
-    let mut decoder = Decoder::new(None);
+    let mut decoder = super::decoder(None);
     let mut deltas = Vec::new();
     let error = decoder.push(text.as_bytes(), &mut deltas).unwrap_err();
     assert_eq!(error.code(), ErrorCode::MODEL_SERVER_ERROR);

@@ -1,8 +1,8 @@
 use serde_json::json;
 use turnwright_core::ErrorCode;
 
-use super::super::{Decoder, Delta};
 use super::{decode, delta, deltas_of, error_of, finish, stream};
+use crate::decode::Delta;
 
 #[test]
 fn all_line_endings_comments_and_byte_order_mark_are_accepted() {
@@ -89,7 +89,7 @@ fn html_page_is_rejected() {
         assert_eq!(
             error.message(),
             format!(
-                "the response is {content_type}, and neither JSON nor a stream of events; is the base URL right? It starts with: <!DOCTYPE html> <html>\\u{{7}}{}…",
+                "the response is {content_type}, and a web page, not an answer of a model: this looks like a proxy's login or error page, or the base URL is wrong. It starts with: <!DOCTYPE html> <html>\\u{{7}}{}…",
                 "x".repeat(80 - 23)
             )
         );
@@ -116,7 +116,7 @@ fn truncated_stream_keeps_earlier_deltas() {
         "data: {}\n\ndata: {{\"choi",
         delta(json!({ "content": "a" }))
     );
-    let mut decoder = Decoder::new(None);
+    let mut decoder = super::decoder(None);
     let mut deltas = Vec::new();
     decoder.push(text.as_bytes(), &mut deltas).unwrap();
     let error = decoder.finish(&mut deltas).unwrap_err();
@@ -132,7 +132,7 @@ fn result_does_not_depend_on_chunk_boundaries() {
     );
     let complete = deltas_of(&text);
     for first in 0..text.len() {
-        let mut decoder = Decoder::new(Some("application/octet-stream"));
+        let mut decoder = super::decoder(Some("application/octet-stream"));
         let mut deltas = Vec::new();
         let (one, two) = text.as_bytes().split_at(first);
         decoder.push(one, &mut deltas).unwrap();

@@ -9,7 +9,16 @@ mod framing;
 use serde_json::{Value, json};
 use turnwright_core::Error;
 
-use super::{Decoder, Delta, Reply, decode};
+use crate::Protocol;
+use crate::decode::{Decoder, Delta, Reply};
+
+fn decoder(content_type: Option<&str>) -> Decoder {
+    Protocol::ChatCompletions.decoder(content_type)
+}
+
+fn decode(content_type: Option<&str>, body: &[u8]) -> Result<Reply, Error> {
+    Protocol::ChatCompletions.decode(content_type, body)
+}
 
 /// Returns a stream of these chunks, with its end.
 fn stream(chunks: &[Value]) -> String {
@@ -69,7 +78,7 @@ fn error_of(content_type: Option<&str>, body: &str) -> Error {
 
 fn deltas_of(body: &str) -> Vec<Delta> {
     let mut deltas = Vec::new();
-    let mut decoder = Decoder::new(None);
+    let mut decoder = decoder(None);
     decoder.push(body.as_bytes(), &mut deltas).unwrap();
     decoder.finish(&mut deltas).unwrap();
     deltas

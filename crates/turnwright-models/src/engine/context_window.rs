@@ -5,35 +5,23 @@ use std::sync::Arc;
 use turnwright_core::artifact::text::TokenCount;
 use turnwright_core::{Error, ErrorCode};
 
-use super::adapter::Adapter;
 use super::parameters::Parameters;
+use super::server::Server;
 use super::wire_message::WireMessage;
-
-/// Context windows of OpenAI's models, by prefix of their names. The longest match wins.
-const KNOWN: &[(&str, u64)] = &[
-    ("gpt-3.5-turbo", 16_385),
-    ("gpt-4", 8_192),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-4o", 128_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-5", 400_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4-mini", 200_000),
-];
 
 /// The tokens of a message besides its text.
 const TOKENS_PER_MESSAGE: u64 = 4;
 
 /// Rejects a prompt that does not fit, if the context window is known.
-pub(super) fn check<'m>(
-    adapter: &Adapter,
+pub(super) fn check(
+    server: &Server,
     parameters: &Parameters,
     tools: &[Arc<str>],
-    messages: impl Iterator<Item = &'m WireMessage>,
+    messages: &[&WireMessage],
 ) -> Result<(), Error> {
     let model = parameters.model_name();
-    let Some(window) = adapter.settings.window.or_else(|| known(model)) else {
+    let known = || known(server.codec.info().windows, model);
+    let Some(window) = server.settings.window.or_else(known) else {
         return Ok(());
     };
     let name = base_name(model);
@@ -42,6 +30,7 @@ pub(super) fn check<'m>(
         .map(|tool| TokenCount::of_text(tool, name).tokens)
         .sum();
     let text: u64 = messages
+        .iter()
         .map(|message| message.tokens(name) + TOKENS_PER_MESSAGE)
         .sum();
     let answer = parameters.max_output();
@@ -61,9 +50,10 @@ pub(super) fn check<'m>(
     Err(Error::new(ErrorCode::CONTEXT_WINDOW_EXCEEDED, message))
 }
 
-fn known(model: &str) -> Option<u64> {
+/// Returns the window of a model. The longest prefix of its name wins.
+fn known(windows: &[(&str, u64)], model: &str) -> Option<u64> {
     let name = base_name(model);
-    let fits = KNOWN.iter().filter(|(known, _)| name.starts_with(known));
+    let fits = windows.iter().filter(|(known, _)| name.starts_with(known));
     let longest = fits.max_by_key(|(known, _)| known.len());
     longest.map(|(_, window)| *window)
 }
@@ -76,6 +66,14 @@ fn base_name(model: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::known;
+
+    const WINDOWS: &[(&str, u64)] = &[
+        ("gpt-4", 8_192),
+        ("gpt-4-turbo", 128_000),
+        ("gpt-4o", 128_000),
+        ("gpt-4.1", 1_047_576),
+        ("o4-mini", 200_000),
+    ];
 
     #[test]
     fn context_windows_are_looked_up_by_model_name() {
@@ -90,7 +88,7 @@ mod tests {
             ("", None),
         ];
         for (model, window) in cases {
-            assert_eq!(known(model), window, "{model}");
+            assert_eq!(known(WINDOWS, model), window, "{model}");
         }
     }
 }

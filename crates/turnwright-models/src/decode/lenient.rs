@@ -13,12 +13,15 @@ use serde::de::{
     Visitor,
 };
 use serde_json::Value;
+use turnwright_core::ErrorCode;
+
+use super::server_error::{EXCERPT, excerpt};
 
 /// The maximum number of items in one list. An item of two bytes can take hundreds in memory.
 const MAX_ITEMS: usize = 1_000;
 
 /// An object of the protocol. If a field is repeated, the last one wins.
-pub(super) trait Object<'de>: Default {
+pub(crate) trait Object<'de>: Default {
     /// Reads a field. Must consume it, with [`Field::skip`] if the name is unknown.
     fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error>;
 }
@@ -30,32 +33,32 @@ impl<'de, T: Object<'de>> Object<'de> for Box<T> {
 }
 
 /// A field whose value has not been read yet.
-pub(super) struct Field<'m, 'de, A> {
-    pub(super) name: Cow<'de, str>,
+pub(crate) struct Field<'m, 'de, A> {
+    pub(crate) name: Cow<'de, str>,
     access: &'m mut A,
 }
 
 impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
-    pub(super) fn skip(self) -> Result<(), A::Error> {
+    pub(crate) fn skip(self) -> Result<(), A::Error> {
         self.access.next_value().map(|IgnoredAny| ())
     }
 
-    pub(super) fn any(self) -> Result<Any<'de>, A::Error> {
+    pub(crate) fn any(self) -> Result<Any<'de>, A::Error> {
         self.access.next_value()
     }
 
     /// Returns the value unchanged; `None` for `null`.
-    pub(super) fn value(self) -> Result<Option<Value>, A::Error> {
+    pub(crate) fn value(self) -> Result<Option<Value>, A::Error> {
         self.access.next_value()
     }
 
     /// Returns the name and the unchanged value; `None` for `null`.
-    pub(super) fn named_value(self) -> Result<(Cow<'de, str>, Option<Value>), A::Error> {
+    pub(crate) fn named_value(self) -> Result<(Cow<'de, str>, Option<Value>), A::Error> {
         Ok((self.name, self.access.next_value()?))
     }
 
     /// Returns non-empty text. An integer is converted to its digits.
-    pub(super) fn text(self) -> Result<Option<Cow<'de, str>>, A::Error> {
+    pub(crate) fn text(self) -> Result<Option<Cow<'de, str>>, A::Error> {
         match self.any()? {
             Any::Text(text) => Ok(Some(text).filter(|text| !text.is_empty())),
             Any::Other(Value::Null) => Ok(None),
@@ -67,7 +70,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
     }
 
     /// Returns an index. A number or text that is not an index counts as absent.
-    pub(super) fn index(self) -> Result<Option<u64>, A::Error> {
+    pub(crate) fn index(self) -> Result<Option<u64>, A::Error> {
         match self.any()? {
             Any::Text(text) => Ok(text.parse().ok()),
             Any::Other(Value::Null) => Ok(None),
@@ -80,7 +83,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
     }
 
     /// Returns `true` if the value is not `null`, `false` or empty.
-    pub(super) fn presence(self) -> Result<bool, A::Error> {
+    pub(crate) fn presence(self) -> Result<bool, A::Error> {
         Ok(match self.any()? {
             Any::Text(text) => !text.is_empty(),
             Any::List(items) => !items.is_empty(),
@@ -90,12 +93,12 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
     }
 
     /// Reads an object in place: chunks are large and would otherwise be moved at every level.
-    pub(super) fn object<T: Object<'de>>(self, target: &mut Option<T>) -> Result<(), A::Error> {
+    pub(crate) fn object<T: Object<'de>>(self, target: &mut Option<T>) -> Result<(), A::Error> {
         self.access.next_value_seed(ObjectSeed(target))
     }
 
     /// Reads a list of objects. `null` counts as no list, and a `null` item is skipped.
-    pub(super) fn objects<T: Object<'de>>(
+    pub(crate) fn objects<T: Object<'de>>(
         self,
         target: &mut Option<Vec<T>>,
     ) -> Result<(), A::Error> {
@@ -104,7 +107,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
 }
 
 /// Any JSON value. Text without escapes is borrowed.
-pub(super) enum Any<'a> {
+pub(crate) enum Any<'a> {
     Text(Cow<'a, str>),
     List(Vec<Value>),
     /// An object, a number, a Boolean or `null`.
@@ -119,7 +122,7 @@ impl Default for Any<'_> {
 
 impl<'a> Any<'a> {
     /// Returns text unchanged, `null` as empty text, and everything else as compact JSON.
-    pub(super) fn into_text(self) -> Cow<'a, str> {
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
         match self {
             Any::Text(text) => text,
             Any::Other(Value::Null) => Cow::Borrowed(""),
@@ -129,7 +132,7 @@ impl<'a> Any<'a> {
     }
 
     /// Returns the error for a value of the wrong type.
-    pub(super) fn invalid<E: Error>(&self, expected: &dyn Expected) -> E {
+    pub(crate) fn invalid<E: Error>(&self, expected: &dyn Expected) -> E {
         let found = match self {
             Any::Text(text) => Unexpected::Str(text),
             Any::List(_) => Unexpected::Seq,
@@ -215,7 +218,7 @@ fn push<T, E: Error>(list: &mut Vec<T>, item: T) -> Result<(), E> {
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Reads an object, or `None` for `null`.
-pub(super) struct ObjectSeed<'t, T>(pub(super) &'t mut Option<T>);
+pub(crate) struct ObjectSeed<'t, T>(pub(crate) &'t mut Option<T>);
 
 impl<'de, T: Object<'de>> DeserializeSeed<'de> for ObjectSeed<'_, T> {
     type Value = ();
@@ -248,7 +251,7 @@ impl<'de, T: Object<'de>> Visitor<'de> for ObjectSeed<'_, T> {
 }
 
 /// Reads a list of objects, or `None` for `null`.
-pub(super) struct ListSeed<'t, T>(pub(super) &'t mut Option<Vec<T>>);
+pub(crate) struct ListSeed<'t, T>(pub(crate) &'t mut Option<Vec<T>>);
 
 impl<'de, T: Object<'de>> DeserializeSeed<'de> for ListSeed<'_, T> {
     type Value = ();
@@ -281,4 +284,45 @@ impl<'de, T: Object<'de>> Visitor<'de> for ListSeed<'_, T> {
         }
         Ok(())
     }
+}
+
+/// Parses a frame or a body into `object`, because an object is too large to move for every delta. `what` names it in
+/// errors.
+///
+/// # Errors
+/// `E_WIRE_ERROR` if it is not one JSON object, or a field has the wrong type.
+pub(crate) fn parse<'c, 'a, T: Object<'a>>(
+    what: &str,
+    text: &'a str,
+    object: &'c mut Option<T>,
+) -> Result<&'c mut T, turnwright_core::Error> {
+    let unreadable = |why: &str, begins: &str| {
+        let begins = match begins {
+            "" => String::new(),
+            text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
+        };
+        let message = format!("{what} cannot be parsed: {why}{begins}");
+        turnwright_core::Error::new(ErrorCode::WIRE_ERROR, message)
+    };
+    if !text.starts_with('{') {
+        return Err(unreadable("it is not a JSON object", text));
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    let parsed = ObjectSeed(&mut *object).deserialize(&mut json);
+    parsed
+        .and_then(|()| json.end())
+        .map_err(|error| match error.is_data() {
+            // The error message quotes the value.
+            true => unreadable(&excerpt(&error.to_string(), EXCERPT), ""),
+            false => unreadable(&error.to_string(), text),
+        })?;
+    Ok(object.get_or_insert_default())
+}
+
+/// Parses a list of objects, or returns `None` if it is not one.
+pub(crate) fn parse_list<'a, T: Object<'a>>(text: &'a str) -> Option<Vec<T>> {
+    let mut list = None;
+    let mut json = serde_json::Deserializer::from_str(text);
+    ListSeed(&mut list).deserialize(&mut json).ok()?;
+    list
 }

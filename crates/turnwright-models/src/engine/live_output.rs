@@ -7,7 +7,7 @@ use turnwright_core::dispatch::Reporter;
 use turnwright_core::dispatch::{TextWriter, ToolCallWriter};
 use turnwright_core::record::Thought;
 
-use super::decode::Delta;
+use crate::decode::Delta;
 
 /// The part of a response that was streamed to readers.
 #[derive(Debug)]
@@ -57,10 +57,19 @@ impl LiveOutput {
                 let message = self.message.get_or_insert_with(|| reporter.message());
                 message.push(text).await;
             }
-            Delta::Reasoning { text, .. } => {
+            Delta::Reasoning(text) => {
                 let reporter = &self.reporter;
                 let thought = self.thought.get_or_insert_with(|| reporter.thought());
                 thought.push(text).await;
+            }
+            Delta::TextWasReasoning => {
+                if let Some(message) = &mut self.message {
+                    let text = message.text();
+                    message.restart();
+                    let reporter = &self.reporter;
+                    let thought = self.thought.get_or_insert_with(|| reporter.thought());
+                    thought.push(text).await;
+                }
             }
             Delta::Call {
                 slot,
@@ -90,16 +99,15 @@ impl LiveOutput {
         call.push(arguments).await;
     }
 
-    /// Returns the writers of what was streamed. `has_reasoning` creates one for the reasoning even if nothing was
-    /// streamed.
-    pub(super) fn into_streamed(self, has_reasoning: bool) -> Streamed {
-        let reporter = self.reporter;
-        let streamed = self
-            .thought
-            .filter(|thought| has_reasoning || !thought.is_empty());
+    /// Returns the writers of what was streamed. `has_state` creates one for a thought if nothing was streamed but calls,
+    /// so that a record holds the state of the response.
+    pub(super) fn into_streamed(self, has_state: bool) -> Streamed {
+        let message = self.message.filter(|message| !message.is_empty());
+        let thought = self.thought.filter(|thought| !thought.is_empty());
+        let needed = has_state && message.is_none() && thought.is_none();
         Streamed {
-            thought: streamed.or_else(|| has_reasoning.then(|| reporter.thought())),
-            message: self.message.filter(|message| !message.is_empty()),
+            thought: thought.or_else(|| needed.then(|| self.reporter.thought())),
+            message,
             calls: self.calls,
         }
     }

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use turnwright_core::Error;
+use serde_json::{Map, Value};
+use turnwright_core::{Error, ErrorCode};
 
-use super::chunk_reader::ChunkReader;
 use super::delta::Delta;
-use super::format::{Format, FormatDetector};
+use super::format::{Format, FormatDetector, Framing};
+use super::lines::ObjectParser;
+use super::reader::FrameReader;
 use super::server_error::too_large;
 use crate::sse::{self, EventParser};
 
@@ -14,17 +16,20 @@ use crate::sse::{self, EventParser};
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
 
 /// Decodes the bytes of a response, in pieces of any size. How the bytes are split does not affect the result.
+///
+/// Created by [`Protocol::decoder`](crate::Protocol::decoder).
 pub struct Decoder {
     state: State,
     max_event: usize,
     max_body: usize,
-    reader: ChunkReader,
+    reader: Box<dyn FrameReader>,
 }
 
 enum State {
     /// The format is not known yet.
     Detecting(FormatDetector),
     Events(EventParser),
+    Objects(ObjectParser),
     Json(Vec<u8>),
     /// Nothing follows.
     Done,
@@ -33,17 +38,20 @@ enum State {
 
 impl Decoder {
     /// Creates a decoder for one response. The content type is only a hint: some servers send none or a wrong one.
-    #[must_use]
-    pub fn new(content_type: Option<&str>) -> Self {
+    pub(crate) fn new(
+        reader: Box<dyn FrameReader>,
+        framing: Framing,
+        content_type: Option<&str>,
+    ) -> Self {
         Decoder {
-            state: State::Detecting(FormatDetector::new(content_type)),
+            state: State::Detecting(FormatDetector::new(framing, content_type)),
             max_event: sse::MAX_EVENT,
             max_body: MAX_BODY,
-            reader: ChunkReader::default(),
+            reader,
         }
     }
 
-    /// Sets the maximum size of an event, and of the bytes between two events. Default: 8 MiB.
+    /// Sets the maximum size of an event or a line, and of the bytes between two of them. Default: 8 MiB.
     #[must_use]
     pub fn max_event(mut self, bytes: usize) -> Self {
         self.max_event = bytes;
@@ -63,8 +71,8 @@ impl Decoder {
     /// `E_WIRE_ERROR` if the response does not follow the protocol or exceeds a limit. `E_MODEL_SERVER_ERROR` if the
     /// server reports an error. Every later call returns the same error.
     pub fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
-        let taken = self.detect(bytes, deltas);
-        self.remember(taken)
+        let result = self.detect(bytes, deltas);
+        self.remember(result)
     }
 
     /// Ends the response.
@@ -72,8 +80,14 @@ impl Decoder {
     /// # Errors
     /// Like [`Decoder::push`]; also `E_WIRE_ERROR` if the response is empty or ends within an event or a body.
     pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
-        let taken = self.end(deltas);
-        self.remember(taken)
+        let result = self.end(deltas);
+        self.remember(result)
+    }
+
+    /// Returns what the provider expects back with this response ([`Reply::state`](super::Reply::state)), as far as it
+    /// arrived. Call it once, at the end.
+    pub fn take_state(&mut self) -> Map<String, Value> {
+        self.reader.take_state()
     }
 
     fn detect(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
@@ -84,6 +98,7 @@ impl Decoder {
             let head = detector.head().to_vec();
             self.state = match format {
                 Format::Events => State::Events(EventParser::new().limit(self.max_event)),
+                Format::Objects => State::Objects(ObjectParser::new(self.max_event)),
                 Format::Json => State::Json(Vec::new()),
             };
             self.decode(&head, deltas)?;
@@ -95,7 +110,16 @@ impl Decoder {
         match &mut self.state {
             State::Events(parser) => {
                 while let Some(event) = parser.next_event(&mut bytes)? {
-                    if self.reader.event(&event.name, &event.data, deltas)? {
+                    if self.reader.frame(&event.name, &event.data, deltas)? {
+                        self.state = State::Done;
+                        return Ok(());
+                    }
+                }
+                Ok(())
+            }
+            State::Objects(parser) => {
+                while let Some(object) = parser.next_object(&mut bytes)? {
+                    if self.reader.frame("", &object, deltas)? {
                         self.state = State::Done;
                         return Ok(());
                     }
@@ -119,13 +143,29 @@ impl Decoder {
         match &mut self.state {
             State::Detecting(detector) => return Err(detector.unknown()),
             State::Events(parser) => {
-                if let Some(event) = parser.finish()? {
-                    self.reader.event(&event.name, &event.data, deltas)?;
+                let is_last = match parser.finish()? {
+                    Some(event) => self.reader.frame(&event.name, &event.data, deltas)?,
+                    None => false,
+                };
+                if !is_last {
+                    self.reader.end(deltas)?;
+                }
+            }
+            State::Objects(parser) => {
+                let is_last = match parser.finish()? {
+                    Some(object) => self.reader.frame("", &object, deltas)?,
+                    None => false,
+                };
+                if !is_last {
+                    self.reader.end(deltas)?;
                 }
             }
             State::Json(body) => {
                 let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-                self.reader.body(body, deltas)?;
+                let text = std::str::from_utf8(body)
+                    .map_err(|_| Error::new(ErrorCode::WIRE_ERROR, "the response is not UTF-8"))?;
+                self.reader.body(text.trim(), deltas)?;
+                deltas.push(Delta::Done);
             }
             State::Done => {}
             State::Failed(error) => return Err(error.clone()),
@@ -134,11 +174,11 @@ impl Decoder {
         Ok(())
     }
 
-    fn remember(&mut self, taken: Result<(), Error>) -> Result<(), Error> {
-        if let Err(error) = &taken {
+    fn remember(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = &result {
             self.state = State::Failed(error.clone());
         }
-        taken
+        result
     }
 }
 

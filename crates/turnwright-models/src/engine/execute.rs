@@ -3,27 +3,29 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
-use turnwright_core::dispatch::{Executor, ToolCallWriter};
-use turnwright_core::dispatch::{FinishReason, ModelUsage};
+use turnwright_core::dispatch::{FinishReason, ModelUsage, ToolCallWriter};
 use turnwright_core::event::Level;
-use turnwright_core::render::Renderer;
-use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
-
-use super::adapter::Adapter;
-use super::attempt::Exchange;
-use super::body::{Body, answer_instructions, response_format};
-use super::decode::{Cut, Reply, ReplyCall, excerpt, neutral};
-use super::live_output::{LiveOutput, Streamed};
-use super::messages::{ChatWriter, DETAILS, FIELD};
-use super::quirks::Quirks;
-use super::wire_message::WireMessage;
-use super::{ChatCompletions, PROTOCOL, context_window, tools};
 use turnwright_core::record::{ProviderState, ResponseRef};
+use turnwright_core::render::Renderer;
 use turnwright_core::transcript::{Standing, Transcript};
+use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind, TurnContext, Usage};
+
+use super::attempt::Exchange;
+use super::codec::{AnswerSchema, RequestParts};
+use super::context_window;
+use super::live_output::{LiveOutput, Streamed};
+use super::model::Engine;
+use super::options::OptionMap;
+use super::prompt::PromptWriter;
+use super::quirks::Quirks;
+use super::server::Server;
+use super::settings::TypedAnswers;
+use super::tools;
+use super::wire_message::WireMessage;
+use crate::decode::{Cut, Finish, Reply, ReplyCall, excerpt};
 
 /// The number of consecutive truncated responses after which the turn ends.
 const MAX_CUTS: u32 = 3;
@@ -33,7 +35,7 @@ const MAX_REASON: usize = 60;
 
 /// The prompts of a turn, one for each server.
 #[derive(Default)]
-struct Prompts(Mutex<Vec<(Arc<Adapter>, PromptState)>>);
+struct Prompts(Mutex<Vec<(Arc<Server>, PromptState)>>);
 
 /// The prompt of a server in this turn.
 #[derive(Default)]
@@ -48,64 +50,77 @@ struct PromptState {
 }
 
 impl Prompts {
-    fn take(&self, adapter: &Arc<Adapter>) -> PromptState {
+    fn take(&self, server: &Arc<Server>) -> PromptState {
         let mut prompts = self.0.lock();
         let mut owners = prompts.iter().map(|(owner, _)| owner);
-        let index = owners.position(|owner| Arc::ptr_eq(owner, adapter));
+        let index = owners.position(|owner| Arc::ptr_eq(owner, server));
         index
             .map(|index| prompts.swap_remove(index).1)
             .unwrap_or_default()
     }
 
-    fn put(&self, adapter: &Arc<Adapter>, prompt: PromptState) {
-        self.0.lock().push((Arc::clone(adapter), prompt));
+    fn put(&self, server: &Arc<Server>, prompt: PromptState) {
+        self.0.lock().push((Arc::clone(server), prompt));
     }
 }
 
-#[async_trait]
-impl Executor for ChatCompletions {
-    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+impl Engine {
+    /// Runs one iteration of a turn.
+    pub(super) async fn execute(&self, ctx: &DispatchContext) -> Result<(), Error> {
         let prompts = ctx.turn().per_turn::<Prompts>();
-        let mut prompt = prompts.take(&self.adapter);
-        let done = self.iterate(&ctx, &mut prompt).await;
-        prompts.put(&self.adapter, prompt);
-        Ok(done?)
+        let mut prompt = prompts.take(&self.server);
+        let done = self.iterate(ctx, &mut prompt).await;
+        prompts.put(&self.server, prompt);
+        done
     }
 
-    fn name(&self) -> &str {
-        &self.adapter.name
-    }
-
-    fn model(&self) -> Option<&str> {
-        self.options.model_name()
-    }
-}
-
-impl ChatCompletions {
     async fn iterate(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
-        let adapter = &*self.adapter;
+        let server = &*self.server;
+        let codec = &*server.codec;
         let parameters = self.parameters(ctx)?;
         let options = &parameters.options;
         let visible = ctx.tools().visible();
         self.update(ctx, prompt).await?;
-        let tools = adapter.tools.of(&visible, options, ctx);
-        context_window::check(adapter, &parameters, &tools, prompt.transcript.messages())?;
-        let format = response_format(ctx.turn(), options, adapter.settings.typed);
-        let transcript = &prompt.transcript;
-        let body = Body {
-            parameters: &parameters,
-            tools: &tools,
-            response_format: format,
+        let tools = server.tools.of(codec, &visible, options, ctx);
+        let messages: Vec<&WireMessage> = prompt.transcript.messages().collect();
+        context_window::check(server, &parameters, &tools, &messages)?;
+        let how = self.typed_answers();
+        let name = ctx
+            .turn()
+            .answer_format()
+            .map(|format| schema_name(format.name()));
+        let answer = name
+            .as_deref()
+            .and_then(|name| answer_schema(ctx.turn(), options, how, name));
+        let model = parameters.model_name();
+        let streams = options.streams();
+        let url = codec.url(&server.endpoint, model, streams);
+        let write = |quirks: Quirks| {
+            codec.body(&RequestParts {
+                model,
+                streams,
+                settings: &parameters.settings,
+                options,
+                tools: &tools,
+                answer,
+                messages: &messages,
+                quirks,
+            })
         };
-        let write = |quirks: Quirks| body.write(transcript.messages(), quirks);
-        let mut exchange = adapter.exchange(ctx, write).await;
+        let mut exchange = server.exchange(ctx, &url, write).await;
         exchange.failed = exchange.failed.map(|error| with_hint(error, &visible));
         self.settle(ctx, exchange, prompt).await
     }
 
+    fn typed_answers(&self) -> TypedAnswers {
+        let server = &*self.server;
+        let default = server.codec.info().typed_answers;
+        server.settings.typed.unwrap_or(default)
+    }
+
     /// Adds new records to the prompt.
     async fn update(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
-        let adapter = &*self.adapter;
+        let server = &self.server;
         let renderer = match &prompt.renderer {
             Some(renderer) => renderer.clone(),
             None => {
@@ -113,19 +128,20 @@ impl ChatCompletions {
                     let message = "the system has no randomness for the secret of the conversation";
                     Error::new(ErrorCode::INVALID_TURN_CONTEXT, message).with_source(error)
                 })?;
-                let renderer = ChatWriter::renderer_for(adapter, Renderer::new(secret));
+                let renderer = PromptWriter::renderer_for(server, Renderer::new(secret));
                 prompt.renderer.insert(renderer).clone()
             }
         };
+        let how = self.typed_answers();
         let system = || {
             let mut text = ctx.instructions().unwrap_or_default().to_owned();
-            if let Some(instructions) = answer_instructions(ctx.turn(), adapter.settings.typed) {
+            if let Some(instructions) = answer_instructions(ctx.turn(), how) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
-            Standing::new(text).explain_fences(adapter.settings.explains_fences)
+            Standing::new(text).explain_fences(server.settings.explains_fences)
         };
-        let mut writer = ChatWriter {
-            adapter,
+        let mut writer = PromptWriter {
+            server,
             renderer,
             used: &mut prompt.ids,
             turn: ctx.turn(),
@@ -161,9 +177,11 @@ impl ChatCompletions {
         if !complete {
             response = response.cut(why_cut(&reply, failed.as_ref()));
         }
-        let is_answer = complete && !has_calls && !reply.text.is_empty();
-        let recorded = self.record_text(&reply, output, &response, is_answer);
-        let mut calls = recorded.await?;
+        let is_paused = reply.finish == Some(Finish::Paused);
+        let is_answer = complete && !has_calls && !is_paused && !reply.text.is_empty();
+        let mut calls = self
+            .record_text(&reply, output, &response, is_answer)
+            .await?;
         calls.resize_with(reply.tool_calls.len(), || None);
         if known_complete && has_calls {
             prompt.cuts = 0;
@@ -177,7 +195,11 @@ impl ChatCompletions {
         }
         if complete {
             prompt.cuts = 0;
-            if !known_complete {
+            if is_paused {
+                // The next request continues the response.
+                return Ok(());
+            }
+            if !known_complete && !is_declined(&reply) {
                 let ended = self.describe_end(&reply);
                 let message = format!("{ended}: its text is used as the answer");
                 ctx.log(Level::Warn, message);
@@ -191,6 +213,9 @@ impl ChatCompletions {
         prompt.cuts += 1;
         if let Some(error) = failed {
             return Err(error);
+        }
+        if is_declined(&reply) {
+            return end(ctx, &reply);
         }
         let ended = self.describe_end(&reply);
         if has_calls {
@@ -212,11 +237,12 @@ impl ChatCompletions {
         usage.duration = Some(sent.elapsed());
         let first = output.first_piece();
         usage.time_to_first_token = first.map(|first| first.saturating_duration_since(sent));
-        let model = reply.model.as_deref().or_else(|| self.model());
+        let model = reply.model.as_deref().or_else(|| self.options.model_name());
         usage.model = model.map(|model| excerpt(model, MAX_REASON).into());
         usage.finish_reason = reply.finish_reason.as_deref().map(|reason| {
-            let other = || excerpt(&self.adapter.redacted(reason), MAX_REASON);
-            neutral(reason).unwrap_or_else(|| FinishReason::Other(other().into()))
+            let other = || excerpt(&self.server.redacted(reason), MAX_REASON);
+            let known = reply.finish.and_then(Finish::neutral);
+            known.unwrap_or_else(|| FinishReason::Other(other().into()))
         });
         usage
     }
@@ -230,7 +256,7 @@ impl ChatCompletions {
             }
             Some(reason) => {
                 // The reason can be any text.
-                let reason = excerpt(&self.adapter.redacted(reason), MAX_REASON);
+                let reason = excerpt(&self.server.redacted(reason), MAX_REASON);
                 match reply.cut() {
                     None => format!(
                         "the finish reason \"{reason}\" is not known to end a complete response"
@@ -249,28 +275,24 @@ impl ChatCompletions {
         response: &ResponseRef,
         is_answer: bool,
     ) -> Result<Vec<Option<ToolCallWriter>>, Error> {
-        let mut fields = Map::new();
-        if let Some(field) = reply.reasoning_field {
-            fields.insert(FIELD.to_owned(), Value::from(field.as_str()));
-        }
-        if !reply.reasoning_details.is_empty() {
-            let details = reply.reasoning_details.clone();
-            fields.insert(DETAILS.to_owned(), Value::from(details));
-        }
         let Streamed {
             thought,
             message,
             calls,
-        } = output.into_streamed(!fields.is_empty());
+        } = output.into_streamed(!reply.state.is_empty());
+        let mut of_thought = self.state(&reply.state);
+        let of_message = match thought.is_some() {
+            true => self.state(&Map::new()),
+            false => std::mem::replace(&mut of_thought, self.state(&Map::new())),
+        };
         if let Some(mut thought) = thought {
             thought.response(response.clone());
-            if !fields.is_empty() {
-                thought.provider_state(self.state(fields));
-            }
+            thought.provider_state(of_thought);
             thought.finish().await?;
         }
         if let Some(mut message) = message {
             message.response(response.clone());
+            message.provider_state(of_message);
             match is_answer {
                 true => message.finish_as_answer().await?,
                 false => message.finish().await?,
@@ -290,28 +312,32 @@ impl ChatCompletions {
             Some(streamed) => streamed.propose(call.name, call.arguments),
             None => ctx.propose(call.name, call.arguments),
         };
-        let mut proposed = proposed.with_response(response.clone());
-        let id = call.id.filter(|id| !id.is_empty());
-        // The id is valid only for this server, so the state names the server even if there are no fields.
-        if id.is_some() || call.extra.is_some() {
-            proposed = proposed.with_provider_state(self.state(call.extra.unwrap_or_default()));
-        }
-        match id {
-            Some(id) => proposed.with_provider_id(id),
-            None => proposed,
+        let proposed = proposed
+            .with_response(response.clone())
+            .with_provider_state(self.state(&call.extra.unwrap_or_default()));
+        match call.id {
+            Some(id) if !id.is_empty() => proposed.with_provider_id(id),
+            _ => proposed,
         }
     }
 
-    /// Returns the state of a record: fields that the server expects back with it.
-    fn state(&self, fields: Map<String, Value>) -> ProviderState {
-        let fields = Value::Object(fields).to_string();
-        ProviderState::new(PROTOCOL, self.adapter.from.as_str(), fields)
+    /// Returns what this server expects back with a record. Even without fields, it tells where the record came from.
+    fn state(&self, fields: &Map<String, Value>) -> ProviderState {
+        // Maps of JSON values always serialise.
+        let json = serde_json::to_vec(fields).unwrap_or_default();
+        let server = &*self.server;
+        ProviderState::new(server.codec.info().name, &*server.address, json)
     }
+}
+
+/// Returns `true` if the model declined to answer.
+fn is_declined(reply: &Reply) -> bool {
+    reply.finish == Some(Finish::Declined)
 }
 
 /// Ends the turn after a complete response.
 fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
-    if reply.text.is_empty() && !reply.refusal.is_empty() {
+    if is_declined(reply) || (reply.text.is_empty() && !reply.refusal.is_empty()) {
         let message =
             "the model declined to answer: its explanation is the last message of the turn";
         return ctx.nack(Error::new(ErrorCode::MODEL_DECLINED, message));
@@ -328,7 +354,9 @@ fn why_cut(reply: &Reply, failed: Option<&Error>) -> &'static str {
         (Some(_), _) => "the connection broke",
         (None, Some(Cut::Length)) => "it reached the token limit",
         (None, Some(Cut::Filter)) => "the provider's content filter stopped it",
+        (None, Some(Cut::Malformed)) => "its call was not valid",
         (None, Some(Cut::Failure)) => "the provider failed",
+        (None, None) if is_declined(reply) => "you declined to answer",
         (None, None) if reply.finish_reason.is_none() => "it has no finish reason",
         (None, None) if reply.has_ended() => "its finish reason is unknown",
         (None, None) => "it continued after its finish reason",
@@ -345,6 +373,10 @@ fn incomplete(reply: &Reply, ended: &str) -> Error {
         Some(Cut::Filter) => (
             ErrorKind::Denied,
             "the provider's content filter stopped the response before it was complete".to_owned(),
+        ),
+        Some(Cut::Malformed) => (
+            ErrorKind::Unavailable,
+            "the model repeatedly wrote calls that are not valid: try again, or use another model".to_owned(),
         ),
         Some(Cut::Failure) => (
             ErrorKind::Unavailable,
@@ -374,4 +406,47 @@ fn with_hint(error: Error, tools: &[turnwright_core::Tool]) -> Error {
         names.join(", ")
     );
     Error::new(error.code(), message).with_kind(error.kind())
+}
+
+/// Returns the schema of a typed answer, if it belongs into the request and no option sets it.
+fn answer_schema<'a>(
+    turn: &'a TurnContext,
+    options: &OptionMap,
+    how: TypedAnswers,
+    name: &'a str,
+) -> Option<AnswerSchema<'a>> {
+    let schema = turn.answer_format()?.schema().document();
+    if options.has("response_format") {
+        return None;
+    }
+    match how {
+        TypedAnswers::JsonSchema => Some(AnswerSchema {
+            name,
+            schema: Some(schema),
+        }),
+        TypedAnswers::JsonObject => Some(AnswerSchema { name, schema: None }),
+        TypedAnswers::Prompt => None,
+    }
+}
+
+/// Returns the part of the system prompt with the schema of a typed answer, if `response_format` does not contain it.
+fn answer_instructions(turn: &TurnContext, how: TypedAnswers) -> Option<String> {
+    let format = turn.answer_format()?;
+    match how {
+        TypedAnswers::JsonSchema => None,
+        TypedAnswers::JsonObject | TypedAnswers::Prompt => Some(format!(
+            "Your final answer must be JSON only, without any other text. It must match this JSON Schema:\n{}",
+            format.schema().document()
+        )),
+    }
+}
+
+/// Returns a valid schema name. Schema names allow the same characters as tool names.
+fn schema_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = name.chars().filter(|c| fits(*c)).take(64).collect();
+    match name.is_empty() {
+        true => "answer".to_owned(),
+        false => name,
+    }
 }

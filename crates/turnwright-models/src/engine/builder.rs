@@ -8,22 +8,32 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, Media, ModelSettings};
 
-use super::adapter::{Adapter, endpoint, redactor};
+use super::codec::Codec;
+use super::model::{Engine, Model, check};
 use super::options::Options;
 use super::parameters::no_model;
-use super::quirks::Quirks;
-use super::settings::{MediaPolicy, ReturnReasoning, Settings, SystemRole, TypedAnswers};
+use super::server::{Server, endpoint, redactor};
+use super::settings::{MediaPolicy, Settings, TypedAnswers};
 use super::tools::WrittenTools;
-use super::{ChatCompletions, PROTOCOL, check};
 use crate::http::{Client, ClientBuilder, Transport, is_loopback, without_secrets};
 use crate::retry::RetryPolicy;
 
-/// The default base URL of `from_env`.
-const OPENAI: &str = "https://api.openai.com/v1";
-
-/// Configures a server: see [`ChatCompletions::builder`].
+/// Configures a model: the server, the key, the model and defaults. All protocols have these methods; a protocol adds
+/// its own.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_models::ChatCompletions;
+///
+/// let model = ChatCompletions::builder("http://127.0.0.1:8080/v1")
+///     .model("qwen3")
+///     .idle_timeout(Duration::from_secs(30))
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
-pub struct ChatCompletionsBuilder {
+pub struct ModelBuilder<C> {
+    pub(crate) codec: C,
     base_url: String,
     api_key: Option<String>,
     headers: Vec<(String, String)>,
@@ -31,18 +41,18 @@ pub struct ChatCompletionsBuilder {
     client: ClientBuilder,
     transport: Option<Arc<dyn Transport>>,
     settings: Settings,
-    strict_roles: bool,
     name: Option<String>,
-    options: Options,
+    options: Options<C>,
     model_settings: ModelSettings,
-    max_completion_tokens: Option<bool>,
-    /// The environment names no server, so a key is required.
+    /// The server is the provider's own, which requires a key.
     needs_key: bool,
 }
 
-impl ChatCompletionsBuilder {
-    pub(super) fn new(base_url: String) -> Self {
-        ChatCompletionsBuilder {
+impl<C: Codec + Default> ModelBuilder<C> {
+    /// Creates a builder for the server at a base URL.
+    pub(crate) fn new(base_url: String) -> Self {
+        ModelBuilder {
+            codec: C::default(),
             base_url,
             api_key: None,
             headers: Vec::new(),
@@ -50,43 +60,45 @@ impl ChatCompletionsBuilder {
             client: Client::builder(),
             transport: None,
             settings: Settings::default(),
-            strict_roles: false,
             name: None,
             options: Options::default(),
             model_settings: ModelSettings::new(),
-            max_completion_tokens: None,
             needs_key: false,
         }
     }
 
+    /// Reads the configuration from the environment.
+    pub(crate) fn from_env() -> Self {
+        Self::from_lookup(|name| std::env::var(name).ok())
+    }
+
     /// Reads the configuration from variables.
-    pub(super) fn from_lookup(env: impl Fn(&str) -> Option<String>) -> Self {
+    pub(crate) fn from_lookup(env: impl Fn(&str) -> Option<String>) -> Self {
         let var = |name: &str| {
             let value = env(name)?.trim().to_owned();
             (!value.is_empty()).then_some(value)
         };
-        let base_url = var("OPENAI_BASE_URL");
-        let mut builder = ChatCompletionsBuilder::new(OPENAI.to_owned());
-        // OpenAI requires a key; another server may not.
-        builder.needs_key = base_url.is_none();
-        if let Some(base_url) = base_url {
-            builder.base_url = base_url;
-        }
-        builder.api_key = var("OPENAI_API_KEY");
-        match var("OPENAI_MODEL") {
+        let info = C::default().info();
+        let base_url = var(info.environment.base_url);
+        // The provider requires a key; another server may not.
+        let needs_key = base_url.is_none() && !info.environment.keys.is_empty();
+        let mut builder = ModelBuilder::new(base_url.unwrap_or_else(|| info.base_url.to_owned()));
+        builder.needs_key = needs_key;
+        builder.api_key = info.environment.keys.iter().find_map(|name| var(name));
+        match var(info.environment.model) {
             Some(model) => builder.model(model),
             None => builder,
         }
     }
 
-    /// Sets the base URL, which usually ends in `/v1`.
+    /// Sets the base URL, such as `http://127.0.0.1:8080/v1`.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
         self.needs_key = false;
         self
     }
 
-    /// Sets the API key, sent as `Authorization: Bearer …`.
+    /// Sets the API key.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.api_key = Some(key.into());
         self
@@ -120,16 +132,8 @@ impl ChatCompletionsBuilder {
 
     /// Sets the default options of this model: parameters that only this protocol has. They apply where neither the
     /// turn nor the runner sets a value. Options set here replace those set before.
-    pub fn options(mut self, options: Options) -> Self {
+    pub fn options(mut self, options: Options<C>) -> Self {
         self.options = options.over(&self.options);
-        self
-    }
-
-    /// Sets the role of the system prompt (see
-    /// [`TurnRunnerBuilder::instructions`](turnwright_core::runner::TurnRunnerBuilder::instructions)). Default:
-    /// [`SystemRole::System`].
-    pub fn system_role(mut self, role: SystemRole) -> Self {
-        self.settings.role = role;
         self
     }
 
@@ -200,9 +204,10 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets which media the server accepts. Default: PNG, JPEG, GIF and WebP images, WAV and MP3 audio, PDF documents.
+    /// Sets which media the server accepts. Default: what the protocol's own provider accepts, such as PNG, JPEG, GIF
+    /// and WebP images and PDF documents.
     pub fn shows(mut self, shows: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
-        self.settings.shows = Arc::new(shows);
+        self.settings.shows = Some(Arc::new(shows));
         self
     }
 
@@ -246,31 +251,17 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets which reasoning is sent back to the server. Default: [`ReturnReasoning::Wanted`].
-    pub fn return_reasoning(mut self, which: ReturnReasoning) -> Self {
-        self.settings.reasoning = which;
-        self
-    }
-
-    /// Sets how the schema of a typed answer is sent.
+    /// Sets how the schema of a typed answer is sent. Default: [`TypedAnswers::JsonSchema`], for Anthropic
+    /// [`TypedAnswers::Prompt`].
     pub fn typed_answers(mut self, how: TypedAnswers) -> Self {
-        self.settings.typed = how;
+        self.settings.typed = Some(how);
         self
     }
 
-    /// Sets whether an assistant message is inserted between a tool message and a user message, and between two user
-    /// messages. Mistral's servers and many chat templates reject such sequences. Enabled automatically if a server
-    /// rejects a request for this reason. Default: `false`.
-    pub fn strict_roles(mut self, strict: bool) -> Self {
-        self.strict_roles = strict;
-        self
-    }
-
-    /// Sets whether [`ModelSettings::max_output_tokens`] is sent as `max_completion_tokens` instead of `max_tokens`.
-    /// Enabled automatically if a server rejects `max_tokens` for this reason. Default: `true` for the servers of
-    /// OpenAI and Azure.
-    pub fn max_completion_tokens(mut self, yes: bool) -> Self {
-        self.max_completion_tokens = Some(yes);
+    /// Sets whether `<think>…</think>` at the start of the text is reasoning. Some local models put their reasoning
+    /// into the text, if the server does not separate it. Default: `false`.
+    pub fn think_tags(mut self, split: bool) -> Self {
+        self.settings.think_tags = split;
         self
     }
 
@@ -283,23 +274,32 @@ impl ChatCompletionsBuilder {
     /// Builds the executor.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid, or if the model or the key that
-    /// [`ChatCompletions::from_env`] needs is missing. The message says what to set.
-    pub fn build(self) -> Result<ChatCompletions, Error> {
+    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid, or if the model or the key is missing. The message says what
+    /// to set.
+    pub fn build(self) -> Result<Model<C>, Error> {
+        let info = self.codec.info();
         if self.needs_key && self.api_key.is_none() {
-            let message = "no model server configured: set OPENAI_API_KEY for OpenAI's or call `.api_key(\"…\")`, or set \
-                           OPENAI_BASE_URL for another server";
+            let key = info.environment.keys.first().copied().unwrap_or_default();
+            let message = format!(
+                "no model server configured: set {key} for the server at {} or call `.api_key(\"…\")`, or set {} for another server",
+                info.base_url, info.environment.base_url
+            );
             return Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message));
         }
-        self.options.check()?;
-        check(&self.model_settings)?;
-        let endpoint = endpoint(&self.base_url, &self.query)?;
-        let from = without_secrets(&endpoint).into();
+        let options = self.options.into_map();
+        options.check(info)?;
+        check(&self.model_settings, info)?;
+        let endpoint = endpoint(&self.codec, &self.base_url, &self.query)?;
+        let address = without_secrets(&endpoint).into();
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        let fixed = info.headers.iter().copied();
+        headers.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
         if let Some(key) = self.api_key {
-            let key = key.trim();
-            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+            let (name, before) = info.key_header;
+            headers.push((name.to_owned(), format!("{before}{}", key.trim())));
         }
+        // A header that the caller sets replaces the protocol's.
+        headers.retain(|(name, _)| self.headers.iter().all(|(own, _)| own != name));
         headers.extend(self.headers);
         let redactor = redactor(&headers, &endpoint, self.client.proxy_url());
         let transport = match self.transport {
@@ -310,40 +310,37 @@ impl ChatCompletionsBuilder {
             }
             None => Arc::new(self.client.build()?),
         };
-        let of_settings = self.model_settings.provider_options(PROTOCOL);
+        let of_settings = self.model_settings.provider_options(info.name);
         let named = of_settings.is_some_and(|fields| fields.contains_key("model"));
-        if self.options.model_name().is_none() && !named {
-            return Err(no_model());
+        if options.model_name().is_none() && !named {
+            return Err(no_model(info));
         }
         let host = endpoint.host_str().unwrap_or_default().to_owned();
-        let of_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
-        let adapter = Adapter {
-            from,
+        let quirks = self.codec.quirks_of(&endpoint);
+        let server = Server {
+            codec: Box::new(self.codec),
+            address,
             headers,
             redactor,
             transport,
             settings: self.settings,
             name: self.name.unwrap_or(host),
             tools: WrittenTools::default(),
-            quirks: Mutex::new(Quirks {
-                strict_roles: self.strict_roles,
-                max_completion_tokens: self.max_completion_tokens.unwrap_or(of_openai),
-                ..Quirks::default()
-            }),
+            quirks: Mutex::new(quirks),
             endpoint,
         };
-        Ok(ChatCompletions {
-            adapter: Arc::new(adapter),
-            options: Arc::new(self.options),
+        Ok(Model::new(Engine {
+            server: Arc::new(server),
+            options: Arc::new(options),
             settings: Arc::new(self.model_settings),
-        })
+        }))
     }
 }
 
-impl fmt::Debug for ChatCompletionsBuilder {
+impl<C> fmt::Debug for ModelBuilder<C> {
     /// Shows neither keys nor addresses that may contain one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatCompletionsBuilder")
+        f.debug_struct("ModelBuilder")
             .field("options", &self.options)
             .finish_non_exhaustive()
     }

@@ -7,7 +7,7 @@ use turnwright_core::{Error, ErrorCode, ErrorKind};
 /// The maximum number of characters of a server's message.
 const MAX_MESSAGE: usize = 500;
 /// The number of characters quoted from a response that cannot be parsed.
-pub(super) const EXCERPT: usize = 80;
+pub(crate) const EXCERPT: usize = 80;
 /// The fields that can hold a message, best first.
 const FIELDS: [&str; 9] = [
     "error",
@@ -29,7 +29,7 @@ const MAX_ITEMS: usize = 3;
 /// or plain text. Returns one line of at most about 500 characters.
 ///
 /// ```
-/// use turnwright_models::chat_completions::decode::error_message;
+/// use turnwright_models::decode::error_message;
 ///
 /// assert_eq!(error_message(br#"{"error":{"message":"Invalid API Key","code":401}}"#), "Invalid API Key");
 /// assert_eq!(error_message(b"<html><title>502 Bad Gateway</title>"), "502 Bad Gateway");
@@ -53,7 +53,7 @@ pub fn error_message(body: &[u8]) -> String {
 }
 
 /// Returns the error that a server reports in a response with a success status.
-pub(super) fn reported(body: &str) -> Error {
+pub(crate) fn reported(body: &str) -> Error {
     let message = format!(
         "the model server answered with an error: {}",
         error_message(body.as_bytes())
@@ -173,7 +173,7 @@ fn page_title(text: &str) -> String {
 }
 
 /// Returns at most `limit` characters of a text, on one line, with invisible characters escaped.
-pub(in super::super) fn excerpt(text: &str, limit: usize) -> String {
+pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     let text = text.trim();
     let mut out = String::new();
     let mut chars = text.chars();
@@ -191,11 +191,11 @@ pub(in super::super) fn excerpt(text: &str, limit: usize) -> String {
 }
 
 /// Returns the error for a response that exceeds a limit. A retry would exceed it too.
-pub(super) fn too_large(message: String) -> Error {
+pub(crate) fn too_large(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::Internal)
 }
 
 /// Returns the error for a response of another protocol. A retry would not help.
-pub(super) fn wrong_protocol(message: String) -> Error {
+pub(crate) fn wrong_protocol(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::NotFound)
 }

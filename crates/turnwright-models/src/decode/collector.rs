@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::delta::Delta;
-use super::reasoning_details::ReasoningDetails;
-use super::reply::{Reply, ReplyCall, severity};
+use super::finish::Finish;
+use super::reply::{Reply, ReplyCall};
 
 /// The maximum distance of a call's slot from the known calls. A decoder never skips one; the bound limits memory.
 const MAX_AHEAD: usize = 1_024;
@@ -12,7 +12,7 @@ const MAX_AHEAD: usize = 1_024;
 /// Assembles a reply from its deltas, in linear time.
 ///
 /// ```
-/// use turnwright_models::chat_completions::decode::{Collector, Delta};
+/// use turnwright_models::decode::{Collector, Delta};
 ///
 /// let mut collector = Collector::new();
 /// collector.add(Delta::Text("Hel".to_owned()));
@@ -22,7 +22,6 @@ const MAX_AHEAD: usize = 1_024;
 #[derive(Clone, Default)]
 pub struct Collector {
     reply: Reply,
-    details: ReasoningDetails,
 }
 
 impl Collector {
@@ -40,11 +39,11 @@ impl Collector {
             Delta::Id(id) => reply.id = Some(id),
             Delta::Model(model) => reply.model = Some(model),
             Delta::Text(text) => append(&mut reply.text, text),
-            Delta::Reasoning { text, field } => {
+            Delta::Reasoning(text) => append(&mut reply.reasoning, text),
+            Delta::TextWasReasoning => {
+                let text = std::mem::take(&mut reply.text);
                 append(&mut reply.reasoning, text);
-                reply.reasoning_field.get_or_insert(field);
             }
-            Delta::ReasoningDetails(items) => self.details.add(items),
             Delta::Refusal(text) => append(&mut reply.refusal, text),
             Delta::Call {
                 slot,
@@ -65,21 +64,19 @@ impl Collector {
                     call.extra.get_or_insert_default().extend(extra);
                 }
             }
-            Delta::Finish(reason) if reason.is_empty() => {}
-            Delta::Finish(reason) => {
+            Delta::Finish { reason, .. } if reason.is_empty() => {}
+            Delta::Finish { reason, finish } => {
                 reply.continues = false;
                 // A second finish reason does not make a truncated response complete.
-                let known = reply.finish_reason.as_deref().map_or(0, severity);
-                if severity(&reason) >= known {
+                let known = reply.finish.map_or(0, Finish::severity);
+                if finish.severity() >= known {
                     reply.finish_reason = Some(reason);
+                    reply.finish = Some(finish);
                 }
             }
-            Delta::Usage {
-                usage,
-                cached_reported,
-            } => {
+            Delta::Usage { usage, reported } => {
                 reply.usage = Some(usage);
-                reply.cached_reported = cached_reported;
+                reply.reported_usage = Some(reported);
             }
             Delta::Done => {
                 reply.done = true;
@@ -88,19 +85,17 @@ impl Collector {
         }
     }
 
-    /// Returns the reply so far. `reasoning_details` are assembled only by [`Collector::into_reply`].
+    /// Returns the reply so far.
     #[must_use]
     pub fn partial(&self) -> &Reply {
         &self.reply
     }
 
-    /// Returns the reply.
+    /// Returns the reply. Its [`state`](Reply::state) comes from
+    /// [`Decoder::take_state`](super::Decoder::take_state).
     #[must_use]
     pub fn into_reply(self) -> Reply {
-        Reply {
-            reasoning_details: self.details.into_items(),
-            ..self.reply
-        }
+        self.reply
     }
 }
 

@@ -100,3 +100,54 @@ pub(super) fn derived_id(id: &str, count: u32) -> String {
     };
     digest.iter().filter_map(letter).take(9).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use turnwright_core::ToolCall;
+
+    use super::{valid_arguments, valid_name};
+
+    #[test]
+    fn arguments_are_sent_back_as_json_objects() {
+        let cases = [
+            (r#"{"a": 1}"#, r#"{"a": 1}"#),
+            (" {} ", " {} "),
+            ("", "{}"),
+            ("null", "{}"),
+            (r#"{"a": "#, r#"{"malformed_arguments":"{\"a\": "}"#),
+            (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
+            (
+                r#"{"a": "</tw-untrusted-00>"}"#,
+                r#"{"a":"</tw-·untrusted-00>"}"#,
+            ),
+            (
+                r#"</tw-untrusted-00>"#,
+                r#"{"malformed_arguments":"</tw-·untrusted-00>"}"#,
+            ),
+            ("[1]", r#"{"malformed_arguments":"[1]"}"#),
+            ("5", r#"{"malformed_arguments":"5"}"#),
+        ];
+        for (came, goes) in cases {
+            let call = ToolCall::builder("t", came).build().unwrap();
+            assert_eq!(valid_arguments(&call), goes);
+        }
+        let value = ToolCall::builder("t", json!({ "b": [2] })).build().unwrap();
+        assert_eq!(valid_arguments(&value), r#"{"b":[2]}"#);
+    }
+
+    #[test]
+    fn names_are_sanitised() {
+        let long = "x".repeat(100);
+        let cases = [
+            ("ok-Name_1", "ok-Name_1"),
+            ("a.b c", "a_b_c"),
+            ("naïve", "na_ve"),
+            ("", "unnamed"),
+            (&long, &long[..64]),
+        ];
+        for (came, goes) in cases {
+            assert_eq!(valid_name(came), goes);
+        }
+    }
+}

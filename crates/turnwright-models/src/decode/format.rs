@@ -1,4 +1,4 @@
-//! Detects whether a response is a stream of events or a JSON body.
+//! Detects whether a response is a stream or a JSON body.
 //!
 //! The first bytes decide, because content types are missing, too general or wrong.
 
@@ -12,14 +12,26 @@ const MAX_HEAD: usize = 4 * EXCERPT;
 /// The fields of an event.
 const EVENT_FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
 
+/// How a protocol frames its streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Events,
+    /// JSON objects, one per line.
+    Objects,
+}
+
+/// The format of one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Events,
+    Objects,
     Json,
 }
 
 /// Detects the format from the beginning of a response.
 pub(super) struct FormatDetector {
+    framing: Framing,
     content_type: Option<String>,
     /// The first bytes, without leading whitespace.
     head: Vec<u8>,
@@ -28,9 +40,10 @@ pub(super) struct FormatDetector {
 }
 
 impl FormatDetector {
-    pub(super) fn new(content_type: Option<&str>) -> Self {
+    pub(super) fn new(framing: Framing, content_type: Option<&str>) -> Self {
         let media = content_type.map(|text| text.split(';').next().unwrap_or_default());
         FormatDetector {
+            framing,
             content_type: media.map(|text| text.trim().to_ascii_lowercase()),
             head: Vec::new(),
             blank: 0,
@@ -78,14 +91,19 @@ impl FormatDetector {
         };
         let text = self.head.strip_prefix(BYTE_ORDER_MARK);
         let text = String::from_utf8_lossy(text.unwrap_or(&self.head));
-        let message = match text.trim() {
+        let text = match text.trim() {
             "" => return Error::new(ErrorCode::WIRE_ERROR, "the response is empty"),
-            text => format!(
-                "the response {found} neither JSON nor a stream of events; is the base URL right? It starts with: {}",
-                excerpt(text, EXCERPT)
-            ),
+            text => text,
         };
-        wrong_protocol(message)
+        let start = excerpt(text, EXCERPT);
+        wrong_protocol(match text.starts_with('<') {
+            true => format!(
+                "the response {found} a web page, not an answer of a model: this looks like a proxy's login or error page, or the base URL is wrong. It starts with: {start}"
+            ),
+            false => format!(
+                "the response {found} neither JSON nor a stream of events; is the base URL right? It starts with: {start}"
+            ),
+        })
     }
 
     /// Returns the format, if the first bytes show it. More bytes may show it later.
@@ -97,6 +115,7 @@ impl FormatDetector {
         };
         let declares_events = self.content_type.as_deref() == Some("text/event-stream");
         match head.first() {
+            Some(b'{') if self.framing == Framing::Objects => Some(Format::Objects),
             Some(b'{' | b'[') => Some(Format::Json),
             None | Some(b'<') => None,
             // A stream may begin with an unknown field.

@@ -5,6 +5,9 @@ use std::fmt;
 use serde_json::{Map, Value};
 use turnwright_core::Usage;
 
+use super::finish::Finish;
+use super::usage::ReportedUsage;
+
 /// A piece of a reply.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
@@ -16,14 +19,9 @@ pub enum Delta {
     /// More of the answer.
     Text(String),
     /// More reasoning.
-    Reasoning {
-        /// The text.
-        text: String,
-        /// The field that held it.
-        field: ReasoningField,
-    },
-    /// Pieces of `reasoning_details`, which [`Collector`](super::Collector) assembles.
-    ReasoningDetails(Vec<Value>),
+    Reasoning(String),
+    /// All text so far was reasoning: it ended in a tag that closes reasoning.
+    TextWasReasoning,
     /// More of the model's refusal to answer.
     Refusal(String),
     /// More of a call.
@@ -36,44 +34,25 @@ pub enum Delta {
         name: Option<String>,
         /// More of the arguments, as text.
         arguments: String,
-        /// Fields that the protocol does not define. The server may expect them to be sent back.
+        /// Fields that the server may expect back with the call.
         extra: Option<Map<String, Value>>,
     },
     /// Why the model stopped.
-    Finish(String),
+    Finish {
+        /// The server's word.
+        reason: String,
+        /// What it means.
+        finish: Finish,
+    },
     /// Token usage up to here.
     Usage {
         /// Usage of this request. A later value replaces an earlier one.
         usage: Usage,
-        /// Whether the server reported the number of cached input tokens.
-        cached_reported: bool,
+        /// The counts as the server reports them.
+        reported: ReportedUsage,
     },
-    /// The end of the response: `[DONE]`, or the end of a body that was not streamed.
+    /// The end of the response: the protocol's end mark, or the end of a body that was not streamed.
     Done,
-}
-
-/// The field that held reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ReasoningField {
-    /// `reasoning_content`, as in DeepSeek.
-    ReasoningContent,
-    /// `reasoning`, as in OpenRouter.
-    Reasoning,
-    /// A content part of type `thinking`, as in Mistral.
-    Thinking,
-}
-
-impl ReasoningField {
-    /// Returns the name of the field or part type.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ReasoningField::ReasoningContent => "reasoning_content",
-            ReasoningField::Reasoning => "reasoning",
-            ReasoningField::Thinking => "thinking",
-        }
-    }
 }
 
 impl Delta {
@@ -81,7 +60,7 @@ impl Delta {
     pub(crate) fn is_content(&self) -> bool {
         matches!(
             self,
-            Delta::Text(_) | Delta::Reasoning { .. } | Delta::Refusal(_) | Delta::Call { .. }
+            Delta::Text(_) | Delta::Reasoning(_) | Delta::Refusal(_) | Delta::Call { .. }
         )
     }
 }
@@ -93,10 +72,8 @@ impl fmt::Debug for Delta {
             Delta::Id(id) => write!(f, "Id({} bytes)", id.len()),
             Delta::Model(model) => write!(f, "Model({model:?})"),
             Delta::Text(text) => write!(f, "Text({} bytes)", text.len()),
-            Delta::Reasoning { text, field } => {
-                write!(f, "Reasoning({} bytes in {})", text.len(), field.as_str())
-            }
-            Delta::ReasoningDetails(items) => write!(f, "ReasoningDetails({})", items.len()),
+            Delta::Reasoning(text) => write!(f, "Reasoning({} bytes)", text.len()),
+            Delta::TextWasReasoning => f.write_str("TextWasReasoning"),
             Delta::Refusal(text) => write!(f, "Refusal({} bytes)", text.len()),
             Delta::Call {
                 slot,
@@ -104,7 +81,7 @@ impl fmt::Debug for Delta {
                 arguments,
                 ..
             } => write!(f, "Call({slot}, {name:?}, {} bytes)", arguments.len()),
-            Delta::Finish(reason) => write!(f, "Finish({reason:?})"),
+            Delta::Finish { reason, .. } => write!(f, "Finish({reason:?})"),
             Delta::Usage { usage, .. } => write!(f, "{usage:?}"),
             Delta::Done => f.write_str("Done"),
         }

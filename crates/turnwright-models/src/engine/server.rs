@@ -1,4 +1,4 @@
-//! The adapter: what an executor needs to talk to its server.
+//! A model server: its address, its configuration, and what was learned about it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use turnwright_core::Error;
 use url::Url;
 
+use super::codec::Codec;
 use super::quirks::Quirks;
 use super::settings::Settings;
 use super::tools::WrittenTools;
@@ -14,26 +15,27 @@ use crate::http::{Transport, parse_url};
 use crate::redact::{Redactor, credentials};
 
 /// The configuration of a server, and what was learned about it.
-pub(super) struct Adapter {
-    pub(super) endpoint: Url,
+pub(crate) struct Server {
+    pub(crate) codec: Box<dyn Codec>,
+    pub(crate) endpoint: Url,
     /// The endpoint without secrets: the origin of provider state.
-    pub(super) from: String,
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) address: String,
+    pub(crate) headers: Vec<(String, String)>,
     /// Removes secrets from text that a server sends.
-    pub(super) redactor: Redactor,
-    pub(super) transport: Arc<dyn Transport>,
-    pub(super) settings: Settings,
-    pub(super) name: String,
-    pub(super) tools: WrittenTools,
+    pub(crate) redactor: Redactor,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) settings: Settings,
+    pub(crate) name: String,
+    pub(crate) tools: WrittenTools,
     /// Quirks that the server is known to have.
-    pub(super) quirks: Mutex<Quirks>,
+    pub(crate) quirks: Mutex<Quirks>,
 }
 
-impl fmt::Debug for Adapter {
+impl fmt::Debug for Server {
     /// Shows no keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Adapter")
-            .field("endpoint", &self.from)
+        f.debug_struct("Server")
+            .field("endpoint", &self.address)
             .field("transport", &self.transport)
             .field("retry", &self.settings.retry)
             .finish_non_exhaustive()
@@ -76,16 +78,27 @@ const PROXIES: [&str; 6] = [
     "all_proxy",
 ];
 
-/// Returns the URL of requests: the base URL, with the resource path appended if it is missing.
-pub(super) fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {
-    let mut url = parse_url("base URL", base)?;
-    let path = url.path().trim_end_matches('/').to_owned();
-    if !path.ends_with("/chat/completions") {
-        url.set_path(&format!("{path}/chat/completions"));
-    }
+/// Returns the endpoint of a server at a base URL.
+pub(super) fn endpoint(
+    codec: &dyn Codec,
+    base: &str,
+    query: &[(String, String)],
+) -> Result<Url, Error> {
+    let base = parse_url("base URL", base)?;
+    let mut url = codec.endpoint(&base);
     if !query.is_empty() {
         url.query_pairs_mut().extend_pairs(query);
     }
     url.set_fragment(None);
     Ok(url)
+}
+
+/// Returns a URL with a path appended, unless it ends in it already.
+pub(crate) fn with_path(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    let before = url.path().trim_end_matches('/').to_owned();
+    if !before.ends_with(path) {
+        url.set_path(&format!("{before}{path}"));
+    }
+    url
 }

@@ -2,25 +2,25 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::Value;
 use turnwright_core::media::MediaKind;
 use turnwright_core::schema::admit;
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media};
 
+use super::item::{EncodedMedia, UserPart};
 use super::settings::MediaPart;
 
-/// Returns `true` if most servers with media support accept this media.
-pub(super) fn is_commonly_accepted(media: &Media) -> bool {
-    match media.kind() {
-        MediaKind::Image => matches!(
-            essence(media.mime_type()).as_str(),
-            "image/png" | "image/jpeg" | "image/gif" | "image/webp"
-        ),
-        MediaKind::Audio => audio_format(media.mime_type()).is_some(),
-        MediaKind::Document => essence(media.mime_type()) == "application/pdf",
-        _ => false,
-    }
+/// Returns `true` for images that all providers with image support accept.
+pub(crate) fn is_common_image(media: &Media) -> bool {
+    let mime = essence(media.mime_type());
+    let common = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    media.kind() == MediaKind::Image && common.contains(&mime.as_str())
+}
+
+/// Returns `true` for PDF documents.
+pub(crate) fn is_pdf(media: &Media) -> bool {
+    media.kind() == MediaKind::Document && essence(media.mime_type()) == "application/pdf"
 }
 
 /// Why media cannot be part of a message.
@@ -38,30 +38,41 @@ pub(super) async fn part(
     media: &Media,
     max_bytes: u64,
     custom: Option<&MediaPart>,
-) -> Result<Value, MediaError> {
+) -> Result<UserPart, MediaError> {
     let data = base64(media, max_bytes).await?;
     if let Some(part) = custom.and_then(|write| write(media, &data)) {
-        return admit(part).map_err(|why| {
+        let admitted = admit(part).map_err(|why| {
             let message = format!("the part that `media_part` returned cannot be sent: {why}");
             MediaError::Invalid(Error::new(ErrorCode::UNSUPPORTED_MEDIA, message))
         });
+        return admitted.map(UserPart::Custom);
     }
-    // Without parameters, because a comma in one would end the header.
-    let mime = essence(media.mime_type());
-    let url = || format!("data:{mime};base64,{data}");
-    Ok(match media.kind() {
-        MediaKind::Image => json!({ "type": "image_url", "image_url": { "url": url() } }),
-        MediaKind::Audio => {
-            let other = mime.rsplit('/').next().unwrap_or_default();
-            let format = audio_format(&mime).unwrap_or(other);
-            json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } })
-        }
-        MediaKind::Video => json!({ "type": "video_url", "video_url": { "url": url() } }),
-        _ => json!({
-            "type": "file",
-            "file": { "filename": shown_name(media), "file_data": url() },
-        }),
-    })
+    Ok(UserPart::Media(EncodedMedia {
+        mime: essence(media.mime_type()),
+        media: media.clone(),
+        data,
+    }))
+}
+
+impl EncodedMedia {
+    /// Returns a data URL. Its MIME type has no parameters, because a comma in one would end the header.
+    pub(crate) fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.mime, self.data)
+    }
+
+    /// Returns the file name for a model: on one line, with our tags neutralised.
+    pub(crate) fn shown_name(&self) -> String {
+        let chars = self.media.filename().chars();
+        let line: String = chars
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        neutralise(&line).into_owned()
+    }
+
+    /// Returns the format of audio that most servers accept.
+    pub(crate) fn audio_format(&self) -> Option<&'static str> {
+        audio_format(&self.mime)
+    }
 }
 
 /// Returns the bytes in base64, up to the limit.
@@ -83,22 +94,13 @@ async fn base64(media: &Media, max_bytes: u64) -> Result<String, MediaError> {
     Ok(STANDARD.encode(bytes))
 }
 
-/// Returns the file name for a model: on one line, with our tags neutralised.
-fn shown_name(media: &Media) -> String {
-    let line: String = media
-        .filename()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    neutralise(&line).into_owned()
-}
-
 /// Returns the file name for operators, quoted.
 pub(super) fn named(media: &Media) -> String {
     Value::from(media.filename()).to_string()
 }
 
-fn audio_format(mime: &str) -> Option<&'static str> {
+/// Returns the format of audio that most servers accept.
+pub(crate) fn audio_format(mime: &str) -> Option<&'static str> {
     match essence(mime).as_str() {
         "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
         "audio/mpeg" | "audio/mp3" => Some("mp3"),

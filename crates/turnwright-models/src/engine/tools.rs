@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::{Value, json};
 use turnwright_core::event::Level;
 use turnwright_core::{DispatchContext, Tool};
 
-use super::options::Options;
+use super::codec::Codec;
+use super::options::OptionMap;
 
 /// Keywords that many servers reject at the root of a schema.
 const REJECTED_AT_ROOT: &[&str] = &[
@@ -20,40 +20,50 @@ const MAX_CACHED: usize = 10_000;
 
 /// A cache of tools in JSON, keyed by fingerprint: they rarely change and can be large.
 #[derive(Default)]
-pub(super) struct WrittenTools(Mutex<HashMap<String, Arc<str>>>);
+pub(crate) struct WrittenTools(Mutex<HashMap<String, Arc<str>>>);
 
 impl WrittenTools {
-    /// Returns the tools of a turn, followed by those of the provider. Logs a warning the first time it sees a tool
-    /// that many servers reject.
+    /// Returns the tools of a turn, followed by those of the provider. A tool that servers of this protocol reject is
+    /// left out, with a warning, so that one tool does not break every request.
     pub(super) fn of(
         &self,
+        codec: &dyn Codec,
         tools: &[Tool],
-        options: &Options,
+        options: &OptionMap,
         ctx: &DispatchContext,
     ) -> Vec<Arc<str>> {
         let theirs = options.provider_tools();
         let mut texts = Vec::with_capacity(tools.len() + theirs.len());
-        let mut unions = Vec::new();
+        let mut warnings = Vec::new();
         let mut cache = self.0.lock();
         for tool in tools {
             if let Some(text) = cache.get(tool.fingerprint()) {
                 texts.push(Arc::clone(text));
                 continue;
             }
+            if let Some(why) = codec.rejects_tool(tool) {
+                let name = tool.name();
+                warnings.push(format!(
+                    "the tool `{name}` is not shown to the model: {why}"
+                ));
+                continue;
+            }
             if cache.len() >= MAX_CACHED {
                 cache.clear();
             }
-            let text = Arc::<str>::from(written(tool));
+            let text = Arc::<str>::from(codec.tool(tool).to_string());
             cache.insert(tool.fingerprint().to_owned(), Arc::clone(&text));
             texts.push(text);
-            unions.extend(union_of(tool).map(|keyword| (tool.name(), keyword)));
+            warnings.extend(union_of(tool).map(|keyword| {
+                let name = tool.name();
+                format!(
+                    "many model servers reject the tool `{name}`: its schema has `{keyword}` at the root; put the alternatives into a field of an object"
+                )
+            }));
         }
         drop(cache);
-        for (name, keyword) in unions {
-            let message = format!(
-                "many model servers reject the tool `{name}`: its schema has `{keyword}` at the root; put the alternatives into a field of an object"
-            );
-            ctx.log(Level::Warn, message);
+        for warning in warnings {
+            ctx.log(Level::Warn, warning);
         }
         texts.extend(theirs.iter().map(|tool| tool.to_string().into()));
         texts
@@ -66,26 +76,11 @@ pub(super) fn unions(tools: &[Tool]) -> impl Iterator<Item = &str> {
     tools.iter().filter(has).map(Tool::name)
 }
 
-fn union_of(tool: &Tool) -> Option<&'static str> {
+/// Returns the keyword at the root of a tool's schema that many servers reject.
+pub(crate) fn union_of(tool: &Tool) -> Option<&'static str> {
     let document = tool.schema().document();
     let found = REJECTED_AT_ROOT
         .iter()
         .find(|keyword| document.get(**keyword).is_some());
     found.copied()
-}
-
-/// Returns a tool in JSON, with the schema that is enforced.
-fn written(tool: &Tool) -> String {
-    let described = tool.describe();
-    let mut parameters = described.input_schema.clone();
-    // Some servers reject an object without properties.
-    if let Value::Object(map) = &mut parameters {
-        map.entry("properties").or_insert_with(|| json!({}));
-    }
-    let function = json!({
-        "name": described.name,
-        "description": described.description,
-        "parameters": parameters,
-    });
-    json!({ "type": "function", "function": function }).to_string()
 }

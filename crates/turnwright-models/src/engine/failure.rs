@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
-use super::adapter::Adapter;
-use super::decode;
+use super::codec::{ErrorBody, ErrorClass};
 use super::quirks::Quirks;
+use super::server::Server;
+use crate::decode;
 use crate::http::Response;
 use crate::retry::retry_after;
 
@@ -26,7 +27,7 @@ fn names(body: &[u8]) -> String {
     let error = body.get("error").filter(|error| error.is_object());
     let error = error.unwrap_or(&body);
     let name = |field: &&str| error.get(*field)?.as_str();
-    let names: Vec<&str> = ["code", "type"].iter().filter_map(name).collect();
+    let names: Vec<&str> = ["code", "type", "status"].iter().filter_map(name).collect();
     names.join(" ")
 }
 
@@ -65,12 +66,12 @@ impl Failure {
     }
 }
 
-impl Adapter {
+impl Server {
     /// Reads a response with an error status.
     pub(super) async fn error_response(&self, mut response: Response) -> Failure {
         let status = response.status;
         let asked = retry_after(|name| response.header(name), SystemTime::now());
-        let request_id = response.header("x-request-id").map(|id| self.plain_id(id));
+        let request_id = request_id(&response).map(|id| self.plain_id(id));
         let mut body = Vec::new();
         let read = async {
             while body.len() < MAX_BODY
@@ -86,35 +87,43 @@ impl Adapter {
         let body = self.redacted(&String::from_utf8_lossy(&body)).into_bytes();
         let reason = self.redacted(&decode::error_message(&body));
         let names = names(&body);
-        let about = |code: &str| reason.contains(code) || names.contains(code);
-        let too_long = matches!(status, 400 | 413 | 422)
-            && (about("context_length_exceeded")
-                || about("exceed_context_size")
-                || about("maximum context length"));
-        let no_money = status == 429 && about("insufficient_quota");
+        let class = self.codec.classify(&ErrorBody {
+            status,
+            message: &reason,
+            names: &names,
+        });
+        let ErrorClass {
+            is_overflow,
+            is_quota,
+            quirks,
+            advice,
+        } = class;
         let code = match status {
-            _ if too_long => ErrorCode::CONTEXT_WINDOW_EXCEEDED,
+            _ if is_overflow => ErrorCode::CONTEXT_WINDOW_EXCEEDED,
             408 | 504 => ErrorCode::MODEL_TIMEOUT,
             _ => ErrorCode::MODEL_SERVER_ERROR,
         };
+        let info = self.codec.info();
+        let key_hint = match info.environment.keys.first() {
+            Some(variable) => format!("is the key right? Set it with `api_key` or {variable}"),
+            None => "does the server need a key? Set it with `api_key`".to_owned(),
+        };
+        let base_url_hint = format!(
+            "is the base URL right (it is usually like {}), and does the model exist there?",
+            info.base_url
+        );
         let (kind, hint) = match status {
             300..=399 => (
                 ErrorKind::NotFound,
                 "it redirects requests: set the base URL to the new address",
             ),
-            _ if too_long => (
+            _ if is_overflow => (
                 ErrorKind::InvalidArguments,
                 "load less of the conversation (`.history(History::last(n))`), or show fewer tools",
             ),
-            401 | 403 => (
-                ErrorKind::Denied,
-                "is the key right? Set it with `api_key`, or OPENAI_API_KEY for `from_env`",
-            ),
-            404 => (
-                ErrorKind::NotFound,
-                "is the base URL right (it usually ends in `/v1`), and does the model exist there?",
-            ),
-            429 if no_money => (ErrorKind::Denied, "the account's quota is used up"),
+            401 | 403 => (ErrorKind::Denied, key_hint.as_str()),
+            404 => (ErrorKind::NotFound, base_url_hint.as_str()),
+            429 if is_quota => (ErrorKind::Denied, "the account's quota is used up"),
             429 => (
                 ErrorKind::RateLimited,
                 "send fewer requests, or allow more attempts with `retry`",
@@ -123,6 +132,7 @@ impl Adapter {
             400..=499 => (ErrorKind::InvalidArguments, ""),
             _ => (ErrorKind::Unavailable, ""),
         };
+        let hint = advice.as_deref().unwrap_or(hint);
         let mut message = format!("the model server answered {status}");
         for (before, part) in [(": ", reason.as_str()), ("; ", hint)] {
             if !part.is_empty() {
@@ -136,9 +146,9 @@ impl Adapter {
         let transient = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
         Failure {
             error: Error::new(code, message).with_kind(kind),
-            retryable: transient && !no_money,
+            retryable: transient && !is_quota,
             retry_after: asked,
-            quirks: Quirks::from_error(status, &format!("{reason} {names}")),
+            quirks,
         }
     }
 
@@ -152,4 +162,10 @@ impl Adapter {
         let plain: String = id.chars().filter(char::is_ascii_graphic).collect();
         self.redacted(&plain).chars().take(MAX_ID).collect()
     }
+}
+
+/// Returns the id under which the provider knows the request.
+fn request_id(response: &Response) -> Option<&str> {
+    let names = ["x-request-id", "request-id"];
+    names.iter().find_map(|name| response.header(name))
 }

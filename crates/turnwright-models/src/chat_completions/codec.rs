@@ -1,0 +1,181 @@
+//! The Chat Completions protocol, for the engine.
+
+use serde_json::{Map, Value, json};
+use turnwright_core::media::MediaKind;
+use turnwright_core::{Media, Tool};
+use url::Url;
+
+use super::decode::ChunkReader;
+use super::quirks::{self, MAX_COMPLETION_TOKENS, STRICT_ROLES};
+use super::settings::{ReturnReasoning, SystemRole};
+use super::{body, messages};
+use crate::decode::{FrameReader, Framing, Reply};
+use crate::engine::{
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType, Quirks,
+    RequestParts, TypedAnswers, WireMessage, audio_format, is_common_image, is_pdf, with_path,
+};
+
+/// The Chat Completions protocol, as the type parameter of a [`Model`](crate::Model).
+#[derive(Clone, Debug, Default)]
+pub struct ChatCompletionsCodec {
+    pub(super) role: SystemRole,
+    pub(super) reasoning: ReturnReasoning,
+    pub(super) strict_roles: bool,
+    pub(super) max_completion_tokens: Option<bool>,
+}
+
+static INFO: Info = Info {
+    name: super::PROTOCOL,
+    environment: Environment {
+        keys: &["OPENAI_API_KEY"],
+        base_url: "OPENAI_BASE_URL",
+        model: "OPENAI_MODEL",
+    },
+    base_url: "https://api.openai.com/v1",
+    key_header: ("authorization", "Bearer "),
+    headers: &[],
+    framing: Framing::Events,
+    reserved: &["messages", "tools", "functions", "function_call"],
+    neutral: &[
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("max_tokens", "max_output_tokens"),
+        ("max_completion_tokens", "max_output_tokens"),
+        ("stop", "stop_sequences"),
+        ("seed", "seed"),
+        ("presence_penalty", "presence_penalty"),
+        ("frequency_penalty", "frequency_penalty"),
+        ("reasoning_effort", "reasoning_effort"),
+        ("tool_choice", "tool_choice"),
+        ("parallel_tool_calls", "parallel_tool_calls"),
+    ],
+    typed: &[
+        ("n", OptionType::Count),
+        ("logprobs", OptionType::Bool),
+        ("top_logprobs", OptionType::Count),
+        ("verbosity", OptionType::Text),
+        ("service_tier", OptionType::Text),
+        ("store", OptionType::Bool),
+        ("user", OptionType::Text),
+        ("safety_identifier", OptionType::Text),
+        ("prompt_cache_key", OptionType::Text),
+        ("prompt_cache_retention", OptionType::Text),
+    ],
+    typed_answers: TypedAnswers::JsonSchema,
+    media_in_results: false,
+    user_names: true,
+    finish_is_last: true,
+    check_provider_tool,
+    windows: WINDOWS,
+    accepts,
+    quirks: quirks::NAMES,
+};
+
+/// Context windows of OpenAI's models, by prefix of their names.
+pub(crate) const WINDOWS: &[(&str, u64)] = &[
+    ("gpt-3.5-turbo", 16_385),
+    ("gpt-4", 8_192),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4o", 128_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-5", 400_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4-mini", 200_000),
+];
+
+fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
+    let Some(kind) = tool.get("type").and_then(Value::as_str) else {
+        return Err("a provider tool must be an object with a `type`");
+    };
+    match kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() {
+        true => Err(FUNCTION),
+        false => Ok(()),
+    }
+}
+
+/// Returns `true` if most servers with media support accept this media.
+fn accepts(media: &Media) -> bool {
+    let is_audio = media.kind() == MediaKind::Audio && audio_format(media.mime_type()).is_some();
+    is_audio || is_common_image(media) || is_pdf(media)
+}
+
+impl Codec for ChatCompletionsCodec {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn endpoint(&self, base: &Url) -> Url {
+        with_path(base, "/chat/completions")
+    }
+
+    fn models_url(&self, endpoint: &Url) -> Url {
+        let mut url = endpoint.clone();
+        let base = url.path().trim_end_matches("/chat/completions").to_owned();
+        url.set_path(&format!("{base}/models"));
+        url
+    }
+
+    fn tool(&self, tool: &Tool) -> Value {
+        let described = tool.describe();
+        let mut parameters = described.input_schema.clone();
+        // Some servers reject an object without properties.
+        if let Value::Object(map) = &mut parameters {
+            map.entry("properties").or_insert_with(|| json!({}));
+        }
+        let function = json!({
+            "name": described.name,
+            "description": described.description,
+            "parameters": parameters,
+        });
+        json!({ "type": "function", "function": function })
+    }
+
+    fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
+        messages::write(self, item, messages);
+    }
+
+    fn body(&self, request: &RequestParts<'_>) -> Encoded {
+        body::write(request).into()
+    }
+
+    fn reader(&self) -> Box<dyn FrameReader> {
+        Box::new(ChunkReader::default())
+    }
+
+    fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
+        ErrorClass {
+            is_overflow: error.is_overflow(&[
+                "context_length_exceeded",
+                "exceed_context_size",
+                "maximum context length",
+            ]),
+            is_quota: error.status == 429 && error.mentions("insufficient_quota"),
+            quirks: quirks::from_error(error),
+            advice: None,
+        }
+    }
+
+    fn describe(&self, reply: &Reply) -> Map<String, Value> {
+        let usage = reply.reported_usage.map(
+            |usage| json!({ "input": usage.input, "output": usage.output, "cached": usage.cached }),
+        );
+        let calls = reply.tool_calls.iter().map(|call| {
+            let id = call.id.as_deref().unwrap_or_default();
+            json!({ "id": id, "name": call.name, "arguments": call.arguments })
+        });
+        Map::from_iter([
+            ("usage".to_owned(), usage.unwrap_or_default()),
+            ("tool_calls".to_owned(), calls.collect()),
+        ])
+    }
+
+    fn quirks_of(&self, endpoint: &Url) -> Quirks {
+        let host = endpoint.host_str().unwrap_or_default();
+        let of_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
+        let max_completion_tokens = self.max_completion_tokens.unwrap_or(of_openai);
+        Quirks::default()
+            .with_if(STRICT_ROLES, self.strict_roles)
+            .with_if(MAX_COMPLETION_TOKENS, max_completion_tokens)
+    }
+}

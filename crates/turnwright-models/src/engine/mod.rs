@@ -1,0 +1,44 @@
+//! What all model protocols share: configuration, prompts, attempts with retries, reading with timeouts and limits,
+//! and turning a response into records. A protocol implements [`Codec`].
+
+mod attempt;
+mod builder;
+mod codec;
+mod context_window;
+mod execute;
+mod failure;
+mod item;
+mod layout;
+mod live_output;
+mod media;
+mod model;
+mod options;
+mod parameters;
+mod prompt;
+mod quirks;
+mod reading;
+mod sanitise;
+mod server;
+mod settings;
+mod think_tags;
+mod tools;
+mod wire_message;
+
+pub use builder::ModelBuilder;
+pub use codec::Codec;
+pub(crate) use codec::{
+    AnswerSchema, Encoded, Environment, ErrorBody, ErrorClass, Info, OptionType, RequestParts,
+};
+pub(crate) use item::{
+    Assistant, Call, CallResult, EncodedMedia, Item, Piece, User, UserPart, text_of,
+};
+pub(crate) use layout::{Block, Layout, Part};
+pub(crate) use media::{audio_format, is_common_image, is_pdf};
+pub use model::Model;
+pub(crate) use options::FUNCTION;
+pub use options::Options;
+pub(crate) use quirks::Quirks;
+pub(crate) use server::with_path;
+pub use settings::{MediaPolicy, TypedAnswers};
+pub(crate) use tools::union_of;
+pub(crate) use wire_message::{Role, WireMessage};

@@ -1,0 +1,123 @@
+//! A model: an executor for a server and its protocol.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use turnwright_core::dispatch::Executor;
+use turnwright_core::{BoxError, DispatchContext, Error, ModelSettings};
+
+use super::codec::{Codec, Info};
+use super::options::{OptionMap, Options};
+use super::server::Server;
+
+/// A model at a server: an executor. Cheap to clone; clones share their connections.
+///
+/// The type parameter is the wire protocol. Use the names [`ChatCompletions`](crate::ChatCompletions),
+/// [`Responses`](crate::Responses), [`Anthropic`](crate::Anthropic), [`Gemini`](crate::Gemini) and
+/// [`Ollama`](crate::Ollama).
+pub struct Model<C> {
+    engine: Engine,
+    codec: PhantomData<fn() -> C>,
+}
+
+/// What a model does, independent of its protocol.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine {
+    pub(crate) server: Arc<Server>,
+    pub(crate) options: Arc<OptionMap>,
+    /// Defaults for settings that neither the turn nor the runner sets.
+    pub(crate) settings: Arc<ModelSettings>,
+}
+
+impl<C: Codec + Default> Model<C> {
+    pub(super) fn new(engine: Engine) -> Self {
+        Model {
+            engine,
+            codec: PhantomData,
+        }
+    }
+
+    /// Returns this model with another model name, at the same server.
+    #[must_use]
+    pub fn with_model(&self, name: impl Into<String>) -> Self {
+        self.with_options(Options::new().model(name))
+    }
+
+    /// Returns this model with other settings, at the same server. `settings` take precedence over the current ones.
+    ///
+    /// ```
+    /// use turnwright_core::ModelSettings;
+    /// use turnwright_models::ChatCompletions;
+    ///
+    /// let model = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
+    /// let exact = model.with_settings(ModelSettings::new().temperature(0.0))?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `E_INVALID_MODEL_CONFIG` if a setting is invalid.
+    pub fn with_settings(&self, settings: ModelSettings) -> Result<Self, Error> {
+        check(&settings, self.engine.server.codec.info())?;
+        let mut model = self.clone();
+        model.engine.settings = Arc::new(settings.over(&self.engine.settings));
+        Ok(model)
+    }
+
+    /// Returns this model with other options, at the same server. `options` take precedence over the current ones.
+    #[must_use]
+    pub fn with_options(&self, options: Options<C>) -> Self {
+        let mut model = self.clone();
+        let options = options.into_map().over(&self.engine.options);
+        model.engine.options = Arc::new(options);
+        model
+    }
+
+    #[cfg(test)]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+#[async_trait]
+impl<C: Codec> Executor for Model<C> {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        Ok(self.engine.execute(&ctx).await?)
+    }
+
+    fn name(&self) -> &str {
+        &self.engine.server.name
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.engine.options.model_name()
+    }
+}
+
+impl<C> Clone for Model<C> {
+    fn clone(&self) -> Self {
+        Model {
+            engine: self.engine.clone(),
+            codec: PhantomData,
+        }
+    }
+}
+
+impl<C> fmt::Debug for Model<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("server", &self.engine.server)
+            .field("options", &self.engine.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Checks settings and the options of a protocol in them.
+pub(super) fn check(settings: &ModelSettings, info: &Info) -> Result<(), Error> {
+    settings.validate()?;
+    match settings.provider_options(info.name) {
+        Some(fields) => OptionMap::read(fields, info).map(drop),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,49 @@
+//! The parameters of one request: the settings and options of the turn over those of the model.
+
+use std::sync::Arc;
+
+use turnwright_core::{DispatchContext, Error, ErrorCode, ModelSettings};
+
+use super::codec::Info;
+use super::model::Engine;
+use super::options::OptionMap;
+
+/// The parameters of one request.
+pub(super) struct Parameters {
+    pub(super) settings: ModelSettings,
+    pub(super) options: Arc<OptionMap>,
+}
+
+impl Engine {
+    /// Returns the parameters of the next request of a turn: its settings over those of this model.
+    pub(super) fn parameters(&self, ctx: &DispatchContext) -> Result<Parameters, Error> {
+        let info = self.server.codec.info();
+        let settings = ctx.settings_over(&self.settings);
+        let options = match settings.provider_options(info.name) {
+            Some(fields) => Arc::new(OptionMap::read(fields, info)?.over(&self.options)),
+            None => Arc::clone(&self.options),
+        };
+        match options.model_name() {
+            Some(_) => Ok(Parameters { settings, options }),
+            None => Err(no_model(info)),
+        }
+    }
+}
+
+/// Returns the error for a request without a model.
+pub(super) fn no_model(info: &Info) -> Error {
+    let variable = info.environment.model;
+    let message = format!("no model configured: set {variable}, or call `.model(\"…\")`");
+    Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
+}
+
+impl Parameters {
+    pub(super) fn model_name(&self) -> &str {
+        self.options.model_name().unwrap_or_default()
+    }
+
+    /// Returns the maximum number of tokens in the response, or 0 if it is not set.
+    pub(super) fn max_output(&self) -> u64 {
+        self.settings.max_output_tokens.unwrap_or(0)
+    }
+}

@@ -1,0 +1,69 @@
+//! A message in the JSON of the protocol.
+
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use turnwright_core::artifact::text::TokenCount;
+
+/// A message as it is sent.
+#[derive(Debug)]
+pub struct WireMessage {
+    pub(crate) json: String,
+    pub(crate) role: Role,
+    /// The ids of its calls. Set by the engine.
+    pub(super) ids: Vec<String>,
+    /// Whether it has calls of another server, or calls whose reasoning is lost.
+    pub(crate) has_foreign_calls: bool,
+    /// Its text, if it has media too.
+    text: Option<String>,
+    /// The number of media in it.
+    media: u64,
+    tokens: OnceLock<u64>,
+}
+
+/// The author of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The system prompt.
+    System,
+    /// A user, another agent or the framework.
+    User,
+    /// The model.
+    Assistant,
+    /// Results of calls.
+    Tool,
+}
+
+/// The estimated tokens of one media item. The real number depends on the model.
+const TOKENS_PER_MEDIA: u64 = 1_000;
+
+impl WireMessage {
+    pub(crate) fn new(role: Role, message: &impl Serialize) -> Self {
+        WireMessage {
+            // Text and JSON values always serialise.
+            json: serde_json::to_string(message).unwrap_or_default(),
+            role,
+            ids: Vec::new(),
+            has_foreign_calls: false,
+            text: None,
+            media: 0,
+            tokens: OnceLock::new(),
+        }
+    }
+
+    /// Sets what its tokens are estimated from: its text, and the number of media. Without it, the JSON is counted.
+    pub(crate) fn with_media(mut self, text: String, media: u64) -> Self {
+        self.text = Some(text);
+        self.media = media;
+        self
+    }
+
+    /// Returns the number of tokens. Counted once.
+    pub(crate) fn tokens(&self, model: &str) -> u64 {
+        let count = || {
+            let text = self.text.as_ref().unwrap_or(&self.json);
+            TokenCount::of_text(text, model).tokens + self.media * TOKENS_PER_MEDIA
+        };
+        *self.tokens.get_or_init(count)
+    }
+}

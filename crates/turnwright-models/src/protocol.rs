@@ -1,0 +1,129 @@
+//! The wire protocols, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+use turnwright_core::{Error, ErrorCode};
+
+use crate::chat_completions::ChatCompletionsCodec;
+use crate::decode::{Collector, Decoder, Reply};
+use crate::engine::Codec;
+
+/// A wire protocol of model servers.
+///
+/// ```
+/// use turnwright_models::Protocol;
+///
+/// let body = r#"{"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]}"#;
+/// let reply = Protocol::ChatCompletions.decode(None, body.as_bytes())?;
+/// assert_eq!(reply.text, "Hello!");
+/// assert_eq!("anthropic".parse::<Protocol>()?, Protocol::Anthropic);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// OpenAI Chat Completions, which most servers support.
+    ChatCompletions,
+}
+
+impl Protocol {
+    /// All protocols.
+    pub const ALL: [Protocol; 1] = [Protocol::ChatCompletions];
+
+    fn codec(self) -> Box<dyn Codec> {
+        match self {
+            Protocol::ChatCompletions => Box::<ChatCompletionsCodec>::default(),
+        }
+    }
+
+    /// Returns the name, which is also that of its options in
+    /// [`ModelSettings::provider`](turnwright_core::ModelSettings::provider).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.codec().info().name
+    }
+
+    /// Creates a decoder for one response. The content type is only a hint: some servers send none or a wrong one.
+    #[must_use]
+    pub fn decoder(self, content_type: Option<&str>) -> Decoder {
+        let codec = self.codec();
+        Decoder::new(codec.reader(), codec.info().framing, content_type)
+    }
+
+    /// Decodes a complete response.
+    ///
+    /// # Errors
+    /// Like [`Decoder::push`] and [`Decoder::finish`].
+    pub fn decode(self, content_type: Option<&str>, body: &[u8]) -> Result<Reply, Error> {
+        let mut decoder = self.decoder(content_type);
+        let mut collector = Collector::new();
+        let mut deltas = Vec::new();
+        // In slices, so that the deltas of a long stream are not all in memory at once.
+        for bytes in body.chunks(64 * 1024) {
+            decoder.push(bytes, &mut deltas)?;
+            collector.extend(deltas.drain(..));
+        }
+        decoder.finish(&mut deltas)?;
+        collector.extend(deltas);
+        let mut reply = collector.into_reply();
+        reply.state = decoder.take_state();
+        Ok(reply)
+    }
+
+    /// Returns an error response as JSON: `status`, and for most protocols `error` with its `type` and `message`.
+    #[must_use]
+    pub fn describe_error(self, status: u16, body: &[u8]) -> Value {
+        let body = serde_json::from_slice(body).unwrap_or_default();
+        let mut fields = Map::from_iter([("status".to_owned(), status.into())]);
+        fields.extend(self.codec().describe_error(&body));
+        Value::Object(fields)
+    }
+
+    /// Returns a reply as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason`, `usage`, and what else
+    /// the protocol has.
+    #[must_use]
+    pub fn describe(self, reply: &Reply) -> Value {
+        let calls = reply.tool_calls.iter().map(|call| {
+            // Arguments that are not an object were cut off.
+            let object = serde_json::from_str::<Map<String, Value>>(&call.arguments);
+            let arguments = object.map_or_else(|_| call.arguments.as_str().into(), Value::Object);
+            json!({ "id": call.id, "name": call.name, "arguments": arguments })
+        });
+        let mut fields = Map::from_iter([
+            ("text".to_owned(), reply.text.as_str().into()),
+            ("reasoning".to_owned(), reply.reasoning.as_str().into()),
+            ("refusal".to_owned(), reply.refusal.as_str().into()),
+            ("tool_calls".to_owned(), calls.collect()),
+            (
+                "finish_reason".to_owned(),
+                reply.finish_reason.as_deref().into(),
+            ),
+        ]);
+        fields.extend(self.codec().describe(reply));
+        Value::Object(fields)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Protocol::ALL.into_iter().find(|item| item.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = Protocol::ALL.iter().map(|item| item.name()).collect();
+            let message = format!(
+                "no protocol is called `{name}`: use one of {}",
+                names.join(", ")
+            );
+            Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
+        })
+    }
+}
