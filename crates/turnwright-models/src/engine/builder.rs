@@ -277,6 +277,26 @@ impl<C: Codec + Default> ModelBuilder<C> {
     /// `E_INVALID_MODEL_CONFIG` if a setting is invalid, or if the model or the key is missing. The message says what
     /// to set.
     pub fn build(self) -> Result<Model<C>, Error> {
+        let engine = self.engine()?;
+        let info = engine.server.codec.info();
+        let of_settings = engine.settings.provider_options(info.name);
+        let named = of_settings.is_some_and(|fields| fields.contains_key("model"));
+        match engine.options.model_name().is_some() || named {
+            true => Ok(Model::new(engine)),
+            false => Err(no_model(info)),
+        }
+    }
+
+    /// Returns the names of the models that the server offers, sorted. Needs no model.
+    ///
+    /// # Errors
+    /// `E_INVALID_MODEL_CONFIG` like [`build`](Self::build); `E_MODEL_UNREACHABLE`, `E_MODEL_TIMEOUT`,
+    /// `E_MODEL_SERVER_ERROR` or `E_WIRE_ERROR` if the server does not answer with a list of models.
+    pub async fn list_models(self) -> Result<Vec<String>, Error> {
+        self.engine()?.server.list_models().await
+    }
+
+    fn engine(self) -> Result<Engine, Error> {
         let info = self.codec.info();
         if self.needs_key && self.api_key.is_none() {
             let key = info.environment.keys.first().copied().unwrap_or_default();
@@ -310,11 +330,6 @@ impl<C: Codec + Default> ModelBuilder<C> {
             }
             None => Arc::new(self.client.build()?),
         };
-        let of_settings = self.model_settings.provider_options(info.name);
-        let named = of_settings.is_some_and(|fields| fields.contains_key("model"));
-        if options.model_name().is_none() && !named {
-            return Err(no_model(info));
-        }
         let host = endpoint.host_str().unwrap_or_default().to_owned();
         let quirks = self.codec.quirks_of(&endpoint);
         let server = Server {
@@ -329,11 +344,11 @@ impl<C: Codec + Default> ModelBuilder<C> {
             quirks: Mutex::new(quirks),
             endpoint,
         };
-        Ok(Model::new(Engine {
+        Ok(Engine {
             server: Arc::new(server),
             options: Arc::new(options),
             settings: Arc::new(self.model_settings),
-        }))
+        })
     }
 }
 

@@ -9,6 +9,7 @@ mod execute;
 mod failure;
 mod item;
 mod layout;
+mod list_models;
 mod live_output;
 mod media;
 mod model;

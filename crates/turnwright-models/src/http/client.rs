@@ -125,7 +125,10 @@ impl Transport for Client {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or_default().to_owned(),
         };
-        let mut builder = self.http.post(request.url).body(request.body);
+        let mut builder = self.http.request(request.method, request.url);
+        if !request.body.is_empty() {
+            builder = builder.body(request.body);
+        }
         for (name, value) in request.headers {
             let (Ok(header), Ok(mut value)) =
                 (HeaderName::try_from(&name), HeaderValue::try_from(value))

@@ -40,6 +40,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use turnwright_core::{Error, ErrorCode};
 
+/// The method of a [`Request`].
+pub use ::http::Method;
 pub use client::{Body, Client, ClientBuilder};
 /// The URL of a [`Request`].
 pub use url::Url;
@@ -54,25 +56,46 @@ pub trait Transport: Send + Sync + fmt::Debug {
     async fn send(&self, request: Request) -> Result<Response, Error>;
 }
 
-/// A request: always a `POST` with a JSON body.
+/// A request: a `POST` with a JSON body, or a `GET` without one.
+///
+/// ```
+/// use turnwright_models::http::{Method, Request, Url};
+///
+/// let url: Url = "http://127.0.0.1:8080/v1/models".parse()?;
+/// let request = Request::get(url).header("authorization", "Bearer sk-123456");
+/// assert_eq!(request.method, Method::GET);
+/// assert!(!format!("{request:?}").contains("sk-123456"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Request {
+    /// The method.
+    pub method: Method,
     /// The target.
     pub url: Url,
     /// Header names in lower case, with their values. They contain keys and are not shown by `Debug`.
     pub headers: Vec<(String, String)>,
-    /// The JSON text.
+    /// The JSON text; empty for a `GET`.
     pub body: Bytes,
 }
 
 impl Request {
-    /// Creates a request without headers.
+    /// Creates a `POST` without headers.
     pub fn new(url: Url, body: impl Into<Bytes>) -> Self {
         Request {
+            method: Method::POST,
             url,
             headers: Vec::new(),
             body: body.into(),
+        }
+    }
+
+    /// Creates a `GET` without headers.
+    pub fn get(url: Url) -> Self {
+        Request {
+            method: Method::GET,
+            ..Request::new(url, Bytes::new())
         }
     }
 
@@ -120,6 +143,7 @@ impl fmt::Debug for Request {
     /// Shows only the target: headers, body and query may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
+            .field("method", &self.method)
             .field("host", &self.url.host_str())
             .field("path", &self.url.path())
             .field("body", &format_args!("{} bytes", self.body.len()))

@@ -21,7 +21,7 @@ impl Asked {
             path.push('=');
         }
         Asked {
-            method: "POST".to_owned(),
+            method: request.method.to_string(),
             path: redactor.text(&path),
             body: body(&request.body, redactor),
         }
