@@ -23,6 +23,7 @@ pub mod decode;
 mod engine;
 pub mod fetch;
 pub mod http;
+pub mod ollama;
 mod protocol;
 pub mod redact;
 pub mod retry;
@@ -30,4 +31,5 @@ pub mod sse;
 
 pub use chat_completions::ChatCompletions;
 pub use engine::{MediaPolicy, Model, ModelBuilder, Options, TypedAnswers};
+pub use ollama::Ollama;
 pub use protocol::Protocol;

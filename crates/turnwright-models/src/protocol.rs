@@ -9,6 +9,7 @@ use turnwright_core::{Error, ErrorCode};
 use crate::chat_completions::ChatCompletionsCodec;
 use crate::decode::{Collector, Decoder, Reply};
 use crate::engine::Codec;
+use crate::ollama::OllamaCodec;
 
 /// A wire protocol of model servers.
 ///
@@ -18,7 +19,7 @@ use crate::engine::Codec;
 /// let body = r#"{"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]}"#;
 /// let reply = Protocol::ChatCompletions.decode(None, body.as_bytes())?;
 /// assert_eq!(reply.text, "Hello!");
-/// assert_eq!("anthropic".parse::<Protocol>()?, Protocol::Anthropic);
+/// assert_eq!("ollama".parse::<Protocol>()?, Protocol::Ollama);
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,15 +27,18 @@ use crate::engine::Codec;
 pub enum Protocol {
     /// OpenAI Chat Completions, which most servers support.
     ChatCompletions,
+    /// Ollama.
+    Ollama,
 }
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Protocol; 1] = [Protocol::ChatCompletions];
+    pub const ALL: [Protocol; 2] = [Protocol::ChatCompletions, Protocol::Ollama];
 
     fn codec(self) -> Box<dyn Codec> {
         match self {
             Protocol::ChatCompletions => Box::<ChatCompletionsCodec>::default(),
+            Protocol::Ollama => Box::<OllamaCodec>::default(),
         }
     }
 

@@ -48,6 +48,6 @@ pub(crate) use lenient::{Any, Field, Object, parse, parse_list};
 pub(crate) use reader::FrameReader;
 pub use reply::{Reply, ReplyCall};
 pub use server_error::error_message;
-pub(crate) use server_error::{EXCERPT, excerpt, reported, too_large, wrong_protocol};
+pub(crate) use server_error::{EXCERPT, excerpt, looks_like, reported, too_large, wrong_protocol};
 pub use usage::ReportedUsage;
 pub(crate) use usage::count;

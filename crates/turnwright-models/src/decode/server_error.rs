@@ -195,6 +195,30 @@ pub(crate) fn too_large(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::Internal)
 }
 
+/// Returns the name of the protocol that a body or an event looks like.
+pub(crate) fn looks_like(text: &str) -> Option<&'static str> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let has = |field: &str| value.get(field).is_some();
+    let kind = value
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let object = value.get("object").and_then(Value::as_str);
+    if has("choices") {
+        Some("Chat Completions")
+    } else if object == Some("response") || kind.starts_with("response.") {
+        Some("OpenAI Responses")
+    } else if has("candidates") || has("promptFeedback") {
+        Some("Gemini")
+    } else if kind.starts_with("message") || kind.starts_with("content_block_") {
+        Some("Anthropic Messages")
+    } else if has("done") && (has("message") || has("response")) {
+        Some("Ollama")
+    } else {
+        None
+    }
+}
+
 /// Returns the error for a response of another protocol. A retry would not help.
 pub(crate) fn wrong_protocol(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::NotFound)

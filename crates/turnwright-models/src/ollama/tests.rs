@@ -1,0 +1,150 @@
+use serde_json::{Value, json};
+use turnwright_core::Error;
+
+use super::{Ollama, Options, host_url};
+use crate::Protocol;
+use crate::decode::{Cut, Finish, Reply};
+
+fn decode(lines: &[Value]) -> Result<Reply, Error> {
+    let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    Protocol::Ollama.decode(Some("application/x-ndjson"), body.as_bytes())
+}
+
+fn piece(message: Value) -> Value {
+    json!({ "model": "m", "message": message, "done": false })
+}
+
+fn done(reason: &str) -> Value {
+    json!({ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": reason,
+        "prompt_eval_count": 31, "eval_count": 7 })
+}
+
+#[test]
+fn lines_are_one_reply() {
+    let call =
+        |city: &str| json!({ "function": { "name": "weather", "arguments": { "city": city } } });
+    let reply = decode(&[
+        piece(json!({ "content": "", "thinking": "Hm" })),
+        piece(json!({ "content": "", "thinking": "m." })),
+        piece(json!({ "content": "I look." })),
+        piece(json!({ "content": "", "tool_calls": [call("Bern"), call("Bern")] })),
+        done("stop"),
+    ])
+    .unwrap();
+    assert_eq!((&*reply.reasoning, &*reply.text), ("Hmm.", "I look."));
+    assert_eq!(reply.tool_calls.len(), 2);
+    assert_eq!(reply.tool_calls[1].arguments, r#"{"city":"Bern"}"#);
+    assert_eq!(reply.finish, Some(Finish::ToolCalls));
+    let usage = reply.usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.output_tokens), (31, 7));
+    assert!(reply.is_complete() && reply.done);
+    assert!(reply.state.is_empty());
+}
+
+#[test]
+fn finish_reasons_are_classified() {
+    let text = piece(json!({ "content": "Hello" }));
+    let finish = |reason: &str| decode(&[text.clone(), done(reason)]).unwrap().finish;
+    assert_eq!(finish("stop"), Some(Finish::Stop));
+    assert_eq!(finish("length"), Some(Finish::Cut(Cut::Length)));
+    assert_eq!(finish("load"), Some(Finish::Unknown));
+    // Old servers give no reason.
+    let reply = decode(&[text.clone(), json!({ "message": {}, "done": true })]).unwrap();
+    assert!(reply.is_complete());
+    let cut = decode(&[text]).unwrap();
+    assert!(!cut.done && !cut.is_complete());
+}
+
+#[test]
+fn error_lines_and_other_protocols_are_errors() {
+    let error = decode(&[
+        piece(json!({ "content": "a" })),
+        json!({ "error": "out of memory" }),
+    ]);
+    let error = error.unwrap_err();
+    assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
+    assert!(error.message().contains("out of memory"), "{error}");
+    let other = decode(&[json!({ "choices": [] })]).unwrap_err();
+    assert!(
+        other.message().contains("this looks like Chat Completions"),
+        "{other}"
+    );
+    let list = Protocol::Ollama.decode(None, b"[]").unwrap_err();
+    assert_eq!(list.code().as_str(), "E_WIRE_ERROR");
+}
+
+#[test]
+fn number_of_calls_is_limited() {
+    let call = json!({ "function": { "name": "f" } });
+    let calls: Vec<Value> = vec![call; 1_000];
+    let lines = [
+        piece(json!({ "tool_calls": calls })),
+        piece(json!({ "tool_calls": calls })),
+    ];
+    let error = decode(&lines).unwrap_err();
+    assert!(error.message().contains("more than 1000 calls"), "{error}");
+}
+
+#[test]
+fn host_is_completed_like_ollama_does() {
+    let cases = [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("localhost", "http://localhost:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        (":9999", "http://127.0.0.1:9999"),
+        ("[::1]:9999", "http://[::1]:9999"),
+        ("[::]", "http://[::1]:11434"),
+        (
+            "https://models.example/ollama",
+            "https://models.example/ollama",
+        ),
+        ("http://models.example:80/", "http://models.example:80/"),
+        ("", ""),
+    ];
+    for (host, url) in cases {
+        assert_eq!(host_url(host), url, "{host}");
+    }
+}
+
+#[test]
+fn environment_sets_server_and_model() {
+    let env = |name: &str| match name {
+        "OLLAMA_HOST" => Some(" 127.0.0.1:8080 ".to_owned()),
+        "OLLAMA_MODEL" => Some("qwen3:4b".to_owned()),
+        _ => None,
+    };
+    let model = Ollama::from_lookup(env).build().unwrap();
+    let server = &model.engine().server;
+    assert_eq!(server.endpoint.as_str(), "http://127.0.0.1:8080/api/chat");
+    assert_eq!(model.engine().options.model_name(), Some("qwen3:4b"));
+    // A key is not needed.
+    let missing = Ollama::from_lookup(|_| None).build().unwrap_err();
+    assert!(missing.message().contains("OLLAMA_MODEL"), "{missing}");
+    for base in [
+        "http://127.0.0.1:1",
+        "http://127.0.0.1:1/v1",
+        "http://127.0.0.1:1/api/",
+    ] {
+        let model = Ollama::from_lookup(|_| None)
+            .base_url(base)
+            .model("m")
+            .build();
+        let endpoint = model.unwrap().engine().server.endpoint.to_string();
+        assert_eq!(endpoint, "http://127.0.0.1:1/api/chat", "{base}");
+    }
+}
+
+#[test]
+fn options_reject_what_belongs_elsewhere() {
+    for name in ["messages", "tools", "temperature", "num_predict"] {
+        let error = Options::new().extra(name, 1).unwrap_err();
+        assert!(error.message().contains(name), "{error}");
+    }
+    assert!(Options::new().extra("mirostat", 1).is_ok());
+    assert!(Options::new().extra("num_ctx", "large").is_err());
+    assert!(
+        Options::new()
+            .provider_tool(json!({ "type": "web_search" }))
+            .is_err()
+    );
+}
