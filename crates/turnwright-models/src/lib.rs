@@ -18,9 +18,11 @@
 //! # Ok(()) }
 //! ```
 
+mod any_model;
 pub mod chat_completions;
 pub mod decode;
 mod engine;
+mod fallback;
 pub mod fetch;
 pub mod http;
 pub mod ollama;
@@ -29,7 +31,9 @@ pub mod redact;
 pub mod retry;
 pub mod sse;
 
+pub use any_model::{AnyCodec, AnyModel, model};
 pub use chat_completions::ChatCompletions;
 pub use engine::{MediaPolicy, Model, ModelBuilder, Options, TypedAnswers};
+pub use fallback::Fallback;
 pub use ollama::Ollama;
 pub use protocol::Protocol;

@@ -35,7 +35,7 @@ impl Protocol {
     /// All protocols.
     pub const ALL: [Protocol; 2] = [Protocol::ChatCompletions, Protocol::Ollama];
 
-    fn codec(self) -> Box<dyn Codec> {
+    pub(crate) fn codec(self) -> Box<dyn Codec> {
         match self {
             Protocol::ChatCompletions => Box::<ChatCompletionsCodec>::default(),
             Protocol::Ollama => Box::<OllamaCodec>::default(),

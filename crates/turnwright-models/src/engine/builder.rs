@@ -51,8 +51,25 @@ pub struct ModelBuilder<C> {
 impl<C: Codec + Default> ModelBuilder<C> {
     /// Creates a builder for the server at a base URL.
     pub(crate) fn new(base_url: String) -> Self {
+        ModelBuilder::at(C::default(), base_url)
+    }
+
+    /// Reads the configuration from the environment.
+    pub(crate) fn from_env() -> Self {
+        Self::from_lookup(|name| std::env::var(name).ok())
+    }
+
+    /// Reads the configuration from variables.
+    pub(crate) fn from_lookup(env: impl Fn(&str) -> Option<String>) -> Self {
+        ModelBuilder::with_codec(C::default(), env)
+    }
+}
+
+impl<C: Codec> ModelBuilder<C> {
+    /// Creates a builder for the server at a base URL.
+    fn at(codec: C, base_url: String) -> Self {
         ModelBuilder {
-            codec: C::default(),
+            codec,
             base_url,
             api_key: None,
             headers: Vec::new(),
@@ -67,25 +84,24 @@ impl<C: Codec + Default> ModelBuilder<C> {
         }
     }
 
-    /// Reads the configuration from the environment.
-    pub(crate) fn from_env() -> Self {
-        Self::from_lookup(|name| std::env::var(name).ok())
-    }
-
-    /// Reads the configuration from variables.
-    pub(crate) fn from_lookup(env: impl Fn(&str) -> Option<String>) -> Self {
+    /// Creates a builder that reads its configuration from variables.
+    pub(crate) fn with_codec(codec: C, env: impl Fn(&str) -> Option<String>) -> Self {
+        let info = codec.info();
         let var = |name: &str| {
             let value = env(name)?.trim().to_owned();
+            let value = codec.read_variable(name, value);
             (!value.is_empty()).then_some(value)
         };
-        let info = C::default().info();
         let base_url = var(info.environment.base_url);
         // The provider requires a key; another server may not.
         let needs_key = base_url.is_none() && !info.environment.keys.is_empty();
-        let mut builder = ModelBuilder::new(base_url.unwrap_or_else(|| info.base_url.to_owned()));
+        let api_key = info.environment.keys.iter().find_map(|name| var(name));
+        let model = var(info.environment.model);
+        let base_url = base_url.unwrap_or_else(|| info.base_url.to_owned());
+        let mut builder = ModelBuilder::at(codec, base_url);
         builder.needs_key = needs_key;
-        builder.api_key = info.environment.keys.iter().find_map(|name| var(name));
-        match var(info.environment.model) {
+        builder.api_key = api_key;
+        match model {
             Some(model) => builder.model(model),
             None => builder,
         }

@@ -21,6 +21,12 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// Returns the constants of the protocol.
     fn info(&self) -> &'static Info;
 
+    /// Returns the value of an environment variable in the form that the builder takes.
+    fn read_variable(&self, name: &str, value: String) -> String {
+        let _ = name;
+        value
+    }
+
     /// Returns the URL below a base URL that identifies the server, and to which requests are sent by default.
     fn endpoint(&self, base: &Url) -> Url;
 

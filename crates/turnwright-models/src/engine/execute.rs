@@ -13,6 +13,7 @@ use turnwright_core::render::Renderer;
 use turnwright_core::transcript::{Standing, Transcript};
 use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind, TurnContext, Usage};
 
+use super::alternatives::Alternatives;
 use super::attempt::Exchange;
 use super::codec::{AnswerSchema, RequestParts};
 use super::context_window;
@@ -161,13 +162,19 @@ impl Engine {
     ) -> Result<(), Error> {
         let Exchange {
             reply,
-            output,
+            mut output,
             sent,
             failed,
         } = exchange;
         let known_complete = failed.is_none() && reply.is_complete();
         if failed.is_none() || reply.usage.is_some() {
             ctx.reporter().usage(self.usage_of(&reply, &output, sent));
+        }
+        if let Some(error) = &failed
+            && Alternatives::exist(ctx)
+        {
+            output.restart();
+            return Err(error.clone());
         }
         let has_calls = !reply.tool_calls.is_empty();
         let mut response = ResponseRef::new();

@@ -1,6 +1,7 @@
 //! What all model protocols share: configuration, prompts, attempts with retries, reading with timeouts and limits,
 //! and turning a response into records. A protocol implements [`Codec`].
 
+mod alternatives;
 mod attempt;
 mod builder;
 mod codec;
@@ -25,6 +26,7 @@ mod think_tags;
 mod tools;
 mod wire_message;
 
+pub(crate) use alternatives::Alternatives;
 pub use builder::ModelBuilder;
 pub use codec::Codec;
 pub(crate) use codec::{

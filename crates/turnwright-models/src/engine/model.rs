@@ -31,7 +31,7 @@ pub(crate) struct Engine {
     pub(crate) settings: Arc<ModelSettings>,
 }
 
-impl<C: Codec + Default> Model<C> {
+impl<C: Codec> Model<C> {
     pub(super) fn new(engine: Engine) -> Self {
         Model {
             engine,

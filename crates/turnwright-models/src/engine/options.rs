@@ -68,7 +68,7 @@ impl OptionType {
     }
 }
 
-impl<C: Codec + Default> Options<C> {
+impl<C> Options<C> {
     /// Creates empty options.
     pub fn new() -> Self {
         Options::default()
@@ -90,6 +90,18 @@ impl<C: Codec + Default> Options<C> {
         self.set("stream", streams)
     }
 
+    /// Fills parameters that are not set from `lower`. A `null` in `self` removes the parameter.
+    pub fn over(mut self, lower: &Options<C>) -> Self {
+        self.fields = self.fields.over(&lower.fields);
+        self
+    }
+
+    pub(super) fn into_map(self) -> OptionMap {
+        self.fields
+    }
+}
+
+impl<C: Codec + Default> Options<C> {
     /// Sets a parameter that has no method.
     ///
     /// # Errors
@@ -116,16 +128,6 @@ impl<C: Codec + Default> Options<C> {
         let options = self.set(PROVIDER_TOOLS, tools);
         options.fields.check(C::default().info())?;
         Ok(options)
-    }
-
-    /// Fills parameters that are not set from `lower`. A `null` in `self` removes the parameter.
-    pub fn over(mut self, lower: &Options<C>) -> Self {
-        self.fields = self.fields.over(&lower.fields);
-        self
-    }
-
-    pub(super) fn into_map(self) -> OptionMap {
-        self.fields
     }
 }
 

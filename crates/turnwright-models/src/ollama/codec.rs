@@ -61,6 +61,13 @@ impl Codec for OllamaCodec {
         &INFO
     }
 
+    fn read_variable(&self, name: &str, value: String) -> String {
+        match name == INFO.environment.base_url {
+            true => super::host_url(&value),
+            false => value,
+        }
+    }
+
     fn endpoint(&self, base: &Url) -> Url {
         let mut base = base.clone();
         // Base URLs of other clients end in `/api` or, for Chat Completions, in `/v1`.

@@ -40,14 +40,7 @@ impl Ollama {
     /// Creates a builder. The server is `OLLAMA_HOST`, or `http://127.0.0.1:11434`; the model is `OLLAMA_MODEL`. Values
     /// set on the builder take precedence.
     pub fn builder() -> ModelBuilder<OllamaCodec> {
-        Self::from_lookup(|name| std::env::var(name).ok())
-    }
-
-    fn from_lookup(env: impl Fn(&str) -> Option<String>) -> ModelBuilder<OllamaCodec> {
-        ModelBuilder::from_lookup(|name| match name {
-            "OLLAMA_HOST" => env(name).map(|host| host_url(host.trim())),
-            _ => env(name),
-        })
+        ModelBuilder::from_env()
     }
 }
 

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 use turnwright_core::Error;
 
-use super::{Ollama, Options, host_url};
-use crate::Protocol;
+use super::{OllamaCodec, Options, host_url};
 use crate::decode::{Cut, Finish, Reply};
+use crate::{ModelBuilder, Protocol};
 
 fn decode(lines: &[Value]) -> Result<Reply, Error> {
     let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -113,19 +113,23 @@ fn environment_sets_server_and_model() {
         "OLLAMA_MODEL" => Some("qwen3:4b".to_owned()),
         _ => None,
     };
-    let model = Ollama::from_lookup(env).build().unwrap();
+    let model = ModelBuilder::<OllamaCodec>::from_lookup(env)
+        .build()
+        .unwrap();
     let server = &model.engine().server;
     assert_eq!(server.endpoint.as_str(), "http://127.0.0.1:8080/api/chat");
     assert_eq!(model.engine().options.model_name(), Some("qwen3:4b"));
     // A key is not needed.
-    let missing = Ollama::from_lookup(|_| None).build().unwrap_err();
+    let missing = ModelBuilder::<OllamaCodec>::from_lookup(|_| None)
+        .build()
+        .unwrap_err();
     assert!(missing.message().contains("OLLAMA_MODEL"), "{missing}");
     for base in [
         "http://127.0.0.1:1",
         "http://127.0.0.1:1/v1",
         "http://127.0.0.1:1/api/",
     ] {
-        let model = Ollama::from_lookup(|_| None)
+        let model = ModelBuilder::<OllamaCodec>::from_lookup(|_| None)
             .base_url(base)
             .model("m")
             .build();

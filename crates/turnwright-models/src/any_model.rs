@@ -1,0 +1,219 @@
+//! Models whose protocol is chosen at run time.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+use turnwright_core::{Error, ErrorCode, Tool};
+use url::Url;
+
+use crate::decode::{FrameReader, Reply};
+use crate::engine::{
+    Codec, Encoded, ErrorBody, ErrorClass, Info, Item, Model, ModelBuilder, Quirks, RequestParts,
+    WireMessage,
+};
+use crate::protocol::Protocol;
+
+/// A model whose protocol is chosen at run time: see [`model`] and [`Protocol::builder`].
+pub type AnyModel = Model<AnyCodec>;
+
+/// Any protocol, as the type parameter of a [`Model`].
+pub struct AnyCodec(Box<dyn Codec>);
+
+/// The prefixes of [`model`], with their protocols.
+const PREFIXES: [(&str, Protocol); 3] = [
+    ("openai", Protocol::ChatCompletions),
+    ("chat", Protocol::ChatCompletions),
+    ("ollama", Protocol::Ollama),
+];
+
+/// Creates a model from `provider:model`, with the key and the address from the environment.
+///
+/// | prefix | protocol | environment |
+/// | --- | --- | --- |
+/// | `openai:` | Chat Completions | `OPENAI_API_KEY`, `OPENAI_BASE_URL` |
+/// | `chat:` | Chat Completions at another server | `OPENAI_BASE_URL` (required), `OPENAI_API_KEY` |
+/// | `responses:` | OpenAI Responses | `OPENAI_API_KEY`, `OPENAI_BASE_URL` |
+/// | `anthropic:` | Anthropic Messages | `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` |
+/// | `gemini:` | Gemini | `GEMINI_API_KEY` or `GOOGLE_API_KEY`, `GEMINI_BASE_URL` |
+/// | `ollama:` | Ollama | `OLLAMA_HOST` |
+///
+/// ```no_run
+/// let model = turnwright_models::model("ollama:llama3.2:3b")?;
+/// let runner = turnwright_core::runner(model).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `E_INVALID_MODEL_CONFIG` if the prefix is unknown, or a variable is missing. The message says which.
+pub fn model(name: &str) -> Result<AnyModel, Error> {
+    named(name, |name| std::env::var(name).ok())?.build()
+}
+
+/// Creates a builder from `provider:model`, with the key and the address from variables.
+fn named(
+    name: &str,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<ModelBuilder<AnyCodec>, Error> {
+    let invalid = |message: String| Error::new(ErrorCode::INVALID_MODEL_CONFIG, message);
+    let (protocol, model) = split(name).ok_or_else(|| {
+        let prefixes = PREFIXES.iter().map(|(prefix, _)| format!("`{prefix}:`"));
+        let prefixes: Vec<String> = prefixes.collect();
+        let prefixes = prefixes.join(", ");
+        invalid(format!(
+            "`{name}` does not name a provider: write it like `ollama:qwen3`, with one of {prefixes}"
+        ))
+    })?;
+    if model.trim().is_empty() {
+        return Err(invalid(format!(
+            "`{name}` names no model: write it like `{name}qwen3`"
+        )));
+    }
+    let info = protocol.codec().info();
+    let is_set = |name: &str| env(name).is_some_and(|value| !value.trim().is_empty());
+    if name.starts_with("chat:") && !is_set(info.environment.base_url) {
+        let variable = info.environment.base_url;
+        return Err(invalid(format!(
+            "`{name}` needs the address of a server: set {variable}, or use `openai:` for OpenAI"
+        )));
+    }
+    let builder = ModelBuilder::with_codec(AnyCodec(protocol.codec()), env);
+    Ok(builder.model(model))
+}
+
+/// Splits `provider:model` at the first colon. Returns `None` if the provider is unknown.
+fn split(name: &str) -> Option<(Protocol, &str)> {
+    let (prefix, model) = name.split_once(':')?;
+    let found = PREFIXES.iter().find(|(known, _)| *known == prefix);
+    found.map(|(_, protocol)| (*protocol, model))
+}
+
+impl Protocol {
+    /// Creates a builder for a model with this protocol. The key, the address and the model default to those of the
+    /// environment.
+    pub fn builder(self) -> ModelBuilder<AnyCodec> {
+        ModelBuilder::with_codec(AnyCodec(self.codec()), |name| std::env::var(name).ok())
+    }
+
+    /// Splits a name like `ollama:llama3.2:3b` into its protocol and model. Returns `None` if it has no known prefix:
+    /// see [`model`].
+    #[must_use]
+    pub fn split_name(name: &str) -> Option<(Protocol, &str)> {
+        split(name)
+    }
+}
+
+impl Codec for AnyCodec {
+    fn info(&self) -> &'static Info {
+        self.0.info()
+    }
+
+    fn read_variable(&self, name: &str, value: String) -> String {
+        self.0.read_variable(name, value)
+    }
+
+    fn endpoint(&self, base: &Url) -> Url {
+        self.0.endpoint(base)
+    }
+
+    fn url(&self, endpoint: &Url, model: &str, streams: bool) -> Url {
+        self.0.url(endpoint, model, streams)
+    }
+
+    fn models_url(&self, endpoint: &Url) -> Url {
+        self.0.models_url(endpoint)
+    }
+
+    fn tool(&self, tool: &Tool) -> Value {
+        self.0.tool(tool)
+    }
+
+    fn rejects_tool(&self, tool: &Tool) -> Option<String> {
+        self.0.rejects_tool(tool)
+    }
+
+    fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
+        self.0.write(item, messages);
+    }
+
+    fn body(&self, request: &RequestParts<'_>) -> Encoded {
+        self.0.body(request)
+    }
+
+    fn reader(&self) -> Box<dyn FrameReader> {
+        self.0.reader()
+    }
+
+    fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
+        self.0.classify(error)
+    }
+
+    fn describe(&self, reply: &Reply) -> Map<String, Value> {
+        self.0.describe(reply)
+    }
+
+    fn describe_error(&self, body: &Value) -> Map<String, Value> {
+        self.0.describe_error(body)
+    }
+
+    fn quirks_of(&self, endpoint: &Url) -> Quirks {
+        self.0.quirks_of(endpoint)
+    }
+}
+
+impl fmt::Debug for AnyCodec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    fn endpoint(name: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let env = |name: &str| {
+            let found = variables.iter().find(|(item, _)| *item == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let model = named(name, env).and_then(|builder| builder.build());
+        let model = model.map_err(|error| error.message().to_owned())?;
+        let engine = model.engine();
+        let model = engine.options.model_name().unwrap_or_default();
+        Ok(format!("{} {model}", engine.server.endpoint))
+    }
+
+    #[test]
+    fn name_selects_protocol_and_model() {
+        let key = ("OPENAI_API_KEY", "sk-123456");
+        assert_eq!(
+            endpoint("openai:gpt-4o", &[key]).as_deref(),
+            Ok("https://api.openai.com/v1/chat/completions gpt-4o")
+        );
+        let server = ("OPENAI_BASE_URL", "http://127.0.0.1:8080/v1");
+        assert_eq!(
+            endpoint("chat:qwen3", &[server]).as_deref(),
+            Ok("http://127.0.0.1:8080/v1/chat/completions qwen3")
+        );
+        // Split at the first colon only.
+        let host = ("OLLAMA_HOST", "127.0.0.1:9999");
+        assert_eq!(
+            endpoint("ollama:llama3.2:3b", &[host]).as_deref(),
+            Ok("http://127.0.0.1:9999/api/chat llama3.2:3b")
+        );
+    }
+
+    #[test]
+    fn errors_say_what_is_missing() {
+        let cases = [
+            ("gpt-4o", "`openai:`"),
+            ("llama3.2:3b", "`ollama:`"),
+            ("ollama:", "names no model"),
+            ("chat:qwen3", "OPENAI_BASE_URL"),
+            ("openai:gpt-4o", "OPENAI_API_KEY"),
+        ];
+        for (name, words) in cases {
+            let error = endpoint(name, &[]).unwrap_err();
+            assert!(error.contains(words), "{name}: {error}");
+        }
+    }
+}
