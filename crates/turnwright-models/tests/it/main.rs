@@ -10,6 +10,7 @@
 mod attempts;
 mod calls;
 mod cassettes;
+mod fallback;
 mod faults;
 mod fuzz;
 mod generated;
