@@ -22,7 +22,7 @@ use super::messages::{ChatWriter, DETAILS, FIELD};
 use super::quirks::Quirks;
 use super::wire_message::WireMessage;
 use super::{ChatCompletions, PROTOCOL, context_window, tools};
-use turnwright_core::record::{ProviderState, ResponseRef};
+use turnwright_core::record::{Message, ProviderState, ResponseRef};
 use turnwright_core::transcript::{Standing, Transcript};
 
 /// The number of consecutive truncated responses after which the turn ends.
@@ -122,7 +122,11 @@ impl ChatCompletions {
             if let Some(instructions) = answer_instructions(ctx.turn(), adapter.settings.typed) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
-            Standing::new(text).explain_fences(adapter.settings.explains_fences)
+            let messages = ctx.records().all::<Message>();
+            let named = messages.iter().any(|message| message.name().is_some());
+            Standing::new(text)
+                .explain_fences(adapter.settings.explains_fences)
+                .name_users(named)
         };
         let mut writer = ChatWriter {
             adapter,

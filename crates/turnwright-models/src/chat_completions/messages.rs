@@ -37,6 +37,7 @@ impl ChatWriter<'_> {
         plain
             .showing(move |media| shows(media))
             .leaving_out(move |media| drops && !omits(media))
+            .naming_users(|_| true)
     }
 
     /// Rejects media that the server does not accept, if the policy is to fail.

@@ -397,6 +397,31 @@ async fn untrusted_text_is_fenced_and_fences_are_explained() {
 }
 
 #[tokio::test]
+async fn messages_of_named_users_are_enclosed_and_explained() {
+    for name in [None, Some("Zoë")] {
+        let script = Script::new([says("Hello.")]);
+        let runner = turnwright_core::runner(script.model()).build().unwrap();
+        let input = TurnInput::new("Hi");
+        let input = match name {
+            Some(name) => input.name(name),
+            None => input,
+        };
+        assert!(runner.run(input).await.is_answered());
+        let messages = &script.values()[0]["messages"];
+        let [system, user] = [0, 1].map(|at| messages[at]["content"].as_str().unwrap());
+        let explained = system.contains(turnwright_core::trust::NAMES_NOTICE);
+        assert_eq!(explained, name.is_some(), "{system}");
+        match name {
+            Some(_) => assert!(
+                user.starts_with("<tw-sender-") && user.contains("name=\"Zoë\">\nHi\n</tw-sender-"),
+                "{user}"
+            ),
+            None => assert_eq!(user, "Hi"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn published_schema_is_the_enforced_schema() {
     let document = json!({
         "type": "object",

@@ -195,7 +195,10 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let agent = Message::agent(odd, odd).tier(TrustTier::ThirdPartyPrivate);
     let answer = Message::assistant("").id("m-2").response(response());
     for message in [
-        Message::user(odd).id("m-1").media(picture.clone()),
+        Message::user(odd)
+            .id("m-1")
+            .name("Ada 漢")
+            .media(picture.clone()),
         answer.provider_state(state()),
         agent.id("m-3"),
     ] {

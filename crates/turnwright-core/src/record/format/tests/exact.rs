@@ -48,6 +48,16 @@ fn the_format_of_version_1_is_exact() {
             "providerState": { "protocol": "p", "base64": "/w==" },
         })
     );
+    let named = Message::user("Hi").id("m").created_at(at(0)).name("Ada");
+    assert_eq!(
+        Record::from(named.build().unwrap()).to_value().unwrap(),
+        json!({
+            "v": 1, "kind": "message", "id": "m",
+            "createdAt": "1970-01-01T00:00:00.000000000Z",
+            "updatedAt": "1970-01-01T00:00:00.000000000Z",
+            "author": "user", "name": "Ada", "text": "Hi",
+        })
+    );
     let stored = Arc::new(MemoryReader::new("12345"));
     let call = ToolCall::builder("t", json!({ "n": 1.0 }))
         .id("call")
