@@ -1,8 +1,11 @@
 //! Messages of the program in a chat.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
-use turnwright::{Error, ErrorCode, ErrorKind};
+use turnwright::{Error, ErrorCode, ErrorKind, Usage};
 
 use super::input::{COMMANDS, HINTS};
 use crate::show::{Show, Shown};
@@ -50,16 +53,30 @@ pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::R
         0 if !shown.outcome.is_answered() => return Ok(()),
         0 => seconds,
         _ => {
-            let cached = match used.cached_input_tokens {
-                0 => String::new(),
-                cached => format!(" ({} cached)", count(cached)),
-            };
+            let cached = cached(used);
             let (read, written) = (count(used.input_tokens), count(used.output_tokens));
             format!("{read} input tokens{cached}, {written} output tokens · {seconds}")
         }
     };
     show.screen.dim(line)?;
     Ok(())
+}
+
+/// Formats how many input tokens were read from the prompt cache and written to it.
+fn cached(used: Usage) -> String {
+    let read = match used.cached_input_tokens {
+        0 => None,
+        read => Some(format!("{} cached", count(read))),
+    };
+    let written = match used.cache_write_tokens {
+        0 => None,
+        written => Some(format!("{} written to the cache", count(written))),
+    };
+    let facts: Vec<String> = read.into_iter().chain(written).collect();
+    match facts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", facts.join(", ")),
+    }
 }
 
 /// The columns of a command in the list.

@@ -9,8 +9,12 @@ use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::media::Media;
+use crate::schema::is_unseen;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
+
+/// The most characters of a user's name.
+const LONGEST_NAME: usize = 64;
 
 /// A message of a conversation. Immutable.
 ///
@@ -26,6 +30,8 @@ use crate::validate::Violations;
 pub struct Message {
     pub(super) stamp: Stamp,
     author: Author,
+    /// The name of the user.
+    name: Option<Arc<str>>,
     text: String,
     media: Vec<Media>,
     response: Option<ResponseRef>,
@@ -83,6 +89,7 @@ impl Message {
         RecordBuilder(Message {
             stamp,
             author,
+            name: None,
             text,
             media: Vec::new(),
             response: None,
@@ -117,6 +124,12 @@ impl Message {
     #[must_use]
     pub fn author(&self) -> &Author {
         &self.author
+    }
+
+    /// Returns the name of the user who wrote it, if it was set.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Returns the text.
@@ -158,6 +171,16 @@ impl Message {
 }
 
 impl RecordBuilder<Message> {
+    /// Sets the name of the user, for a conversation of several users. Only for messages of users; at most 64 characters, none
+    /// of them a control or invisible character.
+    ///
+    /// Every model sees the name, and no user can pose as another in the text of a message. It is your responsibility that names
+    /// are unique and belong to authenticated users.
+    pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.0.name = Some(name.into());
+        self
+    }
+
     /// Adds media.
     pub fn media(mut self, media: Media) -> Self {
         self.0.media.push(media);
@@ -209,6 +232,13 @@ impl Build for Message {
         wrong.check("text", says, "must not be empty without media");
         if let Author::Agent { name, .. } = &self.author {
             wrong.check("author", !name.trim().is_empty(), "must have a name");
+        }
+        if let Some(name) = &self.name {
+            let of_user = self.author == Author::User;
+            wrong.check("name", of_user, "only messages of users have a name");
+            wrong.check("name", !name.trim().is_empty(), "must not be empty");
+            let shows = |c: char| !c.is_control() && !is_unseen(c);
+            wrong.check_text("name", name, LONGEST_NAME, shows);
         }
         ResponseRef::check(self.response.as_ref(), wrong);
     }

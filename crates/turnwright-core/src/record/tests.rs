@@ -133,6 +133,45 @@ fn provider_state_goes_to_its_protocol_and_address_only_byte_for_byte() {
 }
 
 #[test]
+fn a_user_has_a_short_printable_name() {
+    let named = |name: &str| Message::user("Hello").name(name).build();
+    let longest = "ä".repeat(64);
+    for name in ["Ada", "Ada Lovelace", "李", longest.as_str()] {
+        assert_eq!(named(name).unwrap().name(), Some(name));
+    }
+    assert_eq!(Message::user("Hello").build().unwrap().name(), None);
+    for (name, why) in [
+        ("", "must not be empty"),
+        (" ", "must not be empty"),
+        ("A\nda", "must not contain control or invisible characters"),
+        (
+            "A\u{202e}da",
+            "must not contain control or invisible characters",
+        ),
+        (
+            format!("{longest}x").as_str(),
+            "has 65 characters: at most 64 are allowed",
+        ),
+    ] {
+        let error = named(name).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_MESSAGE_VALUE);
+        assert_eq!(
+            error.message(),
+            format!("invalid message: name: {why}"),
+            "{name:?}"
+        );
+    }
+    for message in [Message::assistant("Hello"), Message::agent("a", "Hello")] {
+        let error = message.name("Ada").build().unwrap_err();
+        assert!(
+            error
+                .message()
+                .contains("only messages of users have a name")
+        );
+    }
+}
+
+#[test]
 fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
     let results = || ToolResults::Artifacts(vec![artifact(), artifact()]);
     let call = ToolCall::builder("t", r#"{"b": 1, "a": 2}"#)

@@ -69,9 +69,11 @@ pub struct Renderer {
     secret: ConversationSecret,
     shows: WhichMedia,
     omits: WhichMedia,
+    encloses: WhichNames,
 }
 
 type WhichMedia = Arc<dyn Fn(&Media) -> bool + Send + Sync>;
+type WhichNames = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Renderer {
     /// Creates a renderer with the secret of a conversation, for a model that accepts only text.
@@ -81,6 +83,7 @@ impl Renderer {
             secret,
             shows: Arc::new(|_| false),
             omits: Arc::new(|_| false),
+            encloses: Arc::new(|_| false),
         }
     }
 
@@ -95,6 +98,29 @@ impl Renderer {
     #[must_use]
     pub fn leaving_out(mut self, omits: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
         self.omits = Arc::new(omits);
+        self
+    }
+
+    /// Sets for which names of users a message is enclosed in an envelope with the name, so that the model can tell users apart
+    /// and no user can pose as another. Use it for the names that the protocol has no field for: `|_| true` for all of them.
+    /// Explain the envelopes with [`Standing::name_users`](crate::transcript::Standing::name_users).
+    ///
+    /// Default: none. The protocol sends [`Message::name`] itself.
+    ///
+    /// ```
+    /// use turnwright_core::Message;
+    /// use turnwright_core::render::{Part, Renderer};
+    /// use turnwright_core::trust::ConversationSecret;
+    ///
+    /// let renderer = Renderer::new(ConversationSecret::random()?).naming_users(|_| true);
+    /// let message = Message::user("Hello").name("Ada").build()?;
+    /// let [Part::Text(text)] = &renderer.message(&message)[..] else { panic!() };
+    /// assert!(text.starts_with("<tw-sender-") && text.contains("name=\"Ada\""), "{text}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn naming_users(mut self, encloses: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.encloses = Arc::new(encloses);
         self
     }
 
@@ -172,11 +198,15 @@ impl Renderer {
     }
 
     /// Renders a message. In messages of the user and the model, text that looks like a tag is neutralised. Messages of other
-    /// agents are wrapped in an envelope.
+    /// agents, and those of named users if [`naming_users`](Renderer::naming_users) selects the name, are wrapped in an envelope.
     #[must_use]
     pub fn message(&self, message: &Message) -> Vec<Part> {
         let mut parts = Vec::new();
-        if !message.text().is_empty() {
+        if let Some(name) = message.name().filter(|name| (self.encloses)(name)) {
+            // Without text, the envelope says who sent the media.
+            let envelope = Envelope::new(Fence::Sender, message.id()).attribute("name", name);
+            parts.push(Part::Text(envelope.seal(&self.secret, message.text())));
+        } else if !message.text().is_empty() {
             parts.push(Part::Text(match message.author() {
                 Author::User | Author::Assistant | Author::Framework => {
                     neutralise(message.text()).into_owned()

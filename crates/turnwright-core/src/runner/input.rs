@@ -32,6 +32,7 @@ use crate::validate::Violations;
 #[must_use = "an input does nothing until a runner gets it"]
 pub struct TurnInput {
     text: Option<String>,
+    name: Option<Arc<str>>,
     media: Vec<Media>,
     message: Option<Arc<Message>>,
     pub(crate) conversation: Option<Arc<str>>,
@@ -73,6 +74,7 @@ impl TurnInput {
     pub fn empty() -> Self {
         TurnInput {
             text: None,
+            name: None,
             media: Vec::new(),
             message: None,
             conversation: None,
@@ -107,6 +109,19 @@ impl TurnInput {
             resumes: true,
             ..TurnInput::empty().turn_id(turn_id)
         }
+    }
+
+    /// Sets the name of the user who wrote the message, for a conversation of several users: see
+    /// [`RecordBuilder::name`](crate::record::RecordBuilder::name). If you pass a [`Message`], set it there.
+    ///
+    /// ```
+    /// use turnwright_core::TurnInput;
+    ///
+    /// let input = TurnInput::new("Shall we deploy?").name("Ada").conversation("ops");
+    /// ```
+    pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 
     /// Attaches media to the message. If you pass a [`Message`], attach them there.
@@ -305,7 +320,10 @@ impl TurnInput {
         }
         let message = Message::user(self.text.clone().unwrap_or_default());
         let media = self.media.iter().cloned();
-        let message = media.fold(message, |message, media| message.media(media));
+        let mut message = media.fold(message, |message, media| message.media(media));
+        if let Some(name) = &self.name {
+            message = message.name(Arc::clone(name));
+        }
         message.build().map(Some)
     }
 }

@@ -18,6 +18,7 @@ names! {
     CONVERSATION = "gen_ai.conversation.id";
     INPUT_TOKENS = "gen_ai.usage.input_tokens";
     CACHED_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens";
+    CACHE_WRITE_TOKENS = "gen_ai.usage.cache_creation.input_tokens";
     OUTPUT_TOKENS = "gen_ai.usage.output_tokens";
     REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens";
     INPUT_MESSAGES = "gen_ai.input.messages";

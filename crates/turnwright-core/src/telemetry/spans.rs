@@ -43,6 +43,7 @@ impl TurnSpan {
             { names::ITERATIONS } = Empty,
             { names::INPUT_TOKENS } = Empty,
             { names::CACHED_INPUT_TOKENS } = Empty,
+            { names::CACHE_WRITE_TOKENS } = Empty,
             { names::OUTPUT_TOKENS } = Empty,
             { names::REASONING_TOKENS } = Empty,
             { names::INPUT_MESSAGES } = Empty,
@@ -114,6 +115,7 @@ impl<'c> ModelSpan<'c> {
             { names::ITERATION } = i64::from(ctx.iteration()),
             { names::INPUT_TOKENS } = Empty,
             { names::CACHED_INPUT_TOKENS } = Empty,
+            { names::CACHE_WRITE_TOKENS } = Empty,
             { names::OUTPUT_TOKENS } = Empty,
             { names::REASONING_TOKENS } = Empty,
             { names::INPUT_MESSAGES } = Empty,
@@ -279,6 +281,10 @@ fn record_usage(span: &Span, before: Usage, after: Usage) {
     let cached = used(|usage| usage.cached_input_tokens);
     if cached > 0 {
         span.record(names::CACHED_INPUT_TOKENS, cached);
+    }
+    let written = used(|usage| usage.cache_write_tokens);
+    if written > 0 {
+        span.record(names::CACHE_WRITE_TOKENS, written);
     }
     let reasoning = used(|usage| usage.reasoning_tokens);
     if reasoning > 0 {

@@ -9,7 +9,7 @@ use crate::tool::ToolOutput;
 /// The package marks all names for generative AI as deprecated, because they moved to another repository. Those that are really
 /// obsolete are listed below.
 #[expect(deprecated, reason = "the names moved and did not change")]
-const OURS: [(&str, &str); 16] = [
+const OURS: [(&str, &str); 17] = [
     (names::OPERATION, agreed::GEN_AI_OPERATION_NAME),
     (names::PROVIDER, agreed::GEN_AI_PROVIDER_NAME),
     (names::MODEL, agreed::GEN_AI_REQUEST_MODEL),
@@ -18,6 +18,10 @@ const OURS: [(&str, &str); 16] = [
     (
         names::CACHED_INPUT_TOKENS,
         agreed::GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
+    ),
+    (
+        names::CACHE_WRITE_TOKENS,
+        agreed::GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
     ),
     (names::OUTPUT_TOKENS, agreed::GEN_AI_USAGE_OUTPUT_TOKENS),
     (

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::record::{Memory, StandingInstruction};
-use crate::trust::{NOTICE, neutralise};
+use crate::trust::{NAMES_NOTICE, NOTICE, neutralise};
 
 /// The constant start of a prompt: the system prompt, the standing instructions, and the memories as of the start of the turn.
 ///
@@ -17,6 +17,7 @@ use crate::trust::{NOTICE, neutralise};
 pub struct Standing {
     pub(super) system: String,
     pub(super) explains_fences: bool,
+    pub(super) names_users: bool,
     pub(super) instructions: Vec<Arc<StandingInstruction>>,
     pub(super) memories: Vec<Arc<Memory>>,
 }
@@ -41,6 +42,16 @@ impl Standing {
         self
     }
 
+    /// Sets whether the text also explains the envelopes around messages of named users
+    /// ([`Renderer::naming_users`](crate::render::Renderer::naming_users)). Has no effect if envelopes are not explained.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn name_users(mut self, names: bool) -> Self {
+        self.names_users = names;
+        self
+    }
+
     /// Returns the text, or an empty string if there is nothing to say. The same records give the same text.
     #[must_use]
     pub fn text(&self) -> String {
@@ -50,6 +61,9 @@ impl Standing {
         }
         if self.explains_fences {
             parts.push(NOTICE.to_owned());
+        }
+        if self.explains_fences && self.names_users {
+            parts.push(NAMES_NOTICE.to_owned());
         }
         parts.extend(listed(
             "Standing instructions:",

@@ -195,6 +195,10 @@ fn the_constant_part_is_one_text_with_separate_items() {
     let explained = Standing::new("").text();
     assert_eq!(explained, crate::trust::NOTICE);
     assert_eq!(Standing::new(" ").explain_fences(false).text(), "");
+    let named = Standing::new("").name_users(true);
+    let both = format!("{}\n\n{}", crate::trust::NOTICE, crate::trust::NAMES_NOTICE);
+    assert_eq!(named.text(), both);
+    assert_eq!(named.explain_fences(false).text(), "");
 }
 
 /// Keeps the entries.

@@ -25,6 +25,8 @@ pub enum Fence {
     Untrusted,
     /// Content written by another agent.
     Agent,
+    /// A message of a named user.
+    Sender,
 }
 
 impl Fence {
@@ -35,6 +37,7 @@ impl Fence {
             Fence::Trusted => "tw-trusted",
             Fence::Untrusted => "tw-untrusted",
             Fence::Agent => "tw-agent",
+            Fence::Sender => "tw-sender",
         }
     }
 }

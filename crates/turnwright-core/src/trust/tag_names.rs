@@ -3,23 +3,23 @@
 use super::lookalike::Looks;
 
 /// The concatenated names. Bit `n` of a mask means that a name was read up to and including character `n`.
-const NAMES: &[u8] = b"tw-trustedtw-untrustedtw-agent";
+const NAMES: &[u8] = b"tw-trustedtw-untrustedtw-agenttw-sender";
 
 /// The last character of each name.
-const LAST: u32 = (1 << 9) | (1 << 21) | (1 << 29);
+const LAST: u64 = (1 << 9) | (1 << 21) | (1 << 29) | (1 << 38);
 
 /// The first character of each name.
-const FIRST: u32 = 1 | (1 << 10) | (1 << 22);
+const FIRST: u64 = 1 | (1 << 10) | (1 << 22) | (1 << 30);
 
 /// The hyphens.
-const DASHES: u32 = where_is(b'-');
+const DASHES: u64 = where_is(b'-');
 
 /// The most characters that an ambiguous item can match. Less than a hyphen and the rest of a name, so that no name has both its
 /// hyphen and its end in one item.
 pub(super) const MAX_AMBIGUITY: u8 = 5;
 
 /// Returns the positions of a character in the names.
-const fn where_is(wanted: u8) -> u32 {
+const fn where_is(wanted: u8) -> u64 {
     let mut mask = 0;
     let mut rest = NAMES;
     let mut bit = 1;
@@ -34,9 +34,9 @@ const fn where_is(wanted: u8) -> u32 {
 }
 
 /// The positions of every letter.
-const LETTERS: [u32; 26] = {
+const LETTERS: [u64; 26] = {
     let mut masks = [0; 26];
-    let mut rest: &mut [u32] = &mut masks;
+    let mut rest: &mut [u64] = &mut masks;
     let mut letter = b'a';
     while let [first, tail @ ..] = rest {
         *first = where_is(letter);
@@ -49,7 +49,7 @@ const LETTERS: [u32; 26] = {
 /// How much of each name was read, and where names were found.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    read: u32,
+    read: u64,
     dash_end: usize,
     found: Vec<usize>,
 }
@@ -85,7 +85,7 @@ impl Search {
         }
     }
 
-    fn next(&self) -> u32 {
+    fn next(&self) -> u64 {
         (self.read << 1) | FIRST
     }
 

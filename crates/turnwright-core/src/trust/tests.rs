@@ -7,6 +7,7 @@ const DISGUISES: &[(&str, &str)] = &[
     ("plain", "tw-untrusted"),
     ("the others", "tw-trusted"),
     ("the others", "tw-agent"),
+    ("the others", "tw-sender"),
     ("opening tag", "<tw-untrusted id=\"1\">"),
     ("closing tag", "</tw-untrusted-0123456789abcdef0123>"),
     ("blanks before the name", "< / \n tw-agent>"),
@@ -89,6 +90,8 @@ const DISGUISES: &[(&str, &str)] = &[
     ("underscore", "tw_agent"),
     ("long vowel mark", "twーagent"),
     ("Cyrillic", "тԝ-аgеnт"),
+    ("Cyrillic of another name", "тԝ-ѕеndеr"),
+    ("entities of another name", "tw-&#115;end&#x65;r"),
     ("Greek", "τω-αgεητ"),
     ("Armenian", "tա-սոtrսsted"),
     ("Cherokee", "ꭲꮃ-agent"),
@@ -188,6 +191,7 @@ fn ordinary_text_is_not_touched() {
         "&&&&&& %%%%%% \\\\\\\\ &#; &#x; &; %u %zz \\u12 &#99999999999; &unknown; · ·",
         "👩‍👩‍👧‍👦 🇬🇧 🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
         NOTICE,
+        super::NAMES_NOTICE,
     ] {
         assert!(
             matches!(neutralise(text), Cow::Borrowed(same) if same == text),

@@ -1,9 +1,19 @@
 //! The settings that apply to a turn.
 
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
+
 use crate::error::Error;
 use crate::record::TurnRecord;
+use crate::schema::escape;
 use crate::settings::{ModelSettings, ToolChoice, TurnSettings};
+use crate::tool::LONGEST_NAME;
 use crate::tool::context::{DispatchContext, TurnContext};
+
+/// The unknown tools of tool choices that the turn has been warned of.
+#[derive(Default)]
+struct UnknownChoices(Mutex<HashSet<String>>);
 
 impl TurnContext {
     /// Returns the instructions, model settings and budget of this turn, combined with those of its runner.
@@ -47,7 +57,8 @@ impl DispatchContext {
     /// Returns the model settings of this iteration, combined with the defaults of an executor.
     ///
     /// A [`ToolChoice`] that forces a call applies until the first tool call of the turn. Only a choice set by middleware applies
-    /// unconditionally.
+    /// unconditionally. A choice of a tool that the model cannot see in this iteration becomes [`ToolChoice::Auto`], because
+    /// servers reject such a request; a warning event says so, once per turn and tool.
     pub fn settings_over(&self, defaults: &ModelSettings) -> ModelSettings {
         let turn = self.turn();
         let mut settings = turn.turn_settings().model.clone().over(defaults);
@@ -58,7 +69,29 @@ impl DispatchContext {
         if forced && !turn.records().own_tool_calls().is_empty() {
             settings.tool_choice = Some(ToolChoice::Auto);
         }
-        self.settings_override().over(&settings)
+        let mut settings = self.settings_override().over(&settings);
+        if let Some(ToolChoice::Tool(name)) = &settings.tool_choice
+            && !self
+                .tools()
+                .visible()
+                .iter()
+                .any(|tool| tool.name() == name)
+        {
+            self.warn_of_unknown_choice(name);
+            settings.tool_choice = Some(ToolChoice::Auto);
+        }
+        settings
+    }
+
+    fn warn_of_unknown_choice(&self, name: &str) {
+        let turn = self.turn();
+        let warned = turn.per_turn::<UnknownChoices>();
+        if warned.0.lock().insert(name.to_owned()) {
+            let name = serde_json::Value::from(escape(name, LONGEST_NAME));
+            turn.warn(format!(
+                "the tool choice names {name}, which is not among the tools of this request: the model chooses instead"
+            ));
+        }
     }
 
     /// Sets model settings for this iteration only. They take precedence over those of the turn and the runner. For dispatch

@@ -3,6 +3,9 @@
 mod finish_reason;
 mod model_usage;
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
@@ -15,10 +18,10 @@ pub use model_usage::ModelUsage;
 /// ```
 /// use turnwright_core::Usage;
 ///
-/// let mut usage = Usage::tokens(1_000, 50);
+/// let mut usage = Usage::tokens(1_000, 50).cache_written(1_000);
 /// usage += Usage::tokens(1_100, 20).cached(1_000);
 /// assert_eq!(usage.total_tokens(), 2_170);
-/// assert_eq!((usage.requests, usage.cached_input_tokens), (2, 1_000));
+/// assert_eq!((usage.requests, usage.cached_input_tokens, usage.cache_write_tokens), (2, 1_000, 1_000));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -30,6 +33,8 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Input tokens that were served from the provider's prompt cache.
     pub cached_input_tokens: u64,
+    /// Input tokens that were written to the provider's prompt cache. Part of `input_tokens`.
+    pub cache_write_tokens: u64,
     /// Output tokens, including reasoning.
     pub output_tokens: u64,
     /// Output tokens used for reasoning.
@@ -44,6 +49,7 @@ impl Usage {
             requests: 1,
             input_tokens: input,
             cached_input_tokens: 0,
+            cache_write_tokens: 0,
             output_tokens: output,
             reasoning_tokens: 0,
         }
@@ -53,6 +59,13 @@ impl Usage {
     #[must_use]
     pub const fn cached(mut self, tokens: u64) -> Self {
         self.cached_input_tokens = tokens;
+        self
+    }
+
+    /// Sets the number of input tokens that were written to the prompt cache.
+    #[must_use]
+    pub const fn cache_written(mut self, tokens: u64) -> Self {
+        self.cache_write_tokens = tokens;
         self
     }
 
@@ -81,6 +94,9 @@ impl Add for Usage {
             cached_input_tokens: self
                 .cached_input_tokens
                 .saturating_add(more.cached_input_tokens),
+            cache_write_tokens: self
+                .cache_write_tokens
+                .saturating_add(more.cache_write_tokens),
             output_tokens: self.output_tokens.saturating_add(more.output_tokens),
             reasoning_tokens: self.reasoning_tokens.saturating_add(more.reasoning_tokens),
         }

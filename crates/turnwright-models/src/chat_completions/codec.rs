@@ -63,7 +63,7 @@ static INFO: Info = Info {
     ],
     typed_answers: TypedAnswers::JsonSchema,
     media_in_results: false,
-    user_names: true,
+    user_names: messages::is_valid_user_name,
     finish_is_last: true,
     check_provider_tool,
     windows: WINDOWS,

@@ -54,14 +54,13 @@ pub(super) fn write(codec: &ChatCompletionsCodec, item: Item<'_>, messages: &mut
 }
 
 fn user_message(user: User<'_>) -> WireMessage {
-    let name = user.name.map(valid_user_name);
     let text = text_of(&user.parts);
     let is_text = |part: &UserPart| matches!(part, UserPart::Text(_));
     // Text alone is a string; with media, the content is a list of parts.
     if user.parts.iter().all(is_text) {
         let message = TextMessage {
             role: "user",
-            name: name.as_deref(),
+            name: user.name,
             content: &text,
         };
         return WireMessage::new(Role::User, &message);
@@ -69,7 +68,7 @@ fn user_message(user: User<'_>) -> WireMessage {
     let media = user.parts.iter().filter(|part| !is_text(part)).count();
     let content: Vec<Value> = user.parts.into_iter().map(content_part).collect();
     let mut message = json!({ "role": "user", "content": content });
-    if let (Some(name), Value::Object(fields)) = (name, &mut message) {
+    if let (Some(name), Value::Object(fields)) = (user.name, &mut message) {
         fields.insert("name".to_owned(), name.into());
     }
     WireMessage::new(Role::User, &message).with_media(text, media as u64)
@@ -103,11 +102,10 @@ fn media_part(media: &EncodedMedia) -> Value {
     }
 }
 
-/// Returns a name with the characters that the protocol allows.
-fn valid_user_name(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let valid = name.chars().map(|c| if fits(c) { c } else { '_' });
-    valid.take(64).collect()
+/// Returns `true` if the protocol allows this name of a user.
+pub(super) fn is_valid_user_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
 fn assistant_message(codec: &ChatCompletionsCodec, assistant: &Assistant) -> Option<WireMessage> {

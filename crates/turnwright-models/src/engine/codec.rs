@@ -100,8 +100,8 @@ pub struct Info {
     pub(crate) typed_answers: TypedAnswers,
     /// Whether results of calls can contain media. Otherwise it follows in a user message.
     pub(crate) media_in_results: bool,
-    /// Whether a user message can carry the name of the user. Otherwise the name is part of the text.
-    pub(crate) user_names: bool,
+    /// Whether a user message can carry this name of a user. Otherwise the name is part of the text.
+    pub(crate) user_names: fn(&str) -> bool,
     /// Whether nothing but usage follows a finish reason, so that a stream without an end mark is complete.
     pub(crate) finish_is_last: bool,
     /// Checks a tool that runs at the provider. A function is not one.

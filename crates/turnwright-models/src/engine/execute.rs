@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use turnwright_core::dispatch::{FinishReason, ModelUsage, ToolCallWriter};
 use turnwright_core::event::Level;
-use turnwright_core::record::{ProviderState, ResponseRef};
+use turnwright_core::record::{Message, ProviderState, ResponseRef};
 use turnwright_core::render::Renderer;
 use turnwright_core::transcript::{Standing, Transcript};
 use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind, TurnContext, Usage};
@@ -139,7 +139,12 @@ impl Engine {
             if let Some(instructions) = answer_instructions(ctx.turn(), how) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
-            Standing::new(text).explain_fences(server.settings.explains_fences)
+            let messages = ctx.records().all::<Message>();
+            let mut names = messages.iter().filter_map(|message| message.name());
+            let carries = server.codec.info().user_names;
+            Standing::new(text)
+                .explain_fences(server.settings.explains_fences)
+                .name_users(names.any(|name| !carries(name)))
         };
         let mut writer = PromptWriter {
             server,

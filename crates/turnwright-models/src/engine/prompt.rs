@@ -35,9 +35,11 @@ impl PromptWriter<'_> {
     pub(super) fn renderer_for(server: &Arc<Server>, plain: Renderer) -> Renderer {
         let (shown, omitted) = (Arc::clone(server), Arc::clone(server));
         let drops = server.settings.media_policy == MediaPolicy::Drop;
+        let carries = server.codec.info().user_names;
         plain
             .showing(move |media| shown.shows(media))
             .leaving_out(move |media| drops && !omitted.shows(media))
+            .naming_users(move |name| !carries(name))
     }
 
     /// Rejects media that the server does not accept, if the policy is to fail.
@@ -300,7 +302,8 @@ impl Writer for PromptWriter<'_> {
                 {
                     text.insert_str(0, NOTE);
                 }
-                let name: Option<&str> = None;
+                let carries = self.server.codec.info().user_names;
+                let name = message.name().filter(|name| carries(name));
                 self.user(parts, name).await
             }
             Entry::Retrievable(found) => {

@@ -42,7 +42,7 @@ static INFO: Info = Info {
     typed: &[("num_ctx", OptionType::Count)],
     typed_answers: TypedAnswers::JsonSchema,
     media_in_results: false,
-    user_names: false,
+    user_names: |_| false,
     finish_is_last: true,
     check_provider_tool: |_| Err(FUNCTION),
     windows: &[],

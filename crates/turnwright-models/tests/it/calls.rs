@@ -117,7 +117,7 @@ async fn calls_of_a_truncated_response_are_recorded_but_not_run() {
 }
 
 /// Returns a middleware that records log messages.
-fn logging() -> (
+pub(crate) fn logging() -> (
     impl Fn(&Event) + Send + Sync + 'static,
     Arc<Mutex<Vec<String>>>,
 ) {
@@ -394,6 +394,35 @@ async fn untrusted_text_is_fenced_and_fences_are_explained() {
         content.contains(turnwright_core::trust::NOTICE),
         "{content}"
     );
+}
+
+#[tokio::test]
+async fn names_of_users_are_a_field_or_enclosed_and_explained() {
+    for name in [None, Some("Ada"), Some("Zoë")] {
+        let script = Script::new([says("Hello.")]);
+        let runner = turnwright_core::runner(script.model()).build().unwrap();
+        let input = TurnInput::new("Hi");
+        let input = match name {
+            Some(name) => input.name(name),
+            None => input,
+        };
+        assert!(runner.run(input).await.is_answered());
+        let messages = &script.values()[0]["messages"];
+        let [system, user] = [0, 1].map(|at| messages[at]["content"].as_str().unwrap());
+        let explained = system.contains(turnwright_core::trust::NAMES_NOTICE);
+        // The protocol can carry only simple names.
+        assert_eq!(explained, name == Some("Zoë"), "{system}");
+        let field = messages[1].get("name").and_then(Value::as_str);
+        assert_eq!(field, name.filter(|name| *name == "Ada"));
+        match name {
+            Some("Ada") => assert_eq!(user, "Hi"),
+            Some(_) => assert!(
+                user.starts_with("<tw-sender-") && user.contains("name=\"Zoë\">\nHi\n</tw-sender-"),
+                "{user}"
+            ),
+            None => assert_eq!(user, "Hi"),
+        }
+    }
 }
 
 #[tokio::test]

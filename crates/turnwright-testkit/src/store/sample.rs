@@ -56,7 +56,7 @@ pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
 
 fn turn(id: &str) -> Result<Record, Broken> {
     let usage = json!({
-        "requests": 2, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": 1, "reasoningTokens": 0,
+        "requests": 2, "inputTokens": u64::MAX, "cachedInputTokens": 0, "cacheWriteTokens": 3, "outputTokens": 1, "reasoningTokens": 0,
     });
     let turn = json!({
         "v": 1, "kind": "turn", "id": id, "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
@@ -70,7 +70,7 @@ fn turn(id: &str) -> Result<Record, Broken> {
 /// Returns a turn in a state, which began this many seconds after the start of 2026.
 pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record, Broken> {
     let usage = json!({
-        "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
+        "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "cacheWriteTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
     });
     let turn = json!({
         "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage, "stash": [],
@@ -195,7 +195,10 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let agent = Message::agent(odd, odd).tier(TrustTier::ThirdPartyPrivate);
     let answer = Message::assistant("").id("m-2").response(response());
     for message in [
-        Message::user(odd).id("m-1").media(picture.clone()),
+        Message::user(odd)
+            .id("m-1")
+            .name("Ada 漢")
+            .media(picture.clone()),
         answer.provider_state(state()),
         agent.id("m-3"),
     ] {

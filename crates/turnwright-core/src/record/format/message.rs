@@ -24,6 +24,8 @@ pub(super) struct StoredMessage<'a> {
     created_at: Time,
     updated_at: Time,
     author: StoredAuthor<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<Text<'a>>,
     text: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     media: Option<Vec<StoredMedia<'a>>>,
@@ -107,6 +109,7 @@ impl<'a> From<&'a Message> for StoredMessage<'a> {
             created_at: Encoded(message.created_at()),
             updated_at: Encoded(message.updated_at()),
             author: StoredAuthor(Cow::Borrowed(message.author())),
+            name: message.name().map(Text::from),
             text: message.text().into(),
             media: (!media.is_empty()).then(|| media.iter().map(StoredMedia::from).collect()),
             response_id: of.id,
@@ -125,6 +128,9 @@ impl Stored for StoredMessage<'_> {
         let stamp = stamp(self.id, self.created_at, self.updated_at);
         let author = self.author.0.into_owned();
         let mut builder = Message::stamped(author, self.text.into_owned(), stamp);
+        if let Some(name) = self.name {
+            builder = builder.name(&*name);
+        }
         let media = self.media.unwrap_or_default();
         for media in read_all(media, "media", |media| media.read(resolver))? {
             builder = builder.media(media);

@@ -28,7 +28,7 @@ impl Rng {
     }
 }
 
-const NAMES: [&str; 3] = ["tw-trusted", "tw-untrusted", "tw-agent"];
+const NAMES: [&str; 4] = ["tw-trusted", "tw-untrusted", "tw-agent", "tw-sender"];
 
 const UNSEEN: [&str; 18] = [
     "\u{200B}",

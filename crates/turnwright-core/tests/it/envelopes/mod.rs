@@ -23,7 +23,12 @@ use parser::{Found, parse, unescape};
 const CASES: u64 = 10_000;
 const SEED: u64 = 0x656E_7631;
 const THREADS: u64 = 2;
-const FENCES: [Fence; 3] = [Fence::Trusted, Fence::Untrusted, Fence::Agent];
+const FENCES: [Fence; 4] = [
+    Fence::Trusted,
+    Fence::Untrusted,
+    Fence::Agent,
+    Fence::Sender,
+];
 const ATTRIBUTES: [&str; 4] = ["filename", "mime", "transcript", "tool"];
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn parse(prompt: &str, key: &[u8; 32]) -> Vec<Found> {
 }
 
 fn envelope(text: &str, key: &[u8; 32]) -> Option<Found> {
-    let tag = ["tw-trusted", "tw-untrusted", "tw-agent"]
+    let tag = ["tw-trusted", "tw-untrusted", "tw-agent", "tw-sender"]
         .into_iter()
         .find(|tag| {
             text[1..]

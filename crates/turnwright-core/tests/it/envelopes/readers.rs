@@ -8,7 +8,7 @@ use unicode_normalization::char::is_combining_mark;
 /// Finds a tag name in a text, ignoring case.
 pub(super) fn tag_name(reading: &str) -> Option<&'static str> {
     let lower = reading.to_ascii_lowercase();
-    ["tw-trusted", "tw-untrusted", "tw-agent"]
+    ["tw-trusted", "tw-untrusted", "tw-agent", "tw-sender"]
         .into_iter()
         .find(|name| lower.contains(name))
 }

@@ -1,4 +1,4 @@
-//! Hostile records, rendered as a model reads them. File names, MIME types, sources, names of agents and derived texts are
+//! Hostile records, rendered as a model reads them. File names, MIME types, sources, names of agents and users and derived texts are
 //! content too.
 
 use std::sync::Arc;
@@ -62,8 +62,9 @@ async fn judge(seed: u64, case: u64) -> u64 {
     let rng = &mut Rng::of_case(seed, case);
     let key = std::array::from_fn(|_| rng.below(256) as u8);
     let shows = rng.below(2) == 0;
-    let renderer =
-        Renderer::new(ConversationSecret::from_bytes(key)).showing(move |_: &Media| shows);
+    let renderer = Renderer::new(ConversationSecret::from_bytes(key))
+        .showing(move |_: &Media| shows)
+        .naming_users(|_| true);
     let (mut prompt, mut expected) = (String::new(), Vec::new());
     for _ in 0..1 + rng.below(4) {
         let (parts, envelopes) = record(rng, &renderer, shows).await;
@@ -136,8 +137,24 @@ async fn record(rng: &mut Rng, renderer: &Renderer, shows: bool) -> (Vec<Part>, 
             (parts, vec![meant(trusted && inline, content)])
         }
         3 => {
-            let builder = match rng.below(3) {
+            let builder = match rng.below(4) {
                 0 => Message::user(some(text.clone())),
+                2 => {
+                    // The part of it that a name can contain.
+                    let name: String = hostile(rng, &[])
+                        .chars()
+                        .filter(|c| matches!(c, ' '..='~' | '·' | 'à'..='ÿ'))
+                        .take(60)
+                        .collect();
+                    let name = format!("user{name}");
+                    let message = Message::user(some(text.clone())).name(name.clone());
+                    let envelope = Meant {
+                        tag: "tw-sender",
+                        content: Some(some(text)),
+                        attribute: Some(("name", name)),
+                    };
+                    return (renderer.message(&message.build().unwrap()), vec![envelope]);
+                }
                 1 => Message::assistant(some(text.clone())),
                 _ => {
                     let name = format!("agent {}", hostile(rng, &[]));

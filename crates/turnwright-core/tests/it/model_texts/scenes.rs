@@ -13,7 +13,7 @@ use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::tool::approval::{Approval, ApprovalRequest, PendingCall, Review, always};
 use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
-use turnwright_core::trust::{ConversationSecret, NOTICE, TrustTier};
+use turnwright_core::trust::{ConversationSecret, NAMES_NOTICE, NOTICE, TrustTier};
 use turnwright_core::*;
 
 use super::Texts;
@@ -44,7 +44,7 @@ fn shown(parts: &[Part], id: &str) -> String {
         _ => "(media)".to_owned(),
     });
     let mut text = texts.collect::<Vec<_>>().join("\n").replace(id, "ID");
-    for tag in ["tw-trusted-", "tw-untrusted-", "tw-agent-"] {
+    for tag in ["tw-trusted-", "tw-untrusted-", "tw-agent-", "tw-sender-"] {
         let mut pieces = text.split(tag);
         let first = pieces.next().unwrap_or_default().to_owned();
         text = pieces.fold(first, |text, piece| {
@@ -122,8 +122,15 @@ async fn prompts() -> Texts {
     let attached =
         media(|kind, mime, name, reader| Media::user_attachment(kind, mime, name, reader));
     let native = renderer().showing(|_| true);
+    let named = Message::user("Shall we deploy?").id("ID").name("Ada");
+    let named = named.build().unwrap();
     vec![
         ("The notice about envelopes", NOTICE.to_owned()),
+        ("The notice about named users", NAMES_NOTICE.to_owned()),
+        (
+            "A message of a named user",
+            shown(&renderer().naming_users(|_| true).message(&named), "ID"),
+        ),
         ("The start of a prompt", standing.join("\n")),
         ("An image of a user", shown(&native.media(&attached), "ID")),
         (

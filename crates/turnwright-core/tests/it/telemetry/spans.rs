@@ -21,7 +21,8 @@ fn two_iterations() -> TurnRunner {
     let fail = tool("fail", |_, _| async { Err(ToolError::internal("no")) });
     let executor = Named::new(|ctx: DispatchContext| async move {
         if ctx.iteration() == 1 {
-            ctx.reporter().usage(Usage::tokens(100, 20).cached(60));
+            ctx.reporter()
+                .usage(Usage::tokens(100, 20).cached(60).cache_written(30));
             let calls = [
                 ctx.propose("echo", args("hello")),
                 ctx.propose("fail", args("hello")),
@@ -112,6 +113,10 @@ async fn attributes_contain_request_usage_and_error() {
     assert_eq!(
         turn.number("gen_ai.usage.cache_read.input_tokens"),
         Some(60)
+    );
+    assert_eq!(
+        turn.number("gen_ai.usage.cache_creation.input_tokens"),
+        Some(30)
     );
     assert_eq!(turn.text("error.type"), None);
     assert_eq!(turn.text("otel.status_code"), None);

@@ -1,5 +1,7 @@
 //! Instructions and model settings of runner and turn.
 
+use turnwright_core::event::EventKind;
+use turnwright_core::middleware::tool_filter;
 use turnwright_core::record::StandingInstruction;
 use turnwright_core::settings::ToolChoice;
 
@@ -116,6 +118,71 @@ async fn a_forced_call_is_forced_until_the_first_call() {
         choices,
         [Some(ToolChoice::Required), Some(ToolChoice::Auto)]
     );
+}
+
+#[tokio::test]
+async fn a_choice_of_a_tool_that_is_not_offered_becomes_auto_with_one_warning() {
+    let steps = || {
+        [
+            Step::silent().go_on(),
+            Step::silent().go_on(),
+            Step::say("Yes."),
+        ]
+    };
+    let named = |name: &str| ModelSettings::new().tool_choice(ToolChoice::Tool(name.to_owned()));
+    for (name, hidden, expected) in [
+        ("look", false, ToolChoice::Tool("look".to_owned())),
+        ("look", true, ToolChoice::Auto),
+        ("gone", false, ToolChoice::Auto),
+    ] {
+        let model = ScriptedModel::new(steps());
+        let warnings = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&warnings);
+        let hides = tool_filter(move |_: &Tool| !hidden);
+        let runner = runner(model.clone())
+            .tool(saying("look", "seen"))
+            .dispatch_input(hides)
+            .settings(named(name))
+            .build()
+            .unwrap();
+        let input = TurnInput::new("go").observer(move |event: &Event| {
+            if let EventKind::Warning { message, .. } = &event.kind {
+                heard.lock().push(message.clone());
+            }
+        });
+        runner.run(input).await.into_answer().unwrap();
+        for n in 0..3 {
+            let shown = model.shown(n);
+            assert_eq!(shown.settings().tool_choice.as_ref(), Some(&expected));
+        }
+        let warnings = warnings.lock();
+        match expected {
+            ToolChoice::Auto => assert_eq!(
+                warnings[..],
+                [format!(
+                    "the tool choice names \"{name}\", which is not among the tools of this request: the model chooses instead"
+                )]
+            ),
+            _ => assert!(warnings.is_empty(), "{warnings:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_input_of_a_turn_carries_the_name_of_the_user() {
+    let runner = runner(|ctx: DispatchContext| async move {
+        let input = ctx.input().unwrap();
+        ctx.answer(input.name().unwrap()).await?;
+        Ok(())
+    });
+    let runner = runner.build().unwrap();
+    let message = Message::user("go").name("Bob").build().unwrap();
+    let inputs = [TurnInput::new("go").name("Ada"), message.into()];
+    for (input, name) in inputs.into_iter().zip(["Ada", "Bob"]) {
+        assert_eq!(runner.run(input).await.into_answer().unwrap(), name);
+    }
+    let outcome = runner.run(TurnInput::new("go").name(" ")).await;
+    assert_eq!(code_of(&outcome), "E_INVALID_INITIAL_MESSAGE_VALUE");
 }
 
 #[tokio::test]

@@ -48,6 +48,16 @@ fn the_format_of_version_1_is_exact() {
             "providerState": { "protocol": "p", "base64": "/w==" },
         })
     );
+    let named = Message::user("Hi").id("m").created_at(at(0)).name("Ada");
+    assert_eq!(
+        Record::from(named.build().unwrap()).to_value().unwrap(),
+        json!({
+            "v": 1, "kind": "message", "id": "m",
+            "createdAt": "1970-01-01T00:00:00.000000000Z",
+            "updatedAt": "1970-01-01T00:00:00.000000000Z",
+            "author": "user", "name": "Ada", "text": "Hi",
+        })
+    );
     let stored = Arc::new(MemoryReader::new("12345"));
     let call = ToolCall::builder("t", json!({ "n": 1.0 }))
         .id("call")
@@ -305,10 +315,10 @@ fn records_of_the_previous_release_are_read_and_written_in_the_current_format() 
             r#"{{"v":1,"kind":"ledger","id":"k","turnId":"","toolCall":"c","callId":"d","ordinal":0,"tool":"t","fingerprint":"","args":"{{\"a\":1.0}}","state":"done","begunAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"turn","id":"t","state":"failed","stash":[{{"path":"a","value":"1e+300"}}],"outerTiers":["first-party"],"answer":"m","proposed":"p","rejected":["r","s"],"nonce":"n","runs":2,"iterations":3,"usage":{{"requests":1,"inputTokens":18446744073709551615,"cachedInputTokens":2,"outputTokens":3,"reasoningTokens":4}},"error":{{"code":"E","message":"m"}},"beganAt":"{at}","endedAt":"{at}"}}"#
+            r#"{{"v":1,"kind":"turn","id":"t","state":"failed","stash":[{{"path":"a","value":"1e+300"}}],"outerTiers":["first-party"],"answer":"m","proposed":"p","rejected":["r","s"],"nonce":"n","runs":2,"iterations":3,"usage":{{"requests":1,"inputTokens":18446744073709551615,"cachedInputTokens":2,"cacheWriteTokens":5,"outputTokens":3,"reasoningTokens":4}},"error":{{"code":"E","message":"m"}},"beganAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
-            r#"{{"v":1,"kind":"turn","id":"t","state":"refused","runs":1,"iterations":0,"usage":{{"requests":0,"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"reasoningTokens":0}},"beganAt":"{at}","endedAt":"{at}"}}"#
+            r#"{{"v":1,"kind":"turn","id":"t","state":"refused","runs":1,"iterations":0,"usage":{{"requests":0,"inputTokens":0,"cachedInputTokens":0,"cacheWriteTokens":0,"outputTokens":0,"reasoningTokens":0}},"beganAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
             r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","toolCall":"c","question":"null","state":"resolved","answer":"true","openedAt":"{at}","closedAt":"{at}"}}"#

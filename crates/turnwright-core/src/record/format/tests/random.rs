@@ -153,7 +153,7 @@ fn artifact() -> impl Strategy<Value = SpooledArtifact> {
 
 fn message() -> impl Strategy<Value = Record> {
     (
-        (0..4_u8, words(), tier()),
+        (0..4_u8, words(), "[a-zA-Z0-9äß漢🎉\"<& -]{0,63}x", tier()),
         words(),
         id(),
         times(),
@@ -161,9 +161,19 @@ fn message() -> impl Strategy<Value = Record> {
         (response(), state()),
     )
         .prop_map(
-            |((author, name, tier), text, id, (created, updated), media, (response, state))| {
+            |(
+                (author, name, user, tier),
+                text,
+                id,
+                (created, updated),
+                media,
+                (response, state),
+            )| {
                 let builder = match author {
-                    0 => Message::user(text),
+                    0 => match tier {
+                        TrustTier::FirstParty => Message::user(text).name(user),
+                        _ => Message::user(text),
+                    },
                     1 => Message::assistant(text),
                     2 => Message::framework(text),
                     _ => Message::agent(name, text).tier(tier),

@@ -46,6 +46,7 @@ fn same_artifact(a: &SpooledArtifact, b: &SpooledArtifact) {
 
 fn same_message(a: &Message, b: &Message) {
     assert_eq!(a.author(), b.author());
+    assert_eq!(a.name(), b.name());
     assert_eq!(a.text(), b.text());
     assert_eq!(a.media().len(), b.media().len());
     a.media()
