@@ -54,7 +54,7 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
         .effects(Effects::ReadOnly)
         .handler_with(agent, async |agent, task, ctx| {
             // Cancelled together with this call; its usage is counted there.
-            let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
+            let mut turn = agent.start(TurnInput::new(task.about).under_call(&ctx));
             while let Some(event) = turn.next().await {
                 if let TurnEventKind::ToolCall(call) = event.kind {
                     let how = if call.is_error() { "failed" } else { "is done" };
@@ -127,6 +127,6 @@ async fn main() -> Result<(), Error> {
     let outcome = runner
         .run(TurnInput::new("everything").cancellation(stop))
         .await;
-    println!("{}", outcome.ended);
+    println!("{}", outcome.status);
     Ok(())
 }

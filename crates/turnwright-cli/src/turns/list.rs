@@ -69,7 +69,7 @@ fn show(
     length: usize,
 ) -> anyhow::Result<()> {
     let turn = &summary.turn;
-    let mut facts = vec![ago(turn.ended_at.unwrap_or(turn.began_at))];
+    let mut facts = vec![ago(turn.ended_at.unwrap_or(turn.started_at))];
     if let Some(time) = summary.took() {
         let live = summary.state.is_live();
         let so_far = if live { " so far" } else { "" };

@@ -80,7 +80,7 @@ impl Page<'_> {
         let mut facts = vec![format!(
             "started {} ({})",
             began(summary)?,
-            ago(turn.began_at)
+            ago(turn.started_at)
         )];
         if let Some(time) = summary.took() {
             let live = summary.state.is_live();
@@ -202,12 +202,12 @@ impl Page<'_> {
     /// Prints the ledger entry of a call that may have changed something.
     fn ledger_entry(&mut self, entry: &LedgerEntry) -> anyhow::Result<()> {
         let ended = entry.ended_at;
-        let time = ended.and_then(|end| end.duration_since(entry.begun_at).ok());
+        let time = ended.and_then(|end| end.duration_since(entry.started_at).ok());
         let (style, text) = match entry.state {
-            CallState::Begun if self.summary.state.is_live() => {
+            CallState::Started if self.summary.state.is_live() => {
                 (style::DIM, "ledger: started, still running".to_owned())
             }
-            CallState::Begun => (
+            CallState::Started => (
                 style::WARN,
                 "ledger: interrupted; whether it took effect is unknown".to_owned(),
             ),

@@ -166,8 +166,8 @@ fn a_turn_starts_with_earlier_messages_and_the_new_one() {
         .collect();
     assert_eq!(kinds, ["One", "a", "Two"]);
     // After a result the model continues.
-    let goes_on = Beginning::of(&messages[..5]);
-    assert_eq!((goes_on.input, goes_on.before.len()), (None, 2));
+    let continues = Beginning::of(&messages[..5]);
+    assert_eq!((continues.input, continues.before.len()), (None, 2));
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl AdmittedCall {
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        if self.call.context().turn().is_heard() {
+        if self.call.context().turn().may_have_readers() {
             self.call.checked.emit_started();
         }
         // If the process was suspended for long, the fencing token decides before anything is changed.

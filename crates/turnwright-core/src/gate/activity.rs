@@ -26,7 +26,7 @@ pub enum TurnActivity {
     },
     /// The turn can only wait, but cannot be suspended: calls whose handlers cannot run again wait at gates, or run turns that
     /// do.
-    Held {
+    NotSuspendable {
         /// The ids of the gates.
         gates: Vec<Arc<str>>,
         /// The ids of the calls that keep the turn in memory.
@@ -232,7 +232,7 @@ impl Activity {
                 let mut tool_calls: Vec<_> = state.held.values().cloned().collect();
                 tool_calls.sort();
                 tool_calls.dedup();
-                TurnActivity::Held {
+                TurnActivity::NotSuspendable {
                     gates: gates(),
                     tool_calls,
                 }

@@ -213,13 +213,13 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
         tool: "pay".into(),
         fingerprint: "f".to_owned(),
         args: Value::Null,
-        state: CallState::Begun,
-        begun_at: later,
+        state: CallState::Started,
+        started_at: later,
         ended_at: None,
     };
     assert_eq!(line.ended(CallState::Done).ended_at, Some(later));
     let mut turn = TurnRecord::begin("t".into(), Vec::new());
-    turn.began_at = later;
+    turn.started_at = later;
     let ended = turn.ended(TurnState::Answered, None);
     let memory = Memory::new("a")
         .created_at(later)

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::artifact_tools::Forge;
+use crate::artifact_tools::ArtifactToolSet;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
@@ -72,7 +72,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
-        ended: ended.how,
+        status: ended.how,
         text: turn
             .last_answer()
             .map(|answer| answer.text().to_owned())
@@ -169,7 +169,7 @@ async fn play_out(
                 let message = "a time budget requires a tokio runtime with the time driver enabled";
                 turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
-            Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
+            Cut::Timeout(limit) => turn.end_at_limit(Limit::Time(limit)),
             Cut::Cancelled => {}
         }
         ended = Ok(work.await);
@@ -268,7 +268,7 @@ impl Play<'_> {
         let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner has none.
-        let mut forge = self.turn.setup().forge.map(Forge::new);
+        let mut artifact_tools = self.turn.setup().artifact_tools.map(ArtifactToolSet::new);
         ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
         // On every exit.
@@ -308,7 +308,7 @@ impl Play<'_> {
             }
             *self.iterations += 1;
             let first = std::mem::take(&mut first);
-            self.iterate(&ctx, forge.as_mut(), first, &mut retries)
+            self.iterate(&ctx, artifact_tools.as_mut(), first, &mut retries)
                 .await?;
             self.turn.note_use_outside().await;
             match ctx.signal() {
@@ -324,7 +324,7 @@ impl Play<'_> {
     async fn iterate(
         &self,
         ctx: &DispatchContext,
-        forge: Option<&mut Forge>,
+        artifact_tools: Option<&mut ArtifactToolSet>,
         first: First,
         retries: &mut Retries,
     ) -> Result<(), End> {
@@ -334,8 +334,10 @@ impl Play<'_> {
         ctx.turn().tell(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
-        if let Some(forge) = forge {
-            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
+        if let Some(artifact_tools) = artifact_tools {
+            artifact_tools
+                .refresh(ctx.turn())
+                .map_err(TurnStatus::Failed)?;
         }
         if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));

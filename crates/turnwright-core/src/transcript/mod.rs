@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Error, Message};
-//! use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
+//! use turnwright_core::transcript::{Entry, SystemPrompt, Transcript, Writer};
 //!
 //! struct Plain;
 //!
@@ -20,8 +20,8 @@
 //!         "plain"
 //!     }
 //!
-//!     fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
-//!         Ok(vec![standing.text()])
+//!     fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> {
+//!         Ok(vec![system.text()])
 //!     }
 //!
 //!     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
@@ -31,14 +31,14 @@
 //!         })
 //!     }
 //!
-//!     fn again(&mut self, _wire: &[String]) {}
+//!     fn reuse(&mut self, _wire: &[String]) {}
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let ctx = DispatchContext::standalone();
 //! ctx.records().add(Message::user("Hello").build()?);
 //! let mut transcript = Transcript::default();
-//! let system = || Standing::new("Be brief.").explain_fences(false);
+//! let system = || SystemPrompt::new("Be brief.").explain_envelopes(false);
 //! transcript.update(&ctx.records().timeline(), system, &mut Plain).await?;
 //! assert_eq!(transcript.messages().collect::<Vec<_>>(), ["Be brief.", "> Hello"]);
 //! # Ok::<(), Error>(()) }).unwrap();
@@ -46,13 +46,13 @@
 
 mod entry;
 mod prompt;
-mod standing;
 mod state;
+mod system_prompt;
 
 #[cfg(test)]
 mod tests;
 
 pub use entry::{Entry, ModelResponse};
 pub use prompt::{Transcript, Writer};
-pub use standing::{Standing, indented};
 pub use state::ResponseState;
+pub use system_prompt::{SystemPrompt, indented};

@@ -30,14 +30,14 @@ impl ResponseState {
 
     /// Marks the response as truncated, with the reason.
     #[must_use]
-    pub fn cut(mut self, why: impl Into<String>) -> Self {
-        self.cut = Some(why.into());
+    pub fn truncated(mut self, reason: impl Into<String>) -> Self {
+        self.cut = Some(reason.into());
         self
     }
 
     /// Returns the state of the same response with fields that the provider expects back with one of its records.
     #[must_use]
-    pub fn with(&self, fields: Map<String, Value>) -> Self {
+    pub fn with_fields(&self, fields: Map<String, Value>) -> Self {
         ResponseState {
             fields,
             ..self.clone()
@@ -72,7 +72,7 @@ impl ResponseState {
 
     /// Returns why the response was truncated, if it was.
     #[must_use]
-    pub fn why_cut(&self) -> Option<&str> {
+    pub fn truncation(&self) -> Option<&str> {
         self.cut.as_deref()
     }
 

@@ -3,7 +3,7 @@ use crate::record::{Memory, Message, Record, Retrievable, StandingInstruction, T
 use crate::trust::TrustTier;
 use proptest::prelude::*;
 
-use super::{Entry, ResponseState, Standing, Transcript, Writer};
+use super::{Entry, ResponseState, SystemPrompt, Transcript, Writer};
 
 /// Renders entries as words.
 #[derive(Default)]
@@ -46,8 +46,8 @@ impl Writer for Words {
         "test"
     }
 
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
-        Ok(vec![standing.text()])
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> {
+        Ok(vec![system.text()])
     }
 
     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
@@ -55,7 +55,7 @@ impl Writer for Words {
         Ok(vec![word(entry)])
     }
 
-    fn again(&mut self, _: &[String]) {}
+    fn reuse(&mut self, _: &[String]) {}
 }
 
 fn now<F: Future>(future: F) -> F::Output {
@@ -64,7 +64,7 @@ fn now<F: Future>(future: F) -> F::Output {
 
 fn update(transcript: &mut Transcript<String>, timeline: &[Record]) -> usize {
     let mut writer = Words::default();
-    let system = || Standing::new("Help.").explain_fences(false);
+    let system = || SystemPrompt::new("Help.").explain_envelopes(false);
     now(transcript.update(timeline, system, &mut writer)).unwrap();
     writer.written
 }
@@ -194,18 +194,18 @@ fn the_constant_part_is_one_text_with_separate_items() {
         "{text}"
     );
     assert!(!text.contains("<tw-trusted-0>"), "{text}");
-    let explained = Standing::new("").text();
+    let explained = SystemPrompt::new("").text();
     assert_eq!(explained, crate::trust::NOTICE);
-    assert_eq!(Standing::new(" ").explain_fences(false).text(), "");
+    assert_eq!(SystemPrompt::new(" ").explain_envelopes(false).text(), "");
 }
 
 #[test]
 fn state_of_another_protocol_is_ignored() {
-    let state = ResponseState::new("here").cut("length");
+    let state = ResponseState::new("here").truncated("length");
     let stored = state.for_protocol("test");
     let read = ResponseState::read(Some(&stored), "test").unwrap();
     assert_eq!(
-        (read.response(), read.why_cut()),
+        (read.response(), read.truncation()),
         (state.response(), Some("length"))
     );
     assert!(read.is_from("here") && !read.is_from("there"));

@@ -105,7 +105,7 @@ impl TurnContext {
     /// # Errors
     /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
     /// fails.
-    pub async fn ensure_held(&self) -> Result<(), Error> {
+    pub async fn ensure_lease(&self) -> Result<(), Error> {
         let (Some(hold), Some(store)) = (self.hold(), self.record_store()) else {
             return Ok(());
         };

@@ -102,7 +102,7 @@ impl TurnContext {
         }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
-            turn.keep_media_in(&mut changes).await?;
+            turn.store_media_in(&mut changes).await?;
             // Sequentially, in the order in which they were started.
             let writing = turn.inner().writes.lock().await;
             let mut renewed = None;

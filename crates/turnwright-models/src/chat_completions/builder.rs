@@ -133,10 +133,10 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// Sets whether the system prompt explains the fences around untrusted text. Without the explanation they protect
+    /// Sets whether the system prompt explains the envelopes around untrusted text. Without the explanation they protect
     /// little. Default: `true`.
-    pub fn explain_fences(mut self, explains: bool) -> Self {
-        self.settings.explains_fences = explains;
+    pub fn explain_envelopes(mut self, explains: bool) -> Self {
+        self.settings.explains_envelopes = explains;
         self
     }
 
@@ -201,7 +201,10 @@ impl ChatCompletionsBuilder {
     }
 
     /// Sets which media the server accepts. Default: PNG, JPEG, GIF and WebP images, WAV and MP3 audio, PDF documents.
-    pub fn shows(mut self, shows: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
+    pub fn accepted_media(
+        mut self,
+        shows: impl Fn(&Media) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.settings.shows = Arc::new(shows);
         self
     }

@@ -22,7 +22,7 @@ use super::messages::{ChatWriter, DETAILS, FIELD};
 use super::quirks::Quirks;
 use super::wire_message::WireMessage;
 use super::{ChatCompletions, PROTOCOL, context_window, tools};
-use turnwright_core::transcript::{ResponseState, Standing, Transcript};
+use turnwright_core::transcript::{ResponseState, SystemPrompt, Transcript};
 
 /// The number of consecutive truncated responses after which the turn ends.
 const MAX_CUTS: u32 = 3;
@@ -121,7 +121,7 @@ impl ChatCompletions {
             if let Some(instructions) = answer_instructions(ctx.turn(), adapter.settings.typed) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
-            Standing::new(text).explain_fences(adapter.settings.explains_fences)
+            SystemPrompt::new(text).explain_envelopes(adapter.settings.explains_envelopes)
         };
         let mut writer = ChatWriter {
             adapter,
@@ -158,7 +158,7 @@ impl ChatCompletions {
         // response is known to be complete.
         let complete = known_complete || (failed.is_none() && !has_calls && reply.cut().is_none());
         if !complete {
-            state = state.cut(why_cut(&reply, failed.as_ref()));
+            state = state.truncated(why_cut(&reply, failed.as_ref()));
         }
         let is_answer = complete && !has_calls && !reply.text.is_empty();
         let mut calls = self.record_text(&reply, output, &state, is_answer).await?;
@@ -183,7 +183,7 @@ impl ChatCompletions {
         }
         for (call, streamed) in reply.tool_calls.iter().zip(calls) {
             let call = propose(ctx, call.clone(), streamed, &state);
-            Box::pin(call.keep_incomplete()).await?;
+            Box::pin(call.record_incomplete()).await?;
         }
         prompt.cuts += 1;
         if let Some(error) = failed {
@@ -260,7 +260,7 @@ impl ChatCompletions {
             calls,
         } = output.into_streamed(!fields.is_empty());
         if let Some(mut thought) = thought {
-            thought.provider_state(state.with(fields).for_protocol(PROTOCOL));
+            thought.provider_state(state.with_fields(fields).for_protocol(PROTOCOL));
             thought.finish().await?;
         }
         if let Some(mut message) = message {
@@ -293,7 +293,7 @@ fn propose(
     streamed: Option<ToolCallWriter>,
     state: &ResponseState,
 ) -> turnwright_core::call::ProposedCall {
-    let state = state.with(call.extra.unwrap_or_default());
+    let state = state.with_fields(call.extra.unwrap_or_default());
     let proposed = match streamed {
         Some(streamed) => streamed.propose(call.name, call.arguments),
         None => ctx.propose(call.name, call.arguments),

@@ -18,7 +18,7 @@ use super::wire_message::{
     AssistantMessage, Role, ToolMessage, WireCall, WireFunction, WireMessage,
 };
 use turnwright_core::transcript::{
-    Entry, ModelResponse, ResponseState, Standing, Writer, indented,
+    Entry, ModelResponse, ResponseState, SystemPrompt, Writer, indented,
 };
 
 /// Writes the messages of one turn.
@@ -37,8 +37,8 @@ impl ChatWriter<'_> {
         let omits = Arc::clone(&adapter.settings.shows);
         let drops = adapter.settings.media_policy == MediaPolicy::Drop;
         plain
-            .showing(move |media| shows(media))
-            .leaving_out(move |media| drops && !omits(media))
+            .accepted_media(move |media| shows(media))
+            .omitted_media(move |media| drops && !omits(media))
     }
 
     /// Rejects media that the server does not accept, if the policy is to fail.
@@ -157,7 +157,7 @@ impl ChatWriter<'_> {
         };
         let mut written = vec![WireMessage::new(Role::Assistant, &message)];
         drop(message);
-        let cut = state.and_then(ResponseState::why_cut);
+        let cut = state.and_then(ResponseState::truncation);
         let mut follows = Vec::new();
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
@@ -317,8 +317,8 @@ impl Writer for ChatWriter<'_> {
         PROTOCOL
     }
 
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<WireMessage>, Error> {
-        let text = standing.text();
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<WireMessage>, Error> {
+        let text = system.text();
         if text.is_empty() {
             return Ok(Vec::new());
         }
@@ -363,7 +363,7 @@ impl Writer for ChatWriter<'_> {
         }
     }
 
-    fn again(&mut self, wire: &[WireMessage]) {
+    fn reuse(&mut self, wire: &[WireMessage]) {
         for message in wire {
             self.used.extend(message.ids.iter().cloned());
         }

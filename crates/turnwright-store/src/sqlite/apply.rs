@@ -94,7 +94,7 @@ fn put(
     match record {
         Record::Turn(turn) => {
             turn_state = Some(turn.state.as_str());
-            began_at = Some(nanoseconds(turn.began_at));
+            began_at = Some(nanoseconds(turn.started_at));
         }
         Record::Gate(gate) if gate.state == GateState::Open => {
             open_gate_turn = Some(&*gate.turn_id);

@@ -107,7 +107,7 @@ impl Encoded {
 
 /// Returns `true` for the ledger entry of a call that has not ended.
 pub(super) fn is_begun(record: &Record) -> bool {
-    matches!(record, Record::Ledger(line) if line.state == CallState::Begun)
+    matches!(record, Record::Ledger(line) if line.state == CallState::Started)
 }
 
 /// Returns `true` if encoding the records reads bytes, which may block.

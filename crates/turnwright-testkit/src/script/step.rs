@@ -137,7 +137,7 @@ impl Step {
     }
 
     /// Keeps the dispatch open although the step has no calls.
-    pub fn go_on(mut self) -> Self {
+    pub fn keep_open(mut self) -> Self {
         self.ends = false;
         self
     }

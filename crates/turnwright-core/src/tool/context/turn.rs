@@ -149,7 +149,7 @@ impl TurnContext {
     }
 
     /// Returns the trust tiers in the current prompt, including earlier turns. A turn that runs under a call includes the taint
-    /// of the outer prompt at its start: see [`TurnInput::under`](crate::TurnInput::under).
+    /// of the outer prompt at its start: see [`TurnInput::under_call`](crate::TurnInput::under_call).
     #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = self.outer_taint().unwrap_or_default();
@@ -207,8 +207,8 @@ impl TurnContext {
     }
 
     /// Returns whether the events of the turn have a reader or may get one later.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.hub().is_heard()
+    pub(crate) fn may_have_readers(&self) -> bool {
+        self.hub().may_have_readers()
     }
 
     /// Returns a receiver of the outcome. `None` if the turn already has one.

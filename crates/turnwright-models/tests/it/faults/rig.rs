@@ -15,7 +15,7 @@ use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ChatCompletionsBuilder;
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 use turnwright_models::retry::RetryPolicy;
-use turnwright_testkit::server::fault::{Fault, TOOL, Where};
+use turnwright_testkit::server::fault::{Fault, FaultPosition, TOOL};
 use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
 use turnwright_testkit::store::storage_of;
 
@@ -55,8 +55,8 @@ pub(super) struct Rig {
 
 impl Rig {
     /// Returns short timeouts where a timeout ends the turn, otherwise practically infinite ones.
-    pub(super) fn of(fault: Fault, place: Where) -> Self {
-        let before = fault == Fault::Silence && place == Where::BeforeFirstByte;
+    pub(super) fn of(fault: Fault, place: FaultPosition) -> Self {
+        let before = fault == Fault::Silence && place == FaultPosition::BeforeFirstByte;
         let silent = is_silent(fault);
         Rig {
             request_timeout: if before { SILENT } else { BOUND },
@@ -93,7 +93,7 @@ impl Rig {
         let (ends, error, held) = match ended {
             Ok(outcome) => {
                 let held = held(&store, &outcome).await;
-                (ends(&outcome.ended), message_of(&outcome.ended), held)
+                (ends(&outcome.status), message_of(&outcome.status), held)
             }
             Err(_) => (
                 Ends::Otherwise,

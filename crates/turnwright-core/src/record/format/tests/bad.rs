@@ -49,8 +49,8 @@ fn ledger() -> Value {
         tool: "t".into(),
         fingerprint: "f".to_owned(),
         args: json!({}),
-        state: CallState::Begun,
-        begun_at: SystemTime::UNIX_EPOCH,
+        state: CallState::Started,
+        started_at: SystemTime::UNIX_EPOCH,
         ended_at: None,
     };
     Record::from(Arc::new(entry)).to_value().unwrap()
