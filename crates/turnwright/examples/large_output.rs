@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([read_log()?, metrics()?])?)
         .build();
-    // The secret belongs to the conversation. It determines the codes of the fences, which no content can guess.
+    // The secret belongs to the conversation. It determines the codes of the envelopes, which no content can guess.
     let renderer = Renderer::new(ConversationSecret::random()?);
 
     ctx.records()

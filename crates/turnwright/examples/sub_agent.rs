@@ -1,6 +1,6 @@
 //! A sub-agent: a tool whose handler runs its own turn. The inner turn has its own tools and records, which the outer
 //! turn never sees. It is cancelled with the outer turn, its usage is counted there, and it is subject to the same
-//! policies and taint. Its answer is returned as a fenced tool result, not as instructions.
+//! policies and taint. Its answer is returned as a tool result in an envelope, not as instructions.
 //!
 //! Runs offline: `cargo run -p turnwright --example sub_agent`
 

@@ -59,7 +59,7 @@ pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow
         }
     }
     storage.store.close().await?;
-    damaged::report(&mut screen.aside(), &storage, &found.damaged)
+    damaged::report(&mut screen.on_stderr(), &storage, &found.damaged)
 }
 
 fn show(

@@ -130,7 +130,7 @@ pub(crate) enum IfHeld<'h> {
     /// Wait until the process releases it.
     Wait,
     /// Stop waiting.
-    GoOn,
+    Continue,
 }
 
 /// Waits until no process holds a conversation, or this turn of it. A process that renews its lease is alive.
@@ -161,7 +161,7 @@ pub(crate) async fn wait_until_free(
             IfHeld::Fail(advice) if renewed || lease.estimated_remaining().is_some() => {
                 return Err(held(conversation_id, left, advice));
             }
-            IfHeld::GoOn if renewed => return Ok(()),
+            IfHeld::Continue if renewed => return Ok(()),
             _ => {}
         }
         screen.busy(&waiting(left));

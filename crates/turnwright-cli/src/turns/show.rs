@@ -45,7 +45,7 @@ pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow
         page.next_step(unfinished.len(), note.as_ref(), &storage)?;
     }
     storage.store.close().await?;
-    damaged::report(&mut screen.aside(), &storage, &damaged)
+    damaged::report(&mut screen.on_stderr(), &storage, &damaged)
 }
 
 /// The fields of `turns list`, and all records.
@@ -307,7 +307,7 @@ impl Page<'_> {
             State::Answered | State::Nacked => return Ok(()),
             State::Running => "A process is running it.",
             State::Waiting => "A process is running it and waits for an answer.",
-            _ if !summary.can_go_on() => {
+            _ if !summary.can_continue() => {
                 "The conversation continued without it, so it cannot be resumed."
             }
             _ if note.is_none() => {
@@ -320,7 +320,7 @@ impl Page<'_> {
             _ => "To resume it:",
         };
         self.screen.warn(text)?;
-        if note.is_none() || !summary.can_go_on() {
+        if note.is_none() || !summary.can_continue() {
             return Ok(());
         }
         // On its own line, so that it can be copied.

@@ -188,13 +188,13 @@ impl TurnSummary {
     }
 
     /// Whether it is the last turn of its conversation and can be continued.
-    pub(super) fn can_go_on(&self) -> bool {
-        self.next.is_none() && self.state.can_go_on()
+    pub(super) fn can_continue(&self) -> bool {
+        self.next.is_none() && self.state.can_continue()
     }
 
     /// Whether it can be resumed: also if its process may have crashed a moment ago.
     pub(crate) fn is_resumable(&self) -> bool {
-        self.next.is_none() && (self.state.can_go_on() || self.state.is_live())
+        self.next.is_none() && (self.state.can_continue() || self.state.is_live())
     }
 
     /// The query for the records of the turn: those up to the next one.

@@ -118,7 +118,7 @@ fn a_request_with_the_results_of_the_calls_continues_the_turn() {
 }
 
 #[test]
-fn an_incomplete_response_is_told_from_a_reply() {
+fn an_incomplete_response_is_distinguished_from_a_reply() {
     let begun = json!("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n");
     let of = |response: Value| RecordedResponse::of(&exchange(&json!([]), &response));
     let full = reply(&json!({ "content": "Hi" }), "stop");

@@ -178,7 +178,7 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
 
 impl AdmittedCall {
     /// Returns whether the call may write, and so must be in the ledger before it runs.
-    pub(super) fn is_noted(&self) -> bool {
+    pub(super) fn needs_ledger_entry(&self) -> bool {
         self.call.tool().effects() != Effects::ReadOnly
     }
 
@@ -214,11 +214,11 @@ impl AdmittedCall {
             CallGuard::new(&call.ctx, record)
         });
         // Without a store, there is no ledger.
-        let noted = self.is_noted() && call.ctx.turn().record_store().is_some();
+        let noted = self.needs_ledger_entry() && call.ctx.turn().record_store().is_some();
         let entry = noted.then(|| Arc::new(checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = checked.edited.then(|| checked.args.value().clone());
-        guard.begun(tool, edited, entry);
+        guard.mark_started(tool, edited, entry);
         self.guard = Some(guard);
         records
     }

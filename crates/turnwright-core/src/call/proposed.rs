@@ -231,7 +231,7 @@ pub(super) fn report_refused(
     error: &Error,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
-    ctx.turn().tell(|| EventKind::ToolCallRefused {
+    ctx.turn().notify(|| EventKind::ToolCallRefused {
         id: id.into(),
         checksum: checksum.into(),
         tool: tool.into(),

@@ -80,7 +80,7 @@ pub enum TurnStatus {
 
 impl TurnOutcome {
     /// Creates the outcome of a turn that could not start.
-    pub(crate) fn unbegun(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
+    pub(crate) fn not_started(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
         TurnOutcome {
             turn_id,
             conversation,

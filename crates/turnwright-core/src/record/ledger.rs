@@ -59,7 +59,7 @@ impl LedgerEntry {
     }
 
     /// Returns whether the call has started and not ended.
-    pub(crate) fn is_begun(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.state == CallState::Started
     }
 

@@ -15,7 +15,7 @@ fn artifact() -> SpooledArtifact {
 }
 
 #[test]
-fn records_have_ids_of_their_own_and_times_unless_told() {
+fn records_get_ids_and_times_by_default() {
     let before = SystemTime::now();
     let (a, b) = (
         Message::user("a").build().unwrap(),
@@ -106,7 +106,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
 }
 
 #[test]
-fn what_a_provider_wants_back_goes_to_its_protocol_alone_byte_for_byte() {
+fn provider_state_is_returned_byte_for_byte_to_its_own_protocol_only() {
     let bytes = vec![0_u8, 255, b'"'];
     let state = ProviderState::new("chat_completions", bytes.clone());
     let thought = Thought::new("").provider_state(state.clone()).build();
@@ -124,7 +124,7 @@ fn what_a_provider_wants_back_goes_to_its_protocol_alone_byte_for_byte() {
 }
 
 #[test]
-fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
+fn a_call_from_the_builder_is_a_handle_by_default() {
     let results = || ToolResults::Artifacts(vec![artifact(), artifact()]);
     let call = ToolCall::builder("t", r#"{"b": 1, "a": 2}"#)
         .id("c1")
@@ -153,7 +153,7 @@ fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
 }
 
 #[test]
-fn nothing_that_was_said_or_found_is_shown_in_debug_output() {
+fn content_is_not_shown_in_debug_output() {
     let secret = "hunter2";
     let media = Media::user_attachment(
         MediaKind::Audio,

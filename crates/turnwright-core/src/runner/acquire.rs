@@ -83,7 +83,7 @@ impl TurnContext {
                 message = Some(self.store_media_of(unkept).await?);
             }
             let mut changes = self.given_up(&**store, &free, abandons).await?;
-            let hold = self.hold_on(&free, Arc::clone(&record));
+            let hold = self.held_lease(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(hold.lease()).into()));
             changes.extend(put(message.clone()));
@@ -96,7 +96,7 @@ impl TurnContext {
         }
     }
 
-    pub(crate) fn hold_on(&self, free: &Free, record: Arc<TurnRecord>) -> HeldLease {
+    pub(crate) fn held_lease(&self, free: &Free, record: Arc<TurnRecord>) -> HeldLease {
         HeldLease::new(free.fencing_token, self.setup().lease, record)
     }
 
@@ -309,7 +309,7 @@ fn closed(
     let mut begun = HashSet::new();
     for record in records {
         match record {
-            Record::Ledger(line) if *line.turn_id == *turn_id && line.is_begun() => {
+            Record::Ledger(line) if *line.turn_id == *turn_id && line.is_open() => {
                 begun.insert(line.tool_call.to_owned());
                 closed.push(line.ended(CallState::Unknown).into());
             }

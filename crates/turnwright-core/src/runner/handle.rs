@@ -197,7 +197,7 @@ impl TurnHandle {
     pub fn gates(&self) -> Gates {
         match &self.gates {
             Some(gates) => gates.clone(),
-            None => Gates::of_unbegun(),
+            None => Gates::of_unstarted_turn(),
         }
     }
 
@@ -262,7 +262,7 @@ impl TurnHandle {
         };
         ended.unwrap_or_else(|| {
             let message = "the runtime was shut down while the turn ran";
-            TurnOutcome::unbegun(
+            TurnOutcome::not_started(
                 Arc::clone(&self.turn_id),
                 Arc::clone(&self.conversation),
                 Error::new(ErrorCode::TURN_ABORTED, message),

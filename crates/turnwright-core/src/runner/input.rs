@@ -247,8 +247,8 @@ impl TurnInput {
     /// ([`TurnRunnerBuilder::instructions`](super::TurnRunnerBuilder::instructions)). Use it for text about one user or one turn.
     /// Replaces what was set here before.
     ///
-    /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
-    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::record::Retrievable) is fenced.
+    /// It is your own text: it is in no envelope and not stored as a record. The turn's record keeps it, so that a resumed turn
+    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::record::Retrievable) is put into an envelope.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnInput};

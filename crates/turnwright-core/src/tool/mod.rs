@@ -29,7 +29,7 @@
 pub mod approval;
 mod builder;
 pub mod context;
-mod elsewhere;
+mod external;
 mod handler;
 mod into_result;
 mod json;
@@ -238,7 +238,7 @@ impl Tool {
     }
 
     /// Returns the reconciler, if there is one.
-    pub(crate) fn finds_out(&self) -> Option<&Arc<dyn Reconcile>> {
+    pub(crate) fn reconciler(&self) -> Option<&Arc<dyn Reconcile>> {
         self.0.facts.reconcile.as_ref()
     }
 

@@ -115,7 +115,7 @@ impl TurnContext {
                 message,
             ));
         };
-        self.tell(|| EventKind::GateOpened {
+        self.notify(|| EventKind::GateOpened {
             id: Arc::clone(&id),
             kind: gate.kind.clone(),
             tool_call: tool_call.clone(),
@@ -252,7 +252,7 @@ impl Asked {
             self.note(records).await;
             return Noted::Open(record);
         };
-        recorded.waits_again(&self.id);
+        recorded.remove(&self.id);
         // Its answer, if any, was not accepted. Another process may record one at any time.
         let mut known = before.closed_at;
         loop {
@@ -345,7 +345,7 @@ impl Drop for Asked {
                 how,
             });
         }
-        self.turn.tell(|| EventKind::GateClosed {
+        self.turn.notify(|| EventKind::GateClosed {
             id: Arc::clone(id),
             how,
         });

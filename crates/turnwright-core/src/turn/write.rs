@@ -127,7 +127,7 @@ impl TurnContext {
                     // Not together with a batch that may be repeated: usage is recorded once.
                     if unless.is_none() && !batch.changes.iter().any(has_turn) {
                         let along = !batch.changes.is_empty();
-                        let used = turn.unnoted_use(hold, along);
+                        let used = turn.unrecorded_usage(hold, along);
                         batch.changes.extend(used.map(Change::Put));
                     }
                     if batch.changes.is_empty() {

@@ -377,7 +377,7 @@ async fn unknown_tools_and_invalid_arguments_are_reported_to_the_model() {
 }
 
 #[tokio::test]
-async fn untrusted_text_is_fenced_and_fences_are_explained() {
+async fn untrusted_text_is_in_an_envelope_that_is_explained() {
     let (tool, _) = recording_tool();
     let script = Script::new([calls([("note", json!({ "n": 1 }))]), says("Done.")]);
     run(&script, tool).await;

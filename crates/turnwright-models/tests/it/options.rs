@@ -194,7 +194,7 @@ async fn minimal_request_has_no_extra_fields() {
 }
 
 #[tokio::test]
-async fn instructions_are_first_unfenced_and_extended_by_the_turn() {
+async fn instructions_are_first_in_no_envelope_and_extended_by_the_turn() {
     let script = Script::new([says("Yes."), says("Yes.")]);
     let model = script.builder().explain_envelopes(false).build().unwrap();
     let runner = turnwright_core::runner(model)

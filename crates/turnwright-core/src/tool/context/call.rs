@@ -166,7 +166,7 @@ impl ToolContext {
             id: self.0.call.id.shared(),
             message: message.clone(),
         });
-        self.turn().tell(|| EventKind::ToolExecutionProgress {
+        self.turn().notify(|| EventKind::ToolExecutionProgress {
             id: self.0.call.id.shared(),
             checksum: self.0.checksum.shared(),
             tool: Arc::clone(&self.0.call.name),

@@ -85,7 +85,7 @@ impl TurnContext {
     ///
     /// # Errors
     /// Returns `E_TURN_NOT_RESUMABLE` if policies of an outer turn applied to it, and there is no outer turn now.
-    pub(crate) fn inherit_again(&self, record: &TurnRecord) -> Result<(), Error> {
+    pub(crate) fn restore_outer(&self, record: &TurnRecord) -> Result<(), Error> {
         let Some(tiers) = record
             .outer_tiers
             .as_ref()

@@ -182,7 +182,7 @@ impl TurnContext {
             outer.0.usage.lock().below += usage.tokens;
         }
         self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
-        self.tell(|| EventKind::Usage(usage));
+        self.notify(|| EventKind::Usage(usage));
     }
 
     /// Returns a handle that does not keep the turn alive.
@@ -191,9 +191,9 @@ impl TurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
     }
 
-    pub(crate) fn tell(&self, kind: impl FnOnce() -> EventKind) {
+    pub(crate) fn notify(&self, kind: impl FnOnce() -> EventKind) {
         let parts = &self.0.parts;
-        parts.events.tell(&parts.id, &parts.conversation_id, kind);
+        parts.events.notify(&parts.id, &parts.conversation_id, kind);
     }
 
     /// Returns the event stream of the turn.
@@ -293,7 +293,7 @@ impl TurnContext {
 
     /// Continues counting where the turn was interrupted.
     pub(crate) fn count_calls_from(&self, next: u64) {
-        self.0.ids.go_on_from(next);
+        self.0.ids.continue_after(next);
         self.0.ordinals.fetch_max(next, Ordering::Relaxed);
     }
 }

@@ -87,5 +87,5 @@ checks! {
     "of writers that expect the same revision, exactly one wins" => races::one_winner;
     "no update is lost" => races::no_lost_update;
     "no write is lost, and each has its own revision" => races::no_lost_write;
-    "a reader sees all of a batch or nothing" => races::whole_batches;
+    "a reader sees all of a batch or nothing" => races::atomic_batches;
 }

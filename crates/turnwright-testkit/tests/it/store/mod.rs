@@ -1,8 +1,8 @@
 //! The store suite, with correct and incorrect stores.
 
+mod broken_stores;
 mod failing;
 mod json;
-mod lying;
 
 use std::sync::Arc;
 

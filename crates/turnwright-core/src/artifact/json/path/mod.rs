@@ -178,7 +178,7 @@ impl JsonPath {
     }
 
     /// Iterates over the prefixes of the path, from the longest to `$`.
-    pub(super) fn ways_there(&self) -> impl Iterator<Item = JsonPath> {
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = JsonPath> {
         let starts = self
             .layout
             .segments
