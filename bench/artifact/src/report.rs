@@ -30,7 +30,7 @@ pub(crate) struct Report {
 /// The goals.
 const OF_RIPGREP: f64 = 1.5;
 const OF_PROGRAM: f64 = 1.0;
-const MOST_MIB: f64 = 16.0;
+const MAX_MIB: f64 = 16.0;
 
 /// Returns our median divided by that of another side of the same race.
 fn ratio(rows: &[Row], race: &str, side: &str) -> Option<f64> {
@@ -112,7 +112,7 @@ impl Report {
         goal(
             "the peak memory of any query".to_owned(),
             most,
-            MOST_MIB,
+            MAX_MIB,
             "MiB",
         )
     }

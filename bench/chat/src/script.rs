@@ -94,9 +94,9 @@ fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<String> {
         events.push(chunk(&begins, None));
         for piece in arguments.as_bytes().chunks(6) {
             let piece = String::from_utf8_lossy(piece);
-            let goes_on =
+            let continues =
                 json!({ "tool_calls": [{ "index": index, "function": { "arguments": piece } }] });
-            events.push(chunk(&goes_on, None));
+            events.push(chunk(&continues, None));
         }
     }
     end(&mut events, "tool_calls");

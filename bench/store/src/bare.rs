@@ -42,7 +42,7 @@ impl Rows {
                     kind: record.kind().as_str(),
                     id: record.id().to_owned(),
                     body: record.to_value()?.to_string(),
-                    begun: matches!(record, Record::Ledger(line) if line.state == CallState::Begun),
+                    begun: matches!(record, Record::Ledger(line) if line.state == CallState::Started),
                 });
             }
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use turnwright_core::artifact::Inline;
-use turnwright_core::artifact_tools::ForgePolicy;
+use turnwright_core::artifact_tools::ArtifactToolPolicy;
 use turnwright_core::event::Event;
 use turnwright_core::{
     BoxError, DispatchContext, Effects, Error, Executor, Next, Storage, Tool, ToolContext,
@@ -117,7 +117,7 @@ pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> 
             black_box(event);
             events.fetch_add(1, Ordering::Relaxed);
         })
-        .artifact_tools(ForgePolicy::Stable)
+        .artifact_tools(ArtifactToolPolicy::Stable)
         .build()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::chat::{Player, Script, What};
+use turnwright_testkit::server::chat::{AnswerKind, Player, Script};
 
 use crate::args::ServeScript;
 use crate::exit::{Exit, misuse};
@@ -49,7 +49,7 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
         }
     }
     server.shutdown().await;
-    let left = player.left();
+    let left = player.remaining();
     if screen.is_json() {
         screen.value(&json!({ "replies": of, "left": left }))?;
     } else if left > 0 {
@@ -75,7 +75,7 @@ fn read(path: &Path) -> anyhow::Result<Script> {
 struct Request {
     method: String,
     path: String,
-    what: What,
+    kind: AnswerKind,
 }
 
 async fn start(
@@ -91,7 +91,7 @@ async fn start(
         let _ = note.send(Request {
             method: request.method.clone(),
             path: request.path.clone(),
-            what: played.what,
+            kind: played.kind,
         });
         played.answer
     });
@@ -111,15 +111,15 @@ async fn start(
 impl Request {
     fn in_words(&self, of: usize) -> String {
         let (method, path) = (one_line(&self.method, PATH), one_line(&self.path, PATH));
-        let answer = match self.what {
-            What::Reply {
+        let answer = match self.kind {
+            AnswerKind::Reply {
                 number, streamed, ..
             } => {
                 let how = if streamed { "streamed" } else { "not streamed" };
                 format!("reply {} of {of}, {how}", number + 1)
             }
-            What::Models => "list of models".to_owned(),
-            What::Ended => {
+            AnswerKind::Models => "list of models".to_owned(),
+            AnswerKind::Ended => {
                 let text = format!("error: all {of} replies of the script were used");
                 paint(style::BAD, text)
             }
@@ -129,12 +129,12 @@ impl Request {
     }
 
     fn as_json(&self, of: usize) -> Value {
-        let (answer, reply, streamed) = match self.what {
-            What::Reply {
+        let (answer, reply, streamed) = match self.kind {
+            AnswerKind::Reply {
                 number, streamed, ..
             } => ("reply", Some(number + 1), Some(streamed)),
-            What::Models => ("models", None, None),
-            What::Ended => ("ended", None, None),
+            AnswerKind::Models => ("models", None, None),
+            AnswerKind::Ended => ("ended", None, None),
             _ => ("refused", None, None),
         };
         json!({

@@ -195,7 +195,7 @@ impl Show {
 
     /// Shows a piece of a text.
     fn say(&mut self, delta: &Delta, style: anstyle::Style, markdown: bool) -> io::Result<()> {
-        if self.screen.is_aside() {
+        if self.screen.uses_stderr() {
             return Ok(());
         }
         let width = self.screen.width();
@@ -299,7 +299,7 @@ impl Show {
         } else if outcome.text.trim().is_empty() {
             self.screen
                 .painted(style::WARN, "(the model returned no text)")?;
-        } else if self.screen.is_aside() {
+        } else if self.screen.uses_stderr() {
             self.screen.answer(&plain(&outcome.text))?;
         } else if !self.spoken {
             // A turn that was answered before is resumed without events.

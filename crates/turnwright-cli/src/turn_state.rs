@@ -56,7 +56,7 @@ impl State {
     }
 
     /// Whether it can be resumed, if it is the last of its conversation.
-    pub(crate) fn can_go_on(self) -> bool {
+    pub(crate) fn can_continue(self) -> bool {
         matches!(
             self,
             State::Suspended | State::Interrupted | State::Aborted | State::Failed | State::Limit

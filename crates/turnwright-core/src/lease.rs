@@ -82,7 +82,7 @@ impl HeldLease {
     }
 
     /// Returns whether a record is this lease.
-    pub(crate) fn wrote(&self, record: &Record) -> bool {
+    pub(crate) fn matches(&self, record: &Record) -> bool {
         matches!(record, Record::Lease(lease) if lease.fencing_token == self.fencing_token && lease.owner == self.owner.name())
     }
 

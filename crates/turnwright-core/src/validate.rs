@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorCode};
-use crate::schema::{Inadmissible, is_unseen};
+use crate::schema::{Inadmissible, is_invisible};
 use crate::trust::neutralise;
 
-const LONGEST_ID: usize = 256;
+const MAX_ID_LEN: usize = 256;
 
 /// Collects validation errors, so that one error lists all invalid fields.
 #[derive(Debug, Default)]
@@ -70,10 +70,10 @@ impl Violations {
         self.check(field, length > 0, "must not be empty");
         self.check(
             field,
-            length <= LONGEST_ID,
+            length <= MAX_ID_LEN,
             "must have at most 256 characters",
         );
-        let visible = graphic || !id.chars().any(|c| c.is_control() || is_unseen(c));
+        let visible = graphic || !id.chars().any(|c| c.is_control() || is_invisible(c));
         self.check(
             field,
             visible,

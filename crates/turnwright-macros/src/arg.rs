@@ -44,7 +44,7 @@ impl ArgOptions {
         };
         let mut notes = Vec::new();
         for entry in &entries {
-            refusals.keep(options.take(entry, &mut notes));
+            refusals.collect(options.take(entry, &mut notes));
         }
         for note in notes {
             let description = options.description.get_or_insert_default();

@@ -43,7 +43,7 @@ impl Keys {
         refusals: &mut Refusals,
     ) {
         let parsed = Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens);
-        for entry in refusals.keep(parsed).into_iter().flatten() {
+        for entry in refusals.collect(parsed).into_iter().flatten() {
             match self.problem(&entry.key, entries) {
                 Some(sentence) => refusals.refuse(&entry.key, sentence),
                 None => entries.push(entry),

@@ -47,7 +47,7 @@ impl ToolOptions {
         let mut entries = Vec::new();
         KEYS.read(tokens, &mut entries, refusals);
         for entry in &entries {
-            refusals.keep(options.take(entry));
+            refusals.collect(options.take(entry));
         }
         options
     }

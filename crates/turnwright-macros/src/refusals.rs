@@ -24,7 +24,7 @@ impl Refusals {
     }
 
     /// Returns the value, or records the error.
-    pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    pub(crate) fn collect<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 

@@ -228,7 +228,7 @@ pub fn escape(text: &str, most: usize) -> String {
             out.push('…');
             break;
         }
-        if c.is_control() || is_unseen(c) {
+        if c.is_control() || is_invisible(c) {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             written += 8;
         } else {
@@ -243,13 +243,13 @@ pub fn escape(text: &str, most: usize) -> String {
 /// something must not overlook such characters. Does not include control characters: see [`char::is_control`].
 ///
 /// ```
-/// use turnwright_schema::is_unseen;
+/// use turnwright_schema::is_invisible;
 ///
-/// assert!(is_unseen('\u{202e}') && is_unseen('\u{200b}') && is_unseen('\u{2800}'));
-/// assert!(!is_unseen('e') && !is_unseen('é') && !is_unseen(' '));
+/// assert!(is_invisible('\u{202e}') && is_invisible('\u{200b}') && is_invisible('\u{2800}'));
+/// assert!(!is_invisible('e') && !is_invisible('é') && !is_invisible(' '));
 /// ```
 #[must_use]
-pub fn is_unseen(c: char) -> bool {
+pub fn is_invisible(c: char) -> bool {
     // Unicode 16.0, in this order: `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt); the rest of the
     // general categories `Cf`, `Zl` and `Zp` (DerivedGeneralCategory.txt); noncharacters; and characters of other
     // categories with a blank glyph: object replacement, the empty braille pattern, hieroglyph blanks, the Khitan

@@ -65,7 +65,7 @@ pub use builder::{
 };
 pub use check::CheckedArgs;
 pub use external::Rejection;
-pub use fault::{Fault, InvalidArguments, is_unseen};
+pub use fault::{Fault, InvalidArguments, is_invisible};
 pub use limits::Limits;
 pub use options::SchemaOptions;
 pub use problem::{SchemaError, SchemaProblem};

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnwright::artifact::{ArtifactKind, ArtifactRead, Query, SpooledArtifact};
-use turnwright::artifact_tools::forge_tools;
+use turnwright::artifact_tools::build_artifact_tools;
 use turnwright::prelude::*;
 use turnwright::{Effects, Error};
 
@@ -133,7 +133,7 @@ async fn main() -> Result<(), Error> {
     let call = ctx.call("orders", "{}").await;
 
     // Tools for the current artifacts. They use the same call path and contract as all other tools.
-    for tool in forge_tools(ctx.turn())?.all() {
+    for tool in build_artifact_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }
     let all = json!({ "callId": call.id() });

@@ -50,7 +50,7 @@ async fn run_on_server(tool: &str, args: &Value) -> Result<String, ToolError> {
 }
 
 /// Creates a tool from what was sent. Its schema is the server's, unchanged: it is shown to the model and enforced.
-/// The tool is not trusted, so it counts as one that may write, and its results are fenced.
+/// The tool is not trusted, so it counts as one that may write, and its results are put into envelopes.
 fn tool_from(sent: Sent) -> Result<Tool, Error> {
     Tool::dynamic(sent.name, sent.input_schema)
         .description(sent.description)

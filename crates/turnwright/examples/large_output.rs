@@ -3,7 +3,7 @@
 //! `cargo run -p turnwright --example large_output`
 
 use turnwright::Json;
-use turnwright::artifact_tools::forge_tools;
+use turnwright::artifact_tools::build_artifact_tools;
 use turnwright::prelude::*;
 use turnwright::record::Message;
 use turnwright::render::{Part, Renderer};
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([read_log()?, metrics()?])?)
         .build();
-    // The secret belongs to the conversation. It determines the codes of the fences, which no content can guess.
+    // The secret belongs to the conversation. It determines the codes of the envelopes, which no content can guess.
     let renderer = Renderer::new(ConversationSecret::random()?);
 
     ctx.records()
@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // Tools for the current artifacts, with the same contract and call path as all others.
-    for tool in forge_tools(ctx.turn())?.all() {
+    for tool in build_artifact_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }
     for (tool, args) in [

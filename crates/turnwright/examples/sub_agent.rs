@@ -1,6 +1,6 @@
 //! A sub-agent: a tool whose handler runs its own turn. The inner turn has its own tools and records, which the outer
 //! turn never sees. It is cancelled with the outer turn, its usage is counted there, and it is subject to the same
-//! policies and taint. Its answer is returned as a fenced tool result, not as instructions.
+//! policies and taint. Its answer is returned as a tool result in an envelope, not as instructions.
 //!
 //! Runs offline: `cargo run -p turnwright --example sub_agent`
 
@@ -54,7 +54,7 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
         .effects(Effects::ReadOnly)
         .handler_with(agent, async |agent, task, ctx| {
             // Cancelled together with this call; its usage is counted there.
-            let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
+            let mut turn = agent.start(TurnInput::new(task.about).under_call(&ctx));
             while let Some(event) = turn.next().await {
                 if let TurnEventKind::ToolCall(call) = event.kind {
                     let how = if call.is_error() { "failed" } else { "is done" };
@@ -127,6 +127,6 @@ async fn main() -> Result<(), Error> {
     let outcome = runner
         .run(TurnInput::new("everything").cancellation(stop))
         .await;
-    println!("{}", outcome.ended);
+    println!("{}", outcome.status);
     Ok(())
 }

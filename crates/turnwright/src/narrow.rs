@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_asked_for_together() {
+    fn keywords_that_cannot_be_compared_are_combined_with_all_of() {
         let own = json!({"type": "string", "pattern": "^a"});
         assert_eq!(
             narrowed(own, "pattern", "z$"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_nobody_enforces_is_refused_with_its_place() {
+    fn a_format_that_is_not_enforced_is_refused_with_its_place() {
         assert!(enforced_format("reply_to", "email").is_ok());
         let error = enforced_format("reply_to", "phone").unwrap_err();
         assert_eq!(error.problems()[0].pointer, "/properties/reply_to/format");

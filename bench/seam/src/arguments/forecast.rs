@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Arguments;
 
-/// Where, and how far ahead.
+/// FaultPosition, and how far ahead.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Forecast {
     /// The city to look up

@@ -134,7 +134,7 @@ pub(crate) async fn with_storage(
             .lease(LEASE)
             .unknown_calls(ask_operator())
             // Approvals in a file that may be another person's do not count.
-            .recall_answers(!storage.place.named)
+            .reuse_answers(!storage.place.named)
             .storage(storage.of_runner().await?),
     };
     Ok(runner.build()?)

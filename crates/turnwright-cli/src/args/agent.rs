@@ -10,7 +10,7 @@ use super::{ResumeOptions, section};
 ///
 /// An agent looks for the cause of an outage: a log of 420,000 lines that fits no prompt, metrics as JSON, an injected
 /// instruction in the log, and a restart that needs your approval. The model is a script on a local server. Everything
-/// else is real: HTTP, streaming, the call path, artifacts, fences and approval.
+/// else is real: HTTP, streaming, the call path, artifacts, envelopes and approval.
 #[derive(Debug, Args)]
 #[command(after_help = section!(
     "Examples",

@@ -49,7 +49,7 @@ impl Session {
             signal = signals.next() => return Ok(signal.exit()),
         };
         self.signals = signals;
-        let exit = match screen.is_attended() {
+        let exit = match screen.is_interactive() {
             true => self.interactive(screen, &runner, messages).await,
             false => self.batch(screen, &runner).await,
         };
@@ -158,7 +158,7 @@ impl Session {
         let approval_prompt =
             ApprovalPrompt::new(self.agent.options.yes, None).tell_model(self.again.tell_model);
         let mut show = Show::new(screen.answers_alone(), approval_prompt);
-        if show.screen.is_aside() {
+        if show.screen.uses_stderr() {
             for warning in self.agent.warnings() {
                 show.screen.warn(warning)?;
             }
@@ -192,7 +192,7 @@ impl Session {
                         Some(last)
                     }
                     None => {
-                        anyhow::ensure!(show.screen.is_aside(), NOTHING);
+                        anyhow::ensure!(show.screen.uses_stderr(), NOTHING);
                         show.screen.warn(NOTHING)?;
                         exit = Exit::No;
                         continue;
@@ -201,7 +201,7 @@ impl Session {
                 _ => None,
             };
             let shown = self.run(&mut show, runner, text, last).await?;
-            if show.screen.is_aside() {
+            if show.screen.uses_stderr() {
                 advise(&mut show, &shown)?;
             }
             exit = shown.exit();
@@ -265,7 +265,7 @@ impl Session {
         let (storage, id) = (&conversation.storage, conversation.id());
         let mut signals = Signals::listen()?;
         let signal = tokio::select! {
-            waited = turns::wait_until_free(storage, &id, None, IfHeld::GoOn, screen) => {
+            waited = turns::wait_until_free(storage, &id, None, IfHeld::Continue, screen) => {
                 waited?;
                 None
             }

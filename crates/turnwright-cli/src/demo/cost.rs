@@ -25,7 +25,7 @@ pub(super) struct Cost {
     not_run: usize,
     repairs: usize,
     seconds: f64,
-    /// The injected instruction as the model saw it, between the lines of its fence.
+    /// The injected instruction as the model saw it, between the lines of its envelope.
     injected: Option<[String; 3]>,
 }
 
@@ -100,7 +100,7 @@ fn about(tokens: u64) -> String {
     format!("about {}", count(rounded))
 }
 
-/// The line with the injected instruction in a prompt, with the first and the last line of its fence.
+/// The line with the injected instruction in a prompt, with the first and the last line of its envelope.
 fn injected_line(body: &Value) -> Option<[String; 3]> {
     let messages = body.get("messages")?.as_array()?;
     messages.iter().find_map(|message| {
@@ -108,10 +108,10 @@ fn injected_line(body: &Value) -> Option<[String; 3]> {
         let at = lines
             .iter()
             .position(|line| line.contains(incident::INJECTION))?;
-        let fence = |line: &&&str| line.contains("tw-");
+        let is_tag = |line: &&&str| line.contains("tw-");
         let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
-        let open = before.iter().rev().find(fence)?;
-        let close = after.iter().find(fence)?;
+        let open = before.iter().rev().find(is_tag)?;
+        let close = after.iter().find(is_tag)?;
         Some([open, lines.get(at)?, close].map(ToString::to_string))
     })
 }

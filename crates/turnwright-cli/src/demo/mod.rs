@@ -27,7 +27,7 @@ const QUESTION: &str =
 const TASK: &str = "You operate the servers of a shop. Find the cause before you change anything.";
 
 pub(crate) async fn run(options: &Demo, mut screen: Screen) -> anyhow::Result<Exit> {
-    let attended = screen.is_attended();
+    let attended = screen.is_interactive();
     let mut storage = None;
     if options.store.is_some() {
         let store = StoreFile {
@@ -121,7 +121,7 @@ async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<Tu
 }
 
 fn print_intro(screen: &mut Screen) -> std::io::Result<()> {
-    let about = "The model is a script on a local server. Everything else is real: HTTP, streaming, calls, artifacts, fences, \
+    let about = "The model is a script on a local server. Everything else is real: HTTP, streaming, calls, artifacts, envelopes, \
         approval.";
     let width = screen.width();
     screen.painted(style::DIM, wrap(about, width, ""))?;

@@ -3,7 +3,7 @@
 use crate::exit::misuse;
 
 /// The longest name that package registries accept.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 /// Names that cargo or the compiler reserve, or that would clash with a dependency of the package.
 const RESERVED: &[&str] = &[
@@ -86,13 +86,13 @@ impl PackageName {
         let invalid = |why: &str| {
             Err(misuse(format!(
                 "`{}` is not a valid package name: {why}",
-                crate::terminal::one_line(name, LONGEST)
+                crate::terminal::one_line(name, MAX_LEN)
             )))
         };
         if name.is_empty() {
             return invalid("it is empty");
         }
-        if name.len() > LONGEST {
+        if name.len() > MAX_LEN {
             return invalid("it has more than 64 characters");
         }
         if !name.starts_with(|ch: char| ch.is_ascii_alphabetic()) {

@@ -10,7 +10,7 @@ use super::{ChatNote, Storage, files};
 use crate::exit::misuse;
 
 /// The longest name of a conversation.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Separates the name from the number of the part.
 const MARK: char = '~';
@@ -189,14 +189,14 @@ pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
     let name = ConversationPart::named(name).name;
     let ch = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '.' | '_' | '-');
     let plain = !name.is_empty()
-        && name.len() <= LONGEST_NAME
+        && name.len() <= MAX_NAME_LEN
         && name.chars().all(ch)
         && !name.starts_with('.')
         && !name.contains("..");
     match plain {
         true => Ok(()),
         false => Err(misuse(format!(
-            "invalid conversation name: use 1 to {LONGEST_NAME} of the characters A-Z a-z 0-9 . _ - and do not begin with a dot"
+            "invalid conversation name: use 1 to {MAX_NAME_LEN} of the characters A-Z a-z 0-9 . _ - and do not begin with a dot"
         ))),
     }
 }

@@ -1,7 +1,7 @@
 //! The database of conversations and the files next to it.
 //!
 //! Next to `FILE` there are `FILE.results` (results of calls that are too large for a record), `FILE.secret` (the key for the
-//! codes of fences in prompts) and `FILE.chats` (the input history of each conversation, and a lock for the chat that has it
+//! codes of envelopes in prompts) and `FILE.chats` (the input history of each conversation, and a lock for the chat that has it
 //! open).
 
 mod chat_note;

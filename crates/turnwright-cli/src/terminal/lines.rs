@@ -54,7 +54,7 @@ impl Lines {
 const PIECE: usize = 64 << 10;
 
 /// The longest line that is read.
-const LONGEST: usize = 16 << 20;
+const MAX_LEN: usize = 16 << 20;
 
 struct Reader {
     /// What was read and not returned yet.
@@ -81,9 +81,9 @@ impl Reader {
                 return Ok(Some(text(&line)));
             }
             looked_at = self.read.len();
-            if looked_at > LONGEST {
+            if looked_at > MAX_LEN {
                 self.read = Vec::new();
-                let most = LONGEST >> 20;
+                let most = MAX_LEN >> 20;
                 let message = format!(
                     "a line of standard input is longer than {most} MiB. Each line is one turn; split the input into lines"
                 );

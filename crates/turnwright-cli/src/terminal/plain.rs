@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use turnwright::schema::is_unseen;
+use turnwright::schema::is_invisible;
 
 /// Escapes control characters and invisible characters, including those that change the direction of text. Line ends and tabs
 /// stay, and so do the joiners that some scripts and emoji need.
@@ -50,7 +50,7 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
 
 /// Whether a terminal would interpret it, or a reader would not see it.
 fn must_escape(ch: char) -> bool {
-    is_unseen(ch) || (ch.is_control() && ch != '\n' && ch != '\t')
+    is_invisible(ch) || (ch.is_control() && ch != '\n' && ch != '\t')
 }
 
 /// Joiners of letters and emoji. They are harmless in text that is only read.
@@ -60,7 +60,7 @@ fn is_joiner(ch: char) -> bool {
 
 /// Whether it is visible and unambiguous on one line.
 pub(super) fn is_visible(ch: char) -> bool {
-    !is_unseen(ch) && !ch.is_control() && !is_unusual_space(ch)
+    !is_invisible(ch) && !ch.is_control() && !is_unusual_space(ch)
 }
 
 /// White space that looks like a plain space.

@@ -72,7 +72,7 @@ pub(crate) const LINE: usize = 160;
 pub(crate) struct Screen {
     json: bool,
     /// Whether everything but answers goes to standard error.
-    aside: bool,
+    on_stderr: bool,
     busy: Option<Spinner>,
 }
 
@@ -80,7 +80,7 @@ impl Screen {
     pub(crate) fn new(json: bool) -> Self {
         Screen {
             json,
-            aside: false,
+            on_stderr: false,
             busy: None,
         }
     }
@@ -92,19 +92,19 @@ impl Screen {
 
     /// If standard output is not a terminal, sends only answers to it and the rest to standard error.
     pub(crate) fn answers_alone(mut self) -> Self {
-        self.aside = !self.json && !io::stdout().is_terminal();
+        self.on_stderr = !self.json && !io::stdout().is_terminal();
         self
     }
 
     /// Sends everything to standard error.
-    pub(crate) fn aside(mut self) -> Self {
-        self.aside = true;
+    pub(crate) fn on_stderr(mut self) -> Self {
+        self.on_stderr = true;
         self
     }
 
     /// Whether everything but answers goes to standard error.
-    pub(crate) fn is_aside(&self) -> bool {
-        self.aside
+    pub(crate) fn uses_stderr(&self) -> bool {
+        self.on_stderr
     }
 
     /// Writes a complete answer to standard output.
@@ -114,7 +114,7 @@ impl Screen {
 
     /// Whether Markdown can be rendered: the output is a terminal that can redraw lines.
     pub(crate) fn can_render(&self) -> bool {
-        !self.json && !self.aside && io::stdout().is_terminal() && !is_dumb()
+        !self.json && !self.on_stderr && io::stdout().is_terminal() && !is_dumb()
     }
 
     /// The lines of the terminal.
@@ -146,14 +146,14 @@ impl Screen {
     }
 
     /// Whether the user can be asked: input and output are terminals.
-    pub(crate) fn is_attended(&self) -> bool {
+    pub(crate) fn is_interactive(&self) -> bool {
         !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
     /// The columns of the terminal, else those of `COLUMNS`. A terminal that does not report its size has 80. `None` if the
     /// output is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
-        let (columns, is_terminal) = match self.aside {
+        let (columns, is_terminal) = match self.on_stderr {
             true => (columns_of(&io::stderr()), io::stderr().is_terminal()),
             false => (columns_of(&io::stdout()), io::stdout().is_terminal()),
         };
@@ -172,7 +172,7 @@ impl Screen {
     /// Writes text and flushes. Text of third parties must go through [`plain`](super::plain) first.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.rest();
-        if self.aside {
+        if self.on_stderr {
             let mut err = anstream::stderr().lock();
             write!(err, "{text}")?;
             return err.flush();

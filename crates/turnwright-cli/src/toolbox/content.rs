@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_binary_content() {
+    fn text_is_distinguished_from_binary_content() {
         assert_eq!(not_text(b""), None);
         assert_eq!(not_text("Grüße".as_bytes()), None);
         assert_eq!(not_text(&"ü".repeat(ENOUGH).into_bytes()[1..]), None);

@@ -19,7 +19,7 @@ use super::content::not_text;
 use crate::units::size;
 
 const MEBIBYTE: u64 = 1 << 20;
-const MOST_BYTES: u64 = 5 * MEBIBYTE;
+const MAX_BYTES: u64 = 5 * MEBIBYTE;
 const TIME: Duration = Duration::from_secs(30);
 
 /// The `Accept` header. The response is judged by its content.
@@ -40,7 +40,7 @@ struct Args {
 pub(super) fn tool(guard: AddressGuard) -> Result<Tool, Error> {
     let fetcher = Fetcher::builder()
         .guard(guard)
-        .max_bytes(MOST_BYTES)
+        .max_bytes(MAX_BYTES)
         .timeout(TIME)
         .build()?;
     Tool::typed::<Args>("fetch_url")

@@ -36,7 +36,7 @@ pub(super) async fn run(
     screen: Screen,
 ) -> anyhow::Result<Exit> {
     let arguments = text::given(&options.arguments, text::ARGUMENTS)?;
-    let asked = screen.is_attended() && !options.yes;
+    let asked = screen.is_interactive() && !options.yes;
     let person = asked.then(|| Editor::open(None)).transpose()?;
     let approval_prompt = ApprovalPrompt::new(options.yes, person);
     let runner = apply(settings, runner(tool, arguments));

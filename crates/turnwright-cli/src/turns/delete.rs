@@ -321,7 +321,7 @@ fn names(conversation_ids: &[ConversationId]) -> String {
 }
 
 async fn confirmed(screen: &mut Screen, what: &str, has_unfinished: bool) -> anyhow::Result<bool> {
-    if !screen.is_attended() {
+    if !screen.is_interactive() {
         return Err(misuse(
             "there is no terminal to ask for confirmation. Use `--yes` to delete without asking",
         ));

@@ -48,7 +48,7 @@ pub(super) async fn run(options: &args::TurnsExport, mut screen: Screen) -> anyh
         }
     }
     storage.store.close().await?;
-    let mut screen = screen.aside();
+    let mut screen = screen.on_stderr();
     let exit = damaged::report(&mut screen, &storage, &export.damaged)?;
     if export.missing == 0 {
         return Ok(exit);

@@ -59,7 +59,7 @@ pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow
         }
     }
     storage.store.close().await?;
-    damaged::report(&mut screen.aside(), &storage, &found.damaged)
+    damaged::report(&mut screen.on_stderr(), &storage, &found.damaged)
 }
 
 fn show(
@@ -69,7 +69,7 @@ fn show(
     length: usize,
 ) -> anyhow::Result<()> {
     let turn = &summary.turn;
-    let mut facts = vec![ago(turn.ended_at.unwrap_or(turn.began_at))];
+    let mut facts = vec![ago(turn.ended_at.unwrap_or(turn.started_at))];
     if let Some(time) = summary.took() {
         let live = summary.state.is_live();
         let so_far = if live { " so far" } else { "" };

@@ -22,7 +22,7 @@ pub(super) async fn run(
     screen.busy("opening the database");
     let storage = Storage::open_existing(&options.storage, "no turn to resume").await?;
     let summary = find(&storage, &options.turn).await?;
-    let attended = screen.is_attended();
+    let attended = screen.is_interactive();
     let markdown = !options.agent.plain;
     if !summary.is_resumable() {
         return ended(&storage, &summary, markdown, screen).await;

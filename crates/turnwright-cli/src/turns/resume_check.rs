@@ -22,7 +22,7 @@ const NAMED: usize = 4;
 /// The most characters of each call.
 const CALL: usize = 100;
 /// The most characters of an id. A prefix is enough.
-const LONGEST_ID: usize = 200;
+const MAX_ID_LEN: usize = 200;
 
 /// The complete command that resumes a turn, quoted for a shell. A file that was named selects nothing by itself: its
 /// settings are in the command, so that the user can judge them.
@@ -46,7 +46,7 @@ pub(crate) fn command(
         }
         options.push_str(&naming(&chat_note.tools));
     }
-    let id: String = summary.id().chars().take(LONGEST_ID).collect();
+    let id: String = summary.id().chars().take(MAX_ID_LEN).collect();
     match id.starts_with('-') {
         true => format!("turnwright turns resume{options} -- {}", shell_word(&id)),
         false => format!("turnwright turns resume {}{options}", shell_word(&id)),
@@ -95,7 +95,7 @@ pub(crate) async fn check(
     }
     let calls = unfinished.iter().map(|entry| {
         let call = format!("{} {}", one_line(&entry.tool, 64), json(&entry.args));
-        format!("`{}` (started {})", fit(&call, CALL), ago(entry.begun_at))
+        format!("`{}` (started {})", fit(&call, CALL), ago(entry.started_at))
     });
     anyhow::bail!(
         "it is unknown whether {} took effect, and there is no terminal to ask. Resume the turn at a terminal, or use \
@@ -116,7 +116,7 @@ pub(super) async fn unfinished(
     let entries = loaded
         .into_records()
         .filter_map(Record::downcast::<LedgerEntry>);
-    let begun = entries.filter(|entry| entry.state == CallState::Begun);
+    let begun = entries.filter(|entry| entry.state == CallState::Started);
     Ok(begun
         .filter(|entry| turn.is_none_or(|turn| *entry.turn_id == *turn))
         .collect())
@@ -130,7 +130,7 @@ pub(crate) enum IfHeld<'h> {
     /// Wait until the process releases it.
     Wait,
     /// Stop waiting.
-    GoOn,
+    Continue,
 }
 
 /// Waits until no process holds a conversation, or this turn of it. A process that renews its lease is alive.
@@ -158,10 +158,10 @@ pub(crate) async fn wait_until_free(
         let renewals = (lease.fencing_token, lease.renewals);
         let renewed = *first.get_or_insert(renewals) != renewals;
         match if_held {
-            IfHeld::Fail(advice) if renewed || lease.estimated_left().is_some() => {
+            IfHeld::Fail(advice) if renewed || lease.estimated_remaining().is_some() => {
                 return Err(held(conversation_id, left, advice));
             }
-            IfHeld::GoOn if renewed => return Ok(()),
+            IfHeld::Continue if renewed => return Ok(()),
             _ => {}
         }
         screen.busy(&waiting(left));

@@ -45,7 +45,7 @@ pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow
         page.next_step(unfinished.len(), note.as_ref(), &storage)?;
     }
     storage.store.close().await?;
-    damaged::report(&mut screen.aside(), &storage, &damaged)
+    damaged::report(&mut screen.on_stderr(), &storage, &damaged)
 }
 
 /// The fields of `turns list`, and all records.
@@ -80,7 +80,7 @@ impl Page<'_> {
         let mut facts = vec![format!(
             "started {} ({})",
             began(summary)?,
-            ago(turn.began_at)
+            ago(turn.started_at)
         )];
         if let Some(time) = summary.took() {
             let live = summary.state.is_live();
@@ -202,12 +202,12 @@ impl Page<'_> {
     /// Prints the ledger entry of a call that may have changed something.
     fn ledger_entry(&mut self, entry: &LedgerEntry) -> anyhow::Result<()> {
         let ended = entry.ended_at;
-        let time = ended.and_then(|end| end.duration_since(entry.begun_at).ok());
+        let time = ended.and_then(|end| end.duration_since(entry.started_at).ok());
         let (style, text) = match entry.state {
-            CallState::Begun if self.summary.state.is_live() => {
+            CallState::Started if self.summary.state.is_live() => {
                 (style::DIM, "ledger: started, still running".to_owned())
             }
-            CallState::Begun => (
+            CallState::Started => (
                 style::WARN,
                 "ledger: interrupted; whether it took effect is unknown".to_owned(),
             ),
@@ -307,7 +307,7 @@ impl Page<'_> {
             State::Answered | State::Nacked => return Ok(()),
             State::Running => "A process is running it.",
             State::Waiting => "A process is running it and waits for an answer.",
-            _ if !summary.can_go_on() => {
+            _ if !summary.can_continue() => {
                 "The conversation continued without it, so it cannot be resumed."
             }
             _ if note.is_none() => {
@@ -320,7 +320,7 @@ impl Page<'_> {
             _ => "To resume it:",
         };
         self.screen.warn(text)?;
-        if note.is_none() || !summary.can_go_on() {
+        if note.is_none() || !summary.can_continue() {
             return Ok(());
         }
         // On its own line, so that it can be copied.

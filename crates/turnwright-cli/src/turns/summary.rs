@@ -60,7 +60,7 @@ pub(super) async fn turns(storage: &Storage, conversation: Option<&str>) -> anyh
     }
     found
         .turns
-        .sort_by_key(|summary| std::cmp::Reverse(summary.turn.began_at));
+        .sort_by_key(|summary| std::cmp::Reverse(summary.turn.started_at));
     Ok(found)
 }
 
@@ -142,7 +142,7 @@ impl Found {
             let own = lease
                 .as_ref()
                 .filter(|lease| lease.turn_id.as_deref() == Some(turn.id()));
-            let held = own.and_then(|lease| lease.estimated_left());
+            let held = own.and_then(|lease| lease.estimated_remaining());
             let waits = held.is_some() && waits(storage, conversation_id, turn.id()).await?;
             self.turns.push(TurnSummary {
                 conversation_id: conversation_id.clone(),
@@ -188,13 +188,13 @@ impl TurnSummary {
     }
 
     /// Whether it is the last turn of its conversation and can be continued.
-    pub(super) fn can_go_on(&self) -> bool {
-        self.next.is_none() && self.state.can_go_on()
+    pub(super) fn can_continue(&self) -> bool {
+        self.next.is_none() && self.state.can_continue()
     }
 
     /// Whether it can be resumed: also if its process may have crashed a moment ago.
     pub(crate) fn is_resumable(&self) -> bool {
-        self.next.is_none() && (self.state.can_go_on() || self.state.is_live())
+        self.next.is_none() && (self.state.can_continue() || self.state.is_live())
     }
 
     /// The query for the records of the turn: those up to the next one.
@@ -239,7 +239,7 @@ impl TurnSummary {
                 Record::Ledger(entry) if *entry.turn_id == *self.id() => match entry.state {
                     CallState::Unknown => digest.unknown += 1,
                     // While the turn is running, so is the call.
-                    CallState::Begun if !self.state.is_live() => digest.unknown += 1,
+                    CallState::Started if !self.state.is_live() => digest.unknown += 1,
                     _ => {}
                 },
                 _ => {}
@@ -252,7 +252,7 @@ impl TurnSummary {
     pub(super) fn took(&self) -> Option<Duration> {
         let running = self.state.is_live().then(SystemTime::now);
         let end = self.turn.ended_at.or(running)?;
-        Some(end.duration_since(self.turn.began_at).unwrap_or_default())
+        Some(end.duration_since(self.turn.started_at).unwrap_or_default())
     }
 
     /// As JSON.

@@ -98,7 +98,7 @@ async fn play(
     let (tools, notes) = tools::offered(&first.request, &turn.answers);
     announce(&mut show.screen, number, of, &beginning, &notes)?;
 
-    let cassette = Cassette::playing(turn.exchanges.clone()).in_order();
+    let cassette = Cassette::from_exchanges(turn.exchanges.clone()).in_order();
     let streams = first.request.get("stream") == Some(&true.into());
     let model = ChatCompletions::builder(NOWHERE)
         .model(match text_of(&first.request, "model") {
@@ -150,7 +150,7 @@ fn compare(
     left: usize,
     warnings: Vec<String>,
 ) -> Compared {
-    let failed = outcome.ended.error().is_some();
+    let failed = outcome.status.error().is_some();
     let (recorded, as_recorded) = match &turn.last {
         RecordedResponse::Status(status) => (format!("server error {status}"), failed),
         RecordedResponse::Broken => ("an incomplete response".into(), failed),
@@ -186,7 +186,7 @@ fn compare(
         recorded,
         as_recorded,
         same_text,
-        ended: outcome.ended.to_string(),
+        ended: outcome.status.to_string(),
         refused: refused.collect(),
         warnings,
     }

@@ -118,7 +118,7 @@ fn a_request_with_the_results_of_the_calls_continues_the_turn() {
 }
 
 #[test]
-fn an_incomplete_response_is_told_from_a_reply() {
+fn an_incomplete_response_is_distinguished_from_a_reply() {
     let begun = json!("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n");
     let of = |response: Value| RecordedResponse::of(&exchange(&json!([]), &response));
     let full = reply(&json!({ "content": "Hi" }), "stop");
@@ -166,8 +166,8 @@ fn a_turn_starts_with_earlier_messages_and_the_new_one() {
         .collect();
     assert_eq!(kinds, ["One", "a", "Two"]);
     // After a result the model continues.
-    let goes_on = Beginning::of(&messages[..5]);
-    assert_eq!((goes_on.input, goes_on.before.len()), (None, 2));
+    let continues = Beginning::of(&messages[..5]);
+    assert_eq!((continues.input, continues.before.len()), (None, 2));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `turnwright chat`, with and without a terminal, against a model server on loopback.
 
-mod keeping;
 mod markdown;
+mod persistence;
 mod pipe;
 mod prompt;
 mod questions;

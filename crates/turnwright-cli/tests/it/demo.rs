@@ -117,7 +117,7 @@ mod at_a_terminal {
     }
 
     #[test]
-    fn it_streams_in_colour_and_asks_before_it_restarts() {
+    fn the_demo_streams_in_colour_and_asks_before_the_restart() {
         let mut terminal = demo(|item| item);
         // The answer cannot be there before the approval.
         terminal.wait_for("The log is too long to read");
@@ -175,7 +175,7 @@ mod at_a_terminal {
     }
 
     #[test]
-    fn in_a_narrow_window_words_stay_whole() {
+    fn in_a_narrow_window_words_are_not_broken() {
         let mut terminal = demo(|item| item.window(200, 36));
         terminal.wait_for("show all?").line("y").wait_for("Cost");
         assert_eq!(terminal.end(), 0);

@@ -64,7 +64,7 @@ fn output(command: &str, folder: &Path) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The text without what differs between runs: durations, times, codes of fences and ids.
+/// The text without what differs between runs: durations, times, codes of envelopes and ids.
 fn lasting(text: &str) -> String {
     let ids = Regex::new(
         "(?m)(demo-[0-9a-f]{12}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[0-9a-f]{8}[0-9a-f-]*)",

@@ -66,7 +66,7 @@ pub(crate) fn messages_of(file: &Path, conversation: &str) -> Vec<String> {
 /// Puts a record that this describes.
 pub(crate) fn put(file: &Path, conversation: &str, value: &Value) {
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
-    let kind = RecordKind::named(value["kind"].as_str().unwrap()).unwrap();
+    let kind = RecordKind::from_name(value["kind"].as_str().unwrap()).unwrap();
     let record = Record::from_value(kind, value, &reopen).unwrap();
     look(file, async |store| {
         store

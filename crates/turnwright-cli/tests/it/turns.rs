@@ -1,14 +1,14 @@
 //! `turnwright turns`.
 
-mod again;
 mod answer;
 mod crash;
 mod delete;
 mod export;
 mod hostile;
-mod look;
+mod list_and_show;
 mod resume;
-mod trouble;
+mod resume_checks;
+mod unusable_files;
 
 use std::path::PathBuf;
 use std::process::Command;

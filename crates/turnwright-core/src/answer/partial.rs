@@ -74,7 +74,7 @@ struct Text {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Escape {
     None,
-    Begun,
+    Backslash,
     /// The number of digits of `\uXXXX` read so far, and their value.
     Unicode(u8, u16),
 }
@@ -266,15 +266,15 @@ impl PartialJson {
                 }
                 return;
             }
-            (Escape::None, b'\\') => Some(text.with(Escape::Begun)),
+            (Escape::None, b'\\') => Some(text.with(Escape::Backslash)),
             // One half of a surrogate pair alone is not a character.
             (Escape::None, _) if text.high || byte < 0x20 => None,
             (Escape::None, _) => Some(text),
-            (Escape::Begun, b'u') => Some(text.with(Escape::Unicode(0, 0))),
-            (Escape::Begun, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+            (Escape::Backslash, b'u') => Some(text.with(Escape::Unicode(0, 0))),
+            (Escape::Backslash, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 (!text.high).then(|| text.with(Escape::None))
             }
-            (Escape::Begun, _) => None,
+            (Escape::Backslash, _) => None,
             (Escape::Unicode(digits, value), _) => text.with_digit(digits, value, byte),
         };
         let Some(next) = next else {

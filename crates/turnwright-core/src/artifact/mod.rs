@@ -66,7 +66,7 @@ pub(crate) enum Place {
 
 impl SpooledArtifact {
     /// Creates an artifact from a reader. A record that contains it can be stored only if the bytes are small and in memory. To
-    /// store larger content, use [`SpooledArtifact::keep`].
+    /// store larger content, use [`SpooledArtifact::write`].
     #[must_use]
     pub fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
         SpooledArtifact::placed(Place::Reader, reader, kind)
@@ -96,14 +96,14 @@ impl SpooledArtifact {
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let spool = MemorySpool::default();
     /// let log = Body::Text("one\ntwo\n".to_owned());
-    /// let log = SpooledArtifact::keep(&spool, "log-1", log, ArtifactKind::TEXT).await?;
+    /// let log = SpooledArtifact::write(&spool, "log-1", log, ArtifactKind::TEXT).await?;
     /// assert_eq!(log.spool_id(), Some("log-1"));
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
     /// Returns `E_SPOOL_ERROR` if the spool cannot store the content.
-    pub async fn keep(
+    pub async fn write(
         spool: &dyn Spool,
         spool_id: impl Into<String>,
         content: crate::spool::Body,

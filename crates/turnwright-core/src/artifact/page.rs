@@ -40,7 +40,7 @@ impl Page {
 
     /// Returns how many bytes of content still fit.
     #[must_use]
-    pub fn room(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         self.budget
             .saturating_sub(NOTE_ROOM)
             .saturating_sub(self.text.len())
@@ -55,7 +55,7 @@ impl Page {
     /// Adds a line if it fits. Returns `false` if it does not; then stop and add a [`Page::note`].
     #[must_use = "a line that did not fit is not on the page"]
     pub fn line(&mut self, line: &str) -> bool {
-        let fits = line.len() < self.room();
+        let fits = line.len() < self.remaining();
         if fits {
             self.text.push_str(line);
             self.text.push('\n');
@@ -65,7 +65,7 @@ impl Page {
 
     /// Adds as much of a line as fits, cut at a character boundary. Returns the number of bytes added.
     pub fn part_of_line(&mut self, line: &str) -> usize {
-        let room = self.room().saturating_sub(1);
+        let room = self.remaining().saturating_sub(1);
         let fitting = line.floor_char_boundary(room);
         if let Some(part) = line.get(..fitting) {
             self.text.push_str(part);

@@ -93,7 +93,7 @@ impl Query {
     ///
     /// # Errors
     /// Returns an error if the arguments do not match the schema or the query fails.
-    pub async fn ask(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
+    pub async fn run(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
         (self.ask)(artifact, admit(args)?).await
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use serde_json::{Value, json};
-//! use turnwright_core::artifact_tools::forge_tools;
+//! use turnwright_core::artifact_tools::build_artifact_tools;
 //! use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -14,24 +14,24 @@
 //!     .handler(|_: Value, _: ToolContext| async { "line\n".repeat(10_000) })
 //!     .build()?;
 //! let ctx = DispatchContext::builder().tools(ToolRegistry::new([report])?).build();
-//! assert!(forge_tools(ctx.turn())?.is_empty());
+//! assert!(build_artifact_tools(ctx.turn())?.is_empty());
 //!
 //! ctx.call("report", "{}").await;
-//! assert!(forge_tools(ctx.turn())?.get("artifact_head").is_some());
+//! assert!(build_artifact_tools(ctx.turn())?.get("artifact_head").is_some());
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 
-mod forge;
 mod readable;
 mod tool;
+mod tool_set;
 
 #[cfg(test)]
 mod tests;
 
-pub use forge::forge_tools;
+pub use tool_set::build_artifact_tools;
 
-pub use crate::tool::ForgePolicy;
+pub use crate::tool::ArtifactToolPolicy;
 
-pub(crate) use forge::Forge;
+pub(crate) use tool_set::ArtifactToolSet;
 
 use readable::Readable;

@@ -13,7 +13,7 @@ use crate::schema::{escape, quote};
 use crate::tool::context::TurnContext;
 
 /// Maximum number of ids listed in the error for an unknown id.
-const MOST_LISTED: usize = 30;
+const MAX_LISTED: usize = 30;
 
 /// A snapshot of the readable artifacts, by the id that the model uses for them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -109,9 +109,9 @@ impl Readable {
         if self.is_empty() {
             return "is not a result that this tool can read: there are none yet".to_owned();
         }
-        let ids = self.ids().take(MOST_LISTED).map(|id| quote(&id.into()));
+        let ids = self.ids().take(MAX_LISTED).map(|id| quote(&id.into()));
         let ids = ids.collect::<Vec<_>>().join(", ");
-        let more = match self.0.len().saturating_sub(MOST_LISTED) {
+        let more = match self.0.len().saturating_sub(MAX_LISTED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

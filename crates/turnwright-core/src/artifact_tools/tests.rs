@@ -79,7 +79,7 @@ fn noop(name: &str) -> ToolBuilder<Value> {
 
 async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String, Error> {
     let ctx = DispatchContext::standalone();
-    let tool = registry.get(tool).expect("the tool was forged");
+    let tool = registry.get(tool).expect("the tool was built");
     let output = tool.call(&ctx, args).await?;
     Ok(output.as_text().unwrap().to_owned())
 }
@@ -87,16 +87,16 @@ async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String,
 #[test]
 fn tools_exist_only_with_artifacts_and_each_kind_adds_its_own() {
     let ctx = DispatchContext::standalone();
-    assert!(names(&forge_tools(ctx.turn()).unwrap()).is_empty());
+    assert!(names(&build_artifact_tools(ctx.turn()).unwrap()).is_empty());
     ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
-    assert_eq!(names(&forge_tools(ctx.turn()).unwrap()), base());
+    assert_eq!(names(&build_artifact_tools(ctx.turn()).unwrap()), base());
     ctx.records().add(handle("b", "x", ROWS_KIND));
     let mut all = base();
     all.extend([
         "artifact_rows_get".to_owned(),
         "artifact_rows_all".to_owned(),
     ]);
-    assert_eq!(names(&forge_tools(ctx.turn()).unwrap()), all);
+    assert_eq!(names(&build_artifact_tools(ctx.turn()).unwrap()), all);
     assert_eq!(
         base(),
         [
@@ -115,8 +115,8 @@ fn tools_exist_only_with_artifacts_and_each_kind_adds_its_own() {
 fn artifact_tools_are_ephemeral_read_only_untrusted_and_replace_on_collision() {
     let ctx = DispatchContext::standalone();
     ctx.records().add(handle("a", "x", ROWS_KIND));
-    for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
-        for tool in policy.forge(ctx.turn()).unwrap().all() {
+    for policy in [ArtifactToolPolicy::Enumerated, ArtifactToolPolicy::Stable] {
+        for tool in policy.build_tools(ctx.turn()).unwrap().all() {
             assert!(tool.is_ephemeral() && tool.is_artifact_tool() && !tool.is_trusted());
             assert_eq!(tool.on_collision(), OnCollision::Replace);
             assert_eq!(tool.effects(), Effects::ReadOnly);
@@ -125,8 +125,8 @@ fn artifact_tools_are_ephemeral_read_only_untrusted_and_replace_on_collision() {
     // Building and merging them repeatedly causes no collision.
     let merged = ToolRegistry::merge(
         [
-            &forge_tools(ctx.turn()).unwrap(),
-            &forge_tools(ctx.turn()).unwrap(),
+            &build_artifact_tools(ctx.turn()).unwrap(),
+            &build_artifact_tools(ctx.turn()).unwrap(),
         ],
         OnCollision::Error,
     );
@@ -137,16 +137,16 @@ fn artifact_tools_are_ephemeral_read_only_untrusted_and_replace_on_collision() {
 fn the_schema_lists_the_readable_ids_if_enumerated_and_is_constant_if_stable() {
     let ctx = DispatchContext::standalone();
     ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
-    let fingerprints = |policy: ForgePolicy| -> Vec<String> {
-        let tools = policy.forge(ctx.turn()).unwrap().all();
+    let fingerprints = |policy: ArtifactToolPolicy| -> Vec<String> {
+        let tools = policy.build_tools(ctx.turn()).unwrap().all();
         tools
             .iter()
             .map(|tool| tool.fingerprint().to_owned())
             .collect()
     };
-    let checksum = |policy: ForgePolicy| {
+    let checksum = |policy: ArtifactToolPolicy| {
         let tool = policy
-            .forge(ctx.turn())
+            .build_tools(ctx.turn())
             .unwrap()
             .get("artifact_head")
             .unwrap();
@@ -155,15 +155,21 @@ fn the_schema_lists_the_readable_ids_if_enumerated_and_is_constant_if_stable() {
         document["properties"]["callId"].clone()
     };
     let (stable, enumerated) = (
-        fingerprints(ForgePolicy::Stable),
-        fingerprints(ForgePolicy::Enumerated),
+        fingerprints(ArtifactToolPolicy::Stable),
+        fingerprints(ArtifactToolPolicy::Enumerated),
     );
-    assert_eq!(checksum(ForgePolicy::Enumerated)["enum"], json!(["a"]));
-    assert_eq!(checksum(ForgePolicy::Stable)["enum"], Value::Null);
+    assert_eq!(
+        checksum(ArtifactToolPolicy::Enumerated)["enum"],
+        json!(["a"])
+    );
+    assert_eq!(checksum(ArtifactToolPolicy::Stable)["enum"], Value::Null);
     ctx.records().add(handle("b", "x", ArtifactKind::TEXT));
-    assert_eq!(checksum(ForgePolicy::Enumerated)["enum"], json!(["a", "b"]));
-    assert_eq!(fingerprints(ForgePolicy::Stable), stable);
-    assert_ne!(fingerprints(ForgePolicy::Enumerated), enumerated);
+    assert_eq!(
+        checksum(ArtifactToolPolicy::Enumerated)["enum"],
+        json!(["a", "b"])
+    );
+    assert_eq!(fingerprints(ArtifactToolPolicy::Stable), stable);
+    assert_ne!(fingerprints(ArtifactToolPolicy::Enumerated), enumerated);
 }
 
 #[test]
@@ -173,18 +179,18 @@ fn stable_tools_are_registered_with_the_first_tool_that_is_never_inline() {
         .build()
         .unwrap()]);
     let ctx = DispatchContext::builder().tools(tools.unwrap()).build();
-    assert!(names(&ForgePolicy::Stable.forge(ctx.turn()).unwrap()).is_empty());
+    assert!(names(&ArtifactToolPolicy::Stable.build_tools(ctx.turn()).unwrap()).is_empty());
     let large = noop("large").artifact_kind(ROWS_KIND).inline(Inline::Never);
     ctx.tools().register(large.build().unwrap()).unwrap();
-    let promised = names(&ForgePolicy::Stable.forge(ctx.turn()).unwrap());
+    let promised = names(&ArtifactToolPolicy::Stable.build_tools(ctx.turn()).unwrap());
     assert_eq!(promised.len(), base().len() + 2);
     assert!(
-        names(&forge_tools(ctx.turn()).unwrap()).is_empty(),
+        names(&build_artifact_tools(ctx.turn()).unwrap()).is_empty(),
         "enumerated: no ids to list"
     );
     ctx.records().add(handle("a", "x", ROWS_KIND));
     assert_eq!(
-        names(&ForgePolicy::Stable.forge(ctx.turn()).unwrap()),
+        names(&ArtifactToolPolicy::Stable.build_tools(ctx.turn()).unwrap()),
         promised
     );
 }
@@ -195,10 +201,10 @@ async fn the_error_for_an_unreadable_id_lists_the_readable_ones() {
     ctx.records()
         .add(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
     ctx.records().add(handle("rows-1", "a\nb", ROWS_KIND));
-    for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
-        let forged = policy.forge(ctx.turn()).unwrap();
+    for policy in [ArtifactToolPolicy::Enumerated, ArtifactToolPolicy::Stable] {
+        let built = policy.build_tools(ctx.turn()).unwrap();
         let got = ask(
-            &forged,
+            &built,
             "artifact_rows_get",
             json!({ "callId": "rows-1", "row": 1 }),
         )
@@ -206,7 +212,7 @@ async fn the_error_for_an_unreadable_id_lists_the_readable_ones() {
         assert_eq!(got.unwrap(), "b");
         for wrong in ["text-1", "missing"] {
             let asked = json!({ "callId": wrong, "row": 0 });
-            let error = ask(&forged, "artifact_rows_get", asked).await.unwrap_err();
+            let error = ask(&built, "artifact_rows_get", asked).await.unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
             assert_eq!(error.faults()[0].pointer, "/callId");
             let text = error.model_text();
@@ -216,8 +222,8 @@ async fn the_error_for_an_unreadable_id_lists_the_readable_ones() {
     let promised = noop("later").artifact_kind(ROWS_KIND).inline(Inline::Never);
     let tools = ToolRegistry::new([promised.build().unwrap()]).unwrap();
     let ctx = DispatchContext::builder().tools(tools).build();
-    let forged = ForgePolicy::Stable.forge(ctx.turn()).unwrap();
-    let error = ask(&forged, "artifact_head", json!({ "callId": "x" }))
+    let built = ArtifactToolPolicy::Stable.build_tools(ctx.turn()).unwrap();
+    let error = ask(&built, "artifact_head", json!({ "callId": "x" }))
         .await
         .unwrap_err();
     assert!(error.model_text().contains("there are none yet"));
@@ -232,14 +238,14 @@ async fn index_selects_one_of_several_artifacts_of_a_call() {
     ]);
     let call = ToolCall::builder("t", "{}").id("c").results(mixed).build();
     ctx.records().add(call.unwrap());
-    let forged = forge_tools(ctx.turn()).unwrap();
+    let built = build_artifact_tools(ctx.turn()).unwrap();
     let rows = |index: u64| {
         let args = json!({ "callId": "c", "index": index, "row": 0 });
-        let forged = forged.clone();
-        async move { ask(&forged, "artifact_rows_get", args).await }
+        let built = built.clone();
+        async move { ask(&built, "artifact_rows_get", args).await }
     };
     let plain = ask(
-        &forged,
+        &built,
         "artifact_rows_get",
         json!({ "callId": "c", "row": 0 }),
     )
@@ -254,7 +260,7 @@ async fn index_selects_one_of_several_artifacts_of_a_call() {
         "Artifact 2 does not exist. The result has 2, numbered from 0."
     );
     let head = ask(
-        &forged,
+        &built,
         "artifact_head",
         json!({ "callId": "c", "index": 1 }),
     )
@@ -267,8 +273,8 @@ async fn answers_of_artifact_tools_do_not_become_artifacts() {
     let ctx = DispatchContext::standalone();
     ctx.records()
         .add(handle("a", &"x\n".repeat(9000), ROWS_KIND));
-    let forged = forge_tools(ctx.turn()).unwrap();
-    let tool = forged.get("artifact_rows_all").unwrap();
+    let built = build_artifact_tools(ctx.turn()).unwrap();
+    let tool = built.get("artifact_rows_all").unwrap();
     let record = tool.call_and_record(&ctx, json!({ "callId": "a" })).await;
     assert!(record.from_artifact_tool() && record.is_inline() && !record.is_trusted());
     let ToolResults::Text(answer) = record.results() else {
@@ -294,7 +300,7 @@ async fn answers_of_artifact_tools_do_not_become_artifacts() {
 async fn a_tool_reads_the_snapshot_it_was_built_from_and_holds_no_context() {
     let ctx = DispatchContext::standalone();
     ctx.records().add(handle("a", "first", ROWS_KIND));
-    let forged = ForgePolicy::Stable.forge(ctx.turn()).unwrap();
+    let built = ArtifactToolPolicy::Stable.build_tools(ctx.turn()).unwrap();
     ctx.records().add(handle("b", "second", ROWS_KIND));
     let weak = ctx.downgrade();
     drop(ctx);
@@ -303,14 +309,14 @@ async fn a_tool_reads_the_snapshot_it_was_built_from_and_holds_no_context() {
         "the tools do not hold the dispatch"
     );
     let first = ask(
-        &forged,
+        &built,
         "artifact_rows_get",
         json!({ "callId": "a", "row": 0 }),
     )
     .await;
     assert_eq!(first.unwrap(), "first");
     let second = ask(
-        &forged,
+        &built,
         "artifact_rows_get",
         json!({ "callId": "b", "row": 0 }),
     )
@@ -332,20 +338,20 @@ async fn retrievables_that_are_not_inline_are_readable_and_must_not_share_an_id_
     ctx.records().add(document("doc", false));
     ctx.records().add(document("shown", true));
     ctx.records().add(handle("a", "x", ArtifactKind::TEXT));
-    let forged = forge_tools(ctx.turn()).unwrap();
+    let built = build_artifact_tools(ctx.turn()).unwrap();
     assert_eq!(
         Readable::of(ctx.turn()).unwrap().ids().collect::<Vec<_>>(),
         ["a", "doc"]
     );
     let page = ask(
-        &forged,
+        &built,
         "artifact_rows_get",
         json!({ "callId": "doc", "row": 0 }),
     )
     .await;
     assert_eq!(page.unwrap(), "page");
     ctx.records().add(document("a", false));
-    let error = forge_tools(ctx.turn()).unwrap_err();
+    let error = build_artifact_tools(ctx.turn()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ARTIFACT_ID_COLLISION);
     assert!(error.message().contains("\"a\"") && !error.is_fatal());
 }
@@ -370,8 +376,8 @@ fn a_query_with_reserved_names_or_without_a_schema_is_rejected() {
         ]
     });
     for (query, why) in BAD.iter().zip(["name `index` is reserved", "n"]) {
-        for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
-            let error = ArtifactTool::forge(query, &Readable::default(), policy).unwrap_err();
+        for policy in [ArtifactToolPolicy::Enumerated, ArtifactToolPolicy::Stable] {
+            let error = ArtifactTool::build(query, &Readable::default(), policy).unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             let message = error.message();
             assert!(

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 #[cfg(test)]
-use super::ForgePolicy;
+use super::ArtifactToolPolicy;
 use super::Readable;
 use super::readable::Current;
 use crate::artifact::{Query, SpooledArtifact};
@@ -27,25 +27,25 @@ pub(super) const INDEX: &str = "index";
 pub(crate) struct ArtifactTool;
 
 impl ArtifactTool {
-    /// Builds a tool from a query over a snapshot of artifacts. [`forge_tools`](super::forge_tools) does this for a whole
+    /// Builds a tool from a query over a snapshot of artifacts. [`build_artifact_tools`](super::build_artifact_tools) does this for a whole
     /// dispatch.
     ///
     /// # Errors
     /// Returns `E_INVALID_INITIAL_TOOL_VALUE` if the query is invalid.
     #[cfg(test)]
-    pub(crate) fn forge(
+    pub(crate) fn build(
         query: &'static Query,
         all: &Readable,
-        policy: ForgePolicy,
+        policy: ArtifactToolPolicy,
     ) -> Result<Tool, Error> {
         let current = Arc::new(Current::new(all.clone()));
         match policy {
-            ForgePolicy::Enumerated => {
+            ArtifactToolPolicy::Enumerated => {
                 let readable = all.for_query(query);
                 let ids: Vec<&str> = readable.ids().collect();
                 ArtifactTool::naming(query, &ids, &current)
             }
-            ForgePolicy::Stable => ArtifactTool::stable(query, &current),
+            ArtifactToolPolicy::Stable => ArtifactTool::stable(query, &current),
         }
     }
 
@@ -99,7 +99,7 @@ fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
         .artifact_tool()
 }
 
-/// Builds the part that is the same for all tools of a query under [`ForgePolicy::Stable`](super::ForgePolicy::Stable).
+/// Builds the part that is the same for all tools of a query under [`ArtifactToolPolicy::Stable`](super::ArtifactToolPolicy::Stable).
 fn stable_definition(query: &Query) -> Result<Tool, Error> {
     let schema = query.document(&("minLength", json!(1)))?.into_schema();
     let schema = schema.map_err(|error| query.invalid(&error.to_string()))?;
@@ -121,7 +121,7 @@ async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<St
         return Err(ToolError::invalid_arguments(text.clone()).for_model(text));
     }
     let limit = artifact.limits().answer;
-    match query.ask(artifact, args).await {
+    match query.run(artifact, args).await {
         Ok(text) => Ok(bounded(text, limit)),
         Err(error) => {
             let text = bounded(error.model_text().to_owned(), limit);

@@ -23,7 +23,7 @@ use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::{Call, CallPermit, Checked, Setup};
 
 /// Maximum number of times that policies and approvers may change the arguments of one call.
-const MOST_CHANGES: usize = 3;
+const MAX_CHANGES: usize = 3;
 
 /// A call that may run, with exactly the arguments that were checked and approved.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl CheckedCall {
         // The digest of arguments that an approver wrote, and the level at which the approval was requested. These arguments need
         // no further approval, unless an outer policy requires one.
         let mut granted: Option<(usize, String)> = None;
-        for _ in 0..=MOST_CHANGES {
+        for _ in 0..=MAX_CHANGES {
             let (level, review) = decide(&checked.pending()).await;
             let (args, written_at) = match review {
                 Review::Allow => return Ok(checked.admitted()),
@@ -178,7 +178,7 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
 
 impl AdmittedCall {
     /// Returns whether the call may write, and so must be in the ledger before it runs.
-    pub(super) fn is_noted(&self) -> bool {
+    pub(super) fn needs_ledger_entry(&self) -> bool {
         self.call.tool().effects() != Effects::ReadOnly
     }
 
@@ -214,11 +214,11 @@ impl AdmittedCall {
             CallGuard::new(&call.ctx, record)
         });
         // Without a store, there is no ledger.
-        let noted = self.is_noted() && call.ctx.turn().record_store().is_some();
+        let noted = self.needs_ledger_entry() && call.ctx.turn().record_store().is_some();
         let entry = noted.then(|| Arc::new(checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = checked.edited.then(|| checked.args.value().clone());
-        guard.begun(tool, edited, entry);
+        guard.mark_started(tool, edited, entry);
         self.guard = Some(guard);
         records
     }
@@ -260,8 +260,8 @@ impl Checked {
             tool: Arc::clone(&request.name),
             fingerprint: self.tool.fingerprint().to_owned(),
             args: self.args.value().clone(),
-            state: CallState::Begun,
-            begun_at: SystemTime::now(),
+            state: CallState::Started,
+            started_at: SystemTime::now(),
             ended_at: None,
         }
     }

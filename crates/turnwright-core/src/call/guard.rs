@@ -51,7 +51,7 @@ impl CallGuard {
     }
 
     /// Marks the call as about to run.
-    pub(super) fn begun(
+    pub(super) fn mark_started(
         &mut self,
         tool: &Tool,
         edited: Option<Value>,

@@ -26,13 +26,13 @@ mod batch;
 mod checked;
 mod direct;
 mod guard;
-mod keep;
 mod proposed;
 mod recovery;
 mod result_hooks;
 mod run;
 mod settle;
 mod settle_with;
+mod spool;
 
 #[cfg(test)]
 mod tests;

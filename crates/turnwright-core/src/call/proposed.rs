@@ -15,7 +15,7 @@ use crate::record::{CallRequest, ProviderState, Record, ResponseRef, Settled, To
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
 use crate::tool::context::{Call, DispatchContext};
-use crate::tool::{LONGEST_NAME, Tool};
+use crate::tool::{MAX_NAME_LEN, Tool};
 
 /// A call proposed by a model or by code. Nothing has been checked yet.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl ProposedCall {
     ///
     /// # Errors
     /// Returns `E_STORE_ERROR` if the record could not be stored.
-    pub async fn keep_incomplete(self) -> Result<Arc<ToolCall>, Error> {
+    pub async fn record_incomplete(self) -> Result<Arc<ToolCall>, Error> {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.checksum();
         let record = ToolCall::open(request, checksum).cut_off();
@@ -182,13 +182,13 @@ fn unknown_tool(call: &Call) -> Error {
     let visible = call.ctx.tools().visible();
     let all = || visible.iter().map(Tool::name);
     // With very many tools, a guess is not worth the time.
-    let near = near(&call.name, all().take(MOST_COMPARED));
+    let near = near(&call.name, all().take(MAX_COMPARED));
     let asked = call.name.to_lowercase();
     let holds = |name: &&str| asked.len() > 3 && (name.contains(&asked) || asked.contains(*name));
     let close: Vec<&str> = near.into_iter().chain(all().filter(holds)).collect();
     let names: IndexSet<&str> = close.iter().copied().chain(all()).collect();
-    let listed: Vec<&str> = names.iter().copied().take(MOST_LISTED).collect();
-    let listed = match names.len().saturating_sub(MOST_LISTED) {
+    let listed: Vec<&str> = names.iter().copied().take(MAX_LISTED).collect();
+    let listed = match names.len().saturating_sub(MAX_LISTED) {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
     };
@@ -209,13 +209,13 @@ fn unknown_tool(call: &Call) -> Error {
 pub(crate) fn shown_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let shown = name.chars().map(|c| if fits(c) { c } else { '_' });
-    shown.take(LONGEST_NAME).collect()
+    shown.take(MAX_NAME_LEN).collect()
 }
 
 /// Maximum number of tools whose names are compared with an unknown one.
-const MOST_COMPARED: usize = 500;
+const MAX_COMPARED: usize = 500;
 /// Maximum number of names that are listed for the model.
-const MOST_LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 
 /// A call that was refused before it ran.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ pub(super) fn report_refused(
     error: &Error,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
-    ctx.turn().tell(|| EventKind::ToolCallRefused {
+    ctx.turn().notify(|| EventKind::ToolCallRefused {
         id: id.into(),
         checksum: checksum.into(),
         tool: tool.into(),

@@ -54,7 +54,7 @@ pub(crate) struct OpenCalls {
 impl OpenCalls {
     pub(crate) fn add_line(&mut self, line: Arc<LedgerEntry>) {
         self.count(line.ordinal);
-        if line.is_begun() {
+        if line.is_open() {
             self.begun.insert(line.tool_call.to_owned(), line);
         }
     }
@@ -83,7 +83,7 @@ impl OpenCalls {
 
 impl DispatchContext {
     /// Closes the calls that a turn left open: reconciles those that may have taken effect, and runs the others to completion.
-    pub(crate) async fn settle_left(&self, left: OpenCalls) {
+    pub(crate) async fn settle_open_calls(&self, left: OpenCalls) {
         let OpenCalls {
             calls, mut begun, ..
         } = left;
@@ -156,7 +156,7 @@ impl DispatchContext {
             .begin_call(&line.tool_call);
         let tool = self.tools().get(&line.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
-        if let Some(own) = tool.as_ref().and_then(crate::Tool::finds_out) {
+        if let Some(own) = tool.as_ref().and_then(crate::Tool::reconciler) {
             match self
                 .ask_one(&**own, line, TimeLimit::from_now(timeout))
                 .await
@@ -229,7 +229,7 @@ impl AdmittedCall {
         output: ToolOutput,
     ) -> RawOutcome {
         let mut guard = CallGuard::new(self.call.context(), Some(call));
-        guard.begun(self.call.tool(), None, Some(line));
+        guard.mark_started(self.call.tool(), None, Some(line));
         guard.started();
         let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {

@@ -66,11 +66,11 @@ impl AdmittedCall {
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        if self.call.context().turn().is_heard() {
+        if self.call.context().turn().may_have_readers() {
             self.call.checked.emit_started();
         }
         // If the process was suspended for long, the fencing token decides before anything is changed.
-        if self.is_noted()
+        if self.needs_ledger_entry()
             && self
                 .call
                 .context()
@@ -284,7 +284,7 @@ impl<'c> Watch<'c> {
             .call
             .ctx
             .turn()
-            .tell(|| EventKind::ToolExecutionStart {
+            .notify(|| EventKind::ToolExecutionStart {
                 id: facts.call.id.shared(),
                 checksum: facts.checksum.shared(),
                 tool: Arc::clone(&facts.call.name),
@@ -314,16 +314,20 @@ impl<'c> Watch<'c> {
             let own = facts.cancellation.get_or_init(|| dispatch.child());
             own.cancel();
         }
-        facts.call.ctx.turn().tell(|| EventKind::ToolExecutionEnd {
-            id: facts.call.id.shared(),
-            checksum: facts.checksum.shared(),
-            tool: Arc::clone(&facts.call.name),
-            duration: self.start.elapsed(),
-            is_error: code.is_some(),
-            code,
-            message: error.map(Error::with_causes),
-            abandoned,
-        });
+        facts
+            .call
+            .ctx
+            .turn()
+            .notify(|| EventKind::ToolExecutionEnd {
+                id: facts.call.id.shared(),
+                checksum: facts.checksum.shared(),
+                tool: Arc::clone(&facts.call.name),
+                duration: self.start.elapsed(),
+                is_error: code.is_some(),
+                code,
+                message: error.map(Error::with_causes),
+                abandoned,
+            });
     }
 }
 

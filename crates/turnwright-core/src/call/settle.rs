@@ -8,8 +8,8 @@ use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::keep::content_of;
 use super::run::{RawOutcome, cut_off};
+use super::spool::content_of;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
@@ -45,7 +45,7 @@ impl RawOutcome {
         match result {
             Ok(output) => {
                 settled.trusted &= !output.untrusted;
-                if let Err(error) = keep(&facts, output, &mut settled, &mut named).await {
+                if let Err(error) = store_output(&facts, output, &mut settled, &mut named).await {
                     not_kept(&facts, &error, &mut settled);
                 }
             }
@@ -84,7 +84,7 @@ impl RawOutcome {
 }
 
 /// Stores the output and updates `settled`. Adds the ids of bytes that other records may refer to to `named`.
-async fn keep(
+async fn store_output(
     facts: &CallFacts,
     output: ToolOutput,
     settled: &mut Settled,
@@ -99,7 +99,7 @@ async fn keep(
             let ids = media.iter().filter_map(Media::spool_id);
             named.extend(ids.map(str::to_owned));
             settled.results =
-                ToolResults::Media(in_time(facts, ctx.turn().keep_media(media)).await?);
+                ToolResults::Media(in_time(facts, ctx.turn().store_media(media)).await?);
             return Ok(());
         }
         Content::Artifact(artifact) => {
@@ -142,7 +142,7 @@ async fn keep(
 /// The result of a call whose output could not be stored.
 fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
     // The end event of the handler reported success.
-    facts.call.ctx.turn().tell(|| EventKind::Error {
+    facts.call.ctx.turn().notify(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
         message: match facts.has_result_hooks() {
@@ -183,9 +183,9 @@ async fn in_time<T>(
 }
 
 /// An inline result of at most this many bytes is stored in the record of its call instead of the spool.
-const MOST_INLINE_IN_RECORD: usize = 64 * 1024;
+const MAX_INLINE_IN_RECORD: usize = 64 * 1024;
 /// So is any other result of at most this many bytes.
-const MOST_IN_RECORD: usize = 4 * 1024;
+const MAX_IN_RECORD: usize = 4 * 1024;
 
 /// Stores the output, small content in the record and other content in the spool, and decides whether it is inline.
 async fn store(
@@ -199,7 +199,7 @@ async fn store(
         inline.decide(ctx.turn().inline_limit(), length as u64)
     };
     let body = match body {
-        Body::Stream(stream) => begin(stream, MOST_INLINE_IN_RECORD).await?,
+        Body::Stream(stream) => begin(stream, MAX_INLINE_IN_RECORD).await?,
         body => body,
     };
     let (length, inline) = match &body {
@@ -211,8 +211,8 @@ async fn store(
         Body::Stream(_) => (usize::MAX, false),
     };
     let most_in_record = match inline {
-        true => MOST_INLINE_IN_RECORD,
-        false => MOST_IN_RECORD,
+        true => MAX_INLINE_IN_RECORD,
+        false => MAX_IN_RECORD,
     };
     let is_stream = matches!(body, Body::Stream(_));
     let body = match body {
@@ -259,11 +259,11 @@ async fn begin(mut stream: ByteStream, most: usize) -> io::Result<Body> {
 }
 
 /// Maximum size of a failure in a prompt. It never becomes a handle.
-const LONGEST_FAILURE: usize = 8 * 1024;
+const MAX_FAILURE_LEN: usize = 8 * 1024;
 
 fn failure(error: &Error) -> ToolResults {
     let text = error.model_text();
-    let end = text.floor_char_boundary(LONGEST_FAILURE);
+    let end = text.floor_char_boundary(MAX_FAILURE_LEN);
     let shown = text.get(..end).unwrap_or(text);
     ToolResults::Failure(match text.len() - end {
         0 => shown.to_owned(),

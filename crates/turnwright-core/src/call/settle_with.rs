@@ -38,7 +38,7 @@ impl ProposedCall {
         let result = result.into_tool_result();
         let call = self.into_call();
         let own = call.ctx.tools().get(&call.name);
-        let tool = Tool::elsewhere(&call.name, own.as_ref());
+        let tool = Tool::external(&call.name, own.as_ref());
         let result = match result {
             Ok(output) => Ok(output.untrusted()),
             Err(error) => Err(error.into_error(&call.name)),
@@ -48,7 +48,7 @@ impl ProposedCall {
             &call.ctx,
             Some(ToolCall::open(call.request.clone(), checksum)),
         );
-        guard.begun(&tool, None, None);
+        guard.mark_started(&tool, None, None);
         guard.started();
         let checked = Checked {
             args: tool.any_args(&call.raw),

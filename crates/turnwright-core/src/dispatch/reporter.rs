@@ -37,8 +37,8 @@ impl Reporter {
 
     /// Returns whether the turn's events have a reader or may get one later. If not, an executor need not report pieces.
     #[must_use]
-    pub fn is_heard(&self) -> bool {
-        self.ctx.turn().is_heard()
+    pub fn may_have_readers(&self) -> bool {
+        self.ctx.turn().may_have_readers()
     }
 
     /// Reports the usage of a model response. Call it once per response. Token counts ([`Usage`](crate::Usage)) are sufficient.

@@ -211,7 +211,7 @@ codes! {
     TURN_TAKEN_OVER, false, Cancelled, "The task was continued by another process.";
     /// The turn has ended, or its conversation has continued without it.
     TURN_NOT_RESUMABLE, false, InvalidArguments, "That turn cannot be resumed.";
-    /// The turn is waiting for answers: answer at its gates and resume it, or give it up with `abandon_waiting`.
+    /// The turn is waiting for answers: answer at its gates and resume it, or give it up with `abandon_suspended`.
     TURN_WAITING, false, Unavailable, "The task is waiting for an answer.";
     /// The turn cannot be suspended: its input names no conversation, or it runs under a call.
     TURN_NOT_SUSPENDABLE, false, InvalidArguments, "That turn cannot be suspended.";
@@ -383,7 +383,7 @@ impl Error {
 
     /// Appends to the message for operators.
     #[must_use]
-    pub fn saying(mut self, more: &str) -> Self {
+    pub fn with_detail(mut self, more: &str) -> Self {
         self.0.message.push_str(more);
         self
     }

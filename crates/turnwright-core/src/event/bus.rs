@@ -59,7 +59,7 @@ impl EventBus {
     }
 
     /// Passes an event to the observers. It is created only if there are any.
-    pub(crate) fn tell(
+    pub(crate) fn notify(
         &self,
         turn_id: &Arc<str>,
         conversation_id: &ConversationId,

@@ -71,7 +71,7 @@ impl EventHub {
     }
 
     /// Returns whether events have a reader or may get one later.
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn may_have_readers(&self) -> bool {
         self.keeps || !self.state.lock().readers.is_empty()
     }
 

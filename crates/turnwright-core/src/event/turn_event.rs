@@ -203,7 +203,7 @@ impl TurnEventKind {
     /// Creates the last event of a turn.
     pub(crate) fn ended(outcome: &TurnOutcome, duration: Duration) -> Self {
         TurnEventKind::Ended {
-            status: outcome.ended.state(),
+            status: outcome.status.state(),
             code: outcome.error().map(|error| error.code().as_str().into()),
             gates: outcome.open_gates().to_vec(),
             usage: outcome.usage,

@@ -26,7 +26,7 @@ pub enum TurnActivity {
     },
     /// The turn can only wait, but cannot be suspended: calls whose handlers cannot run again wait at gates, or run turns that
     /// do.
-    Held {
+    NotSuspendable {
         /// The ids of the gates.
         gates: Vec<Arc<str>>,
         /// The ids of the calls that keep the turn in memory.
@@ -141,7 +141,7 @@ impl Activity {
         }
         let id: Arc<str> = id.into();
         self.state.lock().call(&id).begun += 1;
-        Some(Counted::new(self, What::Call(id)))
+        Some(Counted::new(self, Tracked::Call(id)))
     }
 
     /// Marks the main task as waiting for its calls until the guard is dropped.
@@ -151,7 +151,7 @@ impl Activity {
         }
         self.state.lock().main_waits += 1;
         self.changed.notify_waiters();
-        Some(Counted::new(self, What::Main))
+        Some(Counted::new(self, Tracked::Main))
     }
 
     /// Marks a call, or the next step of the main task, as not started until the guard is dropped.
@@ -162,7 +162,7 @@ impl Activity {
         state.wait(tool_call.as_ref());
         drop(state);
         self.changed.notify_waiters();
-        Counted::new(self, What::Parked(tool_call))
+        Counted::new(self, Tracked::Parked(tool_call))
     }
 
     /// Marks the turn as waiting at a gate until the guard is dropped.
@@ -175,10 +175,10 @@ impl Activity {
             held_by,
         } = wait;
         let mut state = self.state.lock();
-        let what = match held_by {
+        let tracked = match held_by {
             Some(call) => {
                 state.held.insert(Arc::clone(&id), call);
-                What::Held(id)
+                Tracked::Held(id)
             }
             None => {
                 let at = AtGate {
@@ -187,12 +187,12 @@ impl Activity {
                 };
                 state.waiting.insert(Arc::clone(&id), at);
                 state.wait(tool_call.as_ref());
-                What::Gate(id, tool_call)
+                Tracked::Gate(id, tool_call)
             }
         };
         drop(state);
         self.changed.notify_waiters();
-        Counted::new(self, what)
+        Counted::new(self, tracked)
     }
 
     /// Returns the ids of the gates at which the turn waits.
@@ -232,7 +232,7 @@ impl Activity {
                 let mut tool_calls: Vec<_> = state.held.values().cloned().collect();
                 tool_calls.sort();
                 tool_calls.dedup();
-                TurnActivity::Held {
+                TurnActivity::NotSuspendable {
                     gates: gates(),
                     tool_calls,
                 }
@@ -325,10 +325,10 @@ impl Call {
 /// Counts something until it is dropped.
 pub(crate) struct Counted {
     activity: Arc<Activity>,
-    what: What,
+    tracked: Tracked,
 }
 
-enum What {
+enum Tracked {
     Call(Arc<str>),
     Main,
     Parked(Option<Arc<str>>),
@@ -337,10 +337,10 @@ enum What {
 }
 
 impl Counted {
-    fn new(activity: &Arc<Activity>, what: What) -> Self {
+    fn new(activity: &Arc<Activity>, tracked: Tracked) -> Self {
         Counted {
             activity: Arc::clone(activity),
-            what,
+            tracked,
         }
     }
 
@@ -355,22 +355,22 @@ impl Counted {
     }
 
     fn remove(&self, state: &mut State) {
-        match &self.what {
-            What::Call(id) => {
+        match &self.tracked {
+            Tracked::Call(id) => {
                 state.change_call(id, |call| call.begun = call.begun.saturating_sub(1));
             }
-            What::Main => state.wait_no_more(None),
-            What::Parked(tool_call) => {
+            Tracked::Main => state.wait_no_more(None),
+            Tracked::Parked(tool_call) => {
                 state.parked = state.parked.saturating_sub(1);
                 state.wait_no_more(tool_call.as_ref());
             }
-            What::Gate(id, tool_call) => {
+            Tracked::Gate(id, tool_call) => {
                 // Only once: `leave` may have done it already.
                 if state.waiting.shift_remove(id).is_some() {
                     state.wait_no_more(tool_call.as_ref());
                 }
             }
-            What::Held(id) => drop(state.held.shift_remove(id)),
+            Tracked::Held(id) => drop(state.held.shift_remove(id)),
         }
     }
 }

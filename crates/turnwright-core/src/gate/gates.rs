@@ -116,7 +116,7 @@ impl Gates {
     }
 
     /// The gates of a turn that could not start.
-    pub(crate) fn of_unbegun() -> Self {
+    pub(crate) fn of_unstarted_turn() -> Self {
         let turn = TurnGates::default();
         turn.end();
         Gates::new(turn)

@@ -13,12 +13,12 @@ use crate::record::{GateKind, GateRecord, GateState};
 pub(crate) struct RecordedGates(Mutex<HashMap<Arc<str>, Arc<GateRecord>>>);
 
 impl RecordedGates {
-    pub(crate) fn recall(&self, gate: Arc<GateRecord>) {
+    pub(crate) fn insert(&self, gate: Arc<GateRecord>) {
         self.0.lock().insert(Arc::clone(&gate.id), gate);
     }
 
     /// Removes the earlier record of a gate at which the turn waits again.
-    pub(crate) fn waits_again(&self, gate_id: &str) {
+    pub(crate) fn remove(&self, gate_id: &str) {
         drop(self.0.lock().remove(gate_id));
     }
 

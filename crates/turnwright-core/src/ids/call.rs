@@ -35,7 +35,7 @@ impl CallIds {
     }
 
     /// Continues after this number, unless the generator is further already.
-    pub(crate) fn go_on_from(&self, count: u64) {
+    pub(crate) fn continue_after(&self, count: u64) {
         self.count.fetch_max(count, Ordering::Relaxed);
     }
 

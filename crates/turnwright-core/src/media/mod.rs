@@ -164,7 +164,7 @@ impl Media {
     }
 
     /// Writes the bytes to a spool, unless they are already in one or cannot be read by range.
-    pub(crate) async fn keep(self, spool: &dyn Spool, spool_id: &str) -> io::Result<Self> {
+    pub(crate) async fn store_bytes(self, spool: &dyn Spool, spool_id: &str) -> io::Result<Self> {
         let reader = self.reader.byte_reader().filter(|_| self.spooled.is_none());
         let Some(reader) = reader else {
             return Ok(self);

@@ -24,7 +24,7 @@ use crate::tool::registry::ToolRegistry;
 pub struct FetchTools {
     fetch: Arc<dyn Fn(TurnContext) -> BoxFuture<'static, Fetched> + Send + Sync>,
     timeout: Option<Duration>,
-    or_without: bool,
+    optional: bool,
 }
 
 type Fetched = Result<Vec<Tool>, BoxError>;
@@ -34,7 +34,7 @@ type Fetched = Result<Vec<Tool>, BoxError>;
 ///
 /// If the turn already has a tool of the same name, the [`OnCollision`] of the fetched tool decides whether it replaces the
 /// existing one, is dropped, or causes an error that describes both. Either all fetched tools are added or none. An error fails
-/// the turn unless [`FetchTools::or_without`] is set.
+/// the turn unless [`FetchTools::optional`] is set.
 ///
 /// ```
 /// use turnwright_core::middleware::fetch_tools;
@@ -71,7 +71,7 @@ where
     FetchTools {
         fetch: Arc::new(move |ctx| fetch(ctx).boxed()),
         timeout: None,
-        or_without: false,
+        optional: false,
     }
 }
 
@@ -85,8 +85,8 @@ impl FetchTools {
     }
 
     /// Continues without the fetched tools on error, with a warning to operators.
-    pub fn or_without(mut self) -> Self {
-        self.or_without = true;
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
         self
     }
 
@@ -144,7 +144,7 @@ impl Middleware<TurnContext> for FetchTools {
         let fetched = self.fetch(&ctx).await;
         match fetched.and_then(|fetched| Ok(add(ctx.tools(), fetched)?)) {
             Ok(()) => {}
-            Err(error) if self.or_without => {
+            Err(error) if self.optional => {
                 ctx.warn(format!("continuing without the fetched tools: {error}"));
             }
             Err(error) => return Err(error),
@@ -157,7 +157,4 @@ impl Middleware<TurnContext> for FetchTools {
     }
 }
 
-debug_fields!(FetchTools {
-    timeout,
-    or_without
-});
+debug_fields!(FetchTools { timeout, optional });

@@ -50,7 +50,7 @@ pub struct RepeatedCallGuard {
 /// .build()?;
 /// let outcome = runner.run("Wait for it.").await;
 /// assert_eq!(outcome.tool_calls().count(), 4);
-/// assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::RepeatedCall { times: 4, .. })));
+/// assert!(matches!(outcome.status, TurnStatus::Limit(Limit::RepeatedCall { times: 4, .. })));
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 pub fn repeated_call_guard(times: u32) -> RepeatedCallGuard {
@@ -63,7 +63,7 @@ pub fn repeated_call_guard(times: u32) -> RepeatedCallGuard {
 
 impl RepeatedCallGuard {
     /// Ends the turn without warning the model first.
-    pub fn without_telling(mut self) -> Self {
+    pub fn without_warning(mut self) -> Self {
         self.warns = false;
         self
     }
@@ -125,7 +125,7 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
                 Some(reported) if times <= reported => {}
                 None | Some(_) => {
                     let tool = escape(call.tool(), 80);
-                    ctx.turn().reach(Limit::RepeatedCall { tool, times });
+                    ctx.turn().end_at_limit(Limit::RepeatedCall { tool, times });
                     return Ok(());
                 }
             }

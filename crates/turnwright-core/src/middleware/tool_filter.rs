@@ -36,7 +36,7 @@ pub struct ToolFilter {
 /// With [`ToolFilter::hide_only`] the tools are only hidden from the model, and shown again once they pass. This saves tokens,
 /// but the tools can still be called.
 ///
-/// Artifact tools always pass, unless [`ToolFilter::artifact_tools_too`] is set.
+/// Artifact tools always pass, unless [`ToolFilter::include_artifact_tools`] is set.
 ///
 /// ```
 /// use turnwright_core::middleware::{tool_filter, tool_filter_by_meta, tool_filter_in};
@@ -103,7 +103,7 @@ impl ToolFilter {
     }
 
     /// Applies the filter to artifact tools too. They are present only in the dispatch input.
-    pub fn artifact_tools_too(mut self) -> Self {
+    pub fn include_artifact_tools(mut self) -> Self {
         self.artifact_tools = true;
         self
     }

@@ -10,7 +10,7 @@
 //! })
 //! .build()?;
 //! let outcome = runner.run("Start!").await;
-//! assert!(matches!(outcome.ended, TurnStatus::Answered));
+//! assert!(matches!(outcome.status, TurnStatus::Answered));
 //! assert_eq!(outcome.text, "Done.");
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
@@ -38,7 +38,7 @@ pub struct TurnOutcome {
     /// The conversation id. A generated id if the input named none; nothing is stored under it.
     pub conversation: Arc<str>,
     /// How the turn ended.
-    pub ended: TurnStatus,
+    pub status: TurnStatus,
     /// The last complete message of the model in this turn. Empty if there is none.
     pub text: String,
     /// The records of the turn, in order. For a named conversation, these are the records in the store, except bookkeeping
@@ -80,11 +80,11 @@ pub enum TurnStatus {
 
 impl TurnOutcome {
     /// Creates the outcome of a turn that could not start.
-    pub(crate) fn unbegun(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
+    pub(crate) fn not_started(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
         TurnOutcome {
             turn_id,
             conversation,
-            ended: TurnStatus::Failed(error),
+            status: TurnStatus::Failed(error),
             text: String::new(),
             records: Vec::new(),
             usage: Usage::default(),
@@ -95,13 +95,13 @@ impl TurnOutcome {
     /// Returns whether the model answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        matches!(self.ended, TurnStatus::Answered)
+        matches!(self.status, TurnStatus::Answered)
     }
 
     /// Returns the gates at which a suspended turn waits. They are open in the store. Empty for a turn that was not suspended.
     #[must_use]
     pub fn open_gates(&self) -> &[OpenGate] {
-        match &self.ended {
+        match &self.status {
             TurnStatus::Suspended { gates } => gates,
             _ => &[],
         }
@@ -110,14 +110,14 @@ impl TurnOutcome {
     /// Returns whether the turn was suspended and can be resumed.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
-        matches!(self.ended, TurnStatus::Suspended { .. })
+        matches!(self.status, TurnStatus::Suspended { .. })
     }
 
     /// Returns why there is no answer, if there is none. For a suspended turn this is `E_TURN_WAITING`, with a
     /// [`TurnWaiting`](crate::gate::TurnWaiting) as its cause.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        match &self.ended {
+        match &self.status {
             TurnStatus::Suspended { gates } => {
                 let waiting = TurnWaiting {
                     conversation: Arc::clone(&self.conversation),
@@ -225,6 +225,6 @@ impl From<Stop> for TurnStatus {
 
 debug_fields!(TurnOutcome {
     turn_id,
-    ended,
+    status,
     usage
 });

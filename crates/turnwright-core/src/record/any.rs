@@ -86,7 +86,7 @@ names!(RecordKind {
 impl RecordKind {
     /// Returns the kind of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         RecordKind::ALL
             .iter()
             .copied()

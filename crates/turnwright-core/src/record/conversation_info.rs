@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorCode};
-use crate::schema::{MAX_DEPTH, admit_key, inspect, is_unseen};
+use crate::schema::{MAX_DEPTH, admit_key, inspect, is_invisible};
 use crate::validate::Violations;
 
 const NAME: &str = "conversation info";
@@ -51,17 +51,17 @@ impl ConversationInfo {
     /// The id of the one that counts for its conversation.
     pub const ID: &str = "info";
     /// The most characters of a title.
-    pub const LONGEST_TITLE: usize = 256;
+    pub const MAX_TITLE_CHARS: usize = 256;
     /// The most characters of an owner.
-    pub const LONGEST_OWNER: usize = 256;
+    pub const MAX_OWNER_CHARS: usize = 256;
     /// The most labels.
-    pub const MOST_LABELS: usize = 64;
+    pub const MAX_LABELS: usize = 64;
     /// The most characters of the key of a label.
-    pub const LONGEST_LABEL_KEY: usize = 64;
+    pub const MAX_LABEL_KEY_CHARS: usize = 64;
     /// The most characters of the value of a label.
-    pub const LONGEST_LABEL_VALUE: usize = 256;
+    pub const MAX_LABEL_VALUE_CHARS: usize = 256;
     /// The most bytes of the program data as JSON text.
-    pub const MOST_DATA_BYTES: usize = 256 * 1024;
+    pub const MAX_DATA_BYTES: usize = 256 * 1024;
 
     /// Starts an info without content.
     #[expect(
@@ -136,15 +136,15 @@ impl ConversationInfo {
     fn check(&self, wrong: &mut Violations) {
         wrong.check("id", !self.id.is_empty(), "must not be empty");
         if let Some(title) = &self.title {
-            wrong.check_text("title", title, Self::LONGEST_TITLE, shows_in_text);
+            wrong.check_text("title", title, Self::MAX_TITLE_CHARS, shows_in_text);
             wrong.check("title", title.chars().any(is_visible), "must not be empty");
         }
         if let Some(owner) = &self.owner {
             wrong.check("owner", !owner.is_empty(), "must not be empty");
-            wrong.check_text("owner", owner, Self::LONGEST_OWNER, is_plain);
+            wrong.check_text("owner", owner, Self::MAX_OWNER_CHARS, is_plain);
         }
-        if self.labels.len() > Self::MOST_LABELS {
-            let (found, most) = (self.labels.len(), Self::MOST_LABELS);
+        if self.labels.len() > Self::MAX_LABELS {
+            let (found, most) = (self.labels.len(), Self::MAX_LABELS);
             wrong.add(format!(
                 "labels: there are {found}: at most {most} are allowed"
             ));
@@ -152,9 +152,9 @@ impl ConversationInfo {
         for (key, value) in &self.labels {
             let field = "the key of a label";
             wrong.check(field, !key.is_empty(), "must not be empty");
-            wrong.check_text(field, key, Self::LONGEST_LABEL_KEY, is_plain);
+            wrong.check_text(field, key, Self::MAX_LABEL_KEY_CHARS, is_plain);
             let field = "the value of a label";
-            wrong.check_text(field, value, Self::LONGEST_LABEL_VALUE, shows_in_text);
+            wrong.check_text(field, value, Self::MAX_LABEL_VALUE_CHARS, shows_in_text);
         }
         self.check_data(wrong);
     }
@@ -170,8 +170,8 @@ impl ConversationInfo {
             }
             wrong.admit("data", admitted);
         }
-        if bytes > Self::MOST_DATA_BYTES {
-            let most = Self::MOST_DATA_BYTES;
+        if bytes > Self::MAX_DATA_BYTES {
+            let most = Self::MAX_DATA_BYTES;
             wrong.add(format!(
                 "data: has {bytes} bytes: at most {most} are allowed"
             ));
@@ -181,7 +181,7 @@ impl ConversationInfo {
 
 /// Without control characters and without characters that are not seen.
 fn is_plain(c: char) -> bool {
-    !c.is_control() && !is_unseen(c)
+    !c.is_control() && !is_invisible(c)
 }
 
 /// As [`is_plain`], but with what joins letters and emoji.

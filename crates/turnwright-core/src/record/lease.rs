@@ -28,7 +28,7 @@ pub struct Lease {
 
 impl Lease {
     /// Maximum lease duration. A longer lease was written with a wrong clock.
-    pub const LONGEST: Duration = Duration::from_secs(60 * 60);
+    pub const MAX_TERM: Duration = Duration::from_secs(60 * 60);
 
     /// The id of the lease that runners use.
     pub const ID: &str = "lease";
@@ -48,12 +48,12 @@ impl Lease {
     /// Estimates the remaining time by the wall clock. `None` if the lease was released or seems to have expired. For display
     /// only: [`observe_lease`](crate::store::observe_lease) decides whether it has expired.
     #[must_use]
-    pub fn estimated_left(&self) -> Option<Duration> {
+    pub fn estimated_remaining(&self) -> Option<Duration> {
         if self.is_released() {
             return None;
         }
         let left = self.until.duration_since(SystemTime::now()).ok()?;
-        let left = left.min(self.term).min(Lease::LONGEST);
+        let left = left.min(self.term).min(Lease::MAX_TERM);
         (!left.is_zero()).then_some(left)
     }
 }

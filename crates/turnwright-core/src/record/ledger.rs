@@ -29,7 +29,7 @@ pub struct LedgerEntry {
     /// The state of the call.
     pub state: CallState,
     /// When the call was about to start.
-    pub begun_at: SystemTime,
+    pub started_at: SystemTime,
     /// When the call ended, if it did.
     pub ended_at: Option<SystemTime>,
 }
@@ -40,7 +40,8 @@ pub struct LedgerEntry {
 #[non_exhaustive]
 pub enum CallState {
     /// The call is about to run, or is running. If its process has ended, the call was interrupted.
-    Begun,
+    #[serde(rename = "begun")]
+    Started,
     /// The call succeeded.
     Done,
     /// The call failed: its handler returned an error, or was not started.
@@ -58,8 +59,8 @@ impl LedgerEntry {
     }
 
     /// Returns whether the call has started and not ended.
-    pub(crate) fn is_begun(&self) -> bool {
-        self.state == CallState::Begun
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == CallState::Started
     }
 
     /// Returns the entry, ended now in this state.
@@ -68,14 +69,14 @@ impl LedgerEntry {
         let mut entry = self.clone();
         entry.state = state;
         // If the clock was set back, the end must not precede the start.
-        let now = SystemTime::now().max(entry.begun_at);
-        entry.ended_at = (state != CallState::Begun).then_some(now);
+        let now = SystemTime::now().max(entry.started_at);
+        entry.ended_at = (state != CallState::Started).then_some(now);
         Arc::new(entry)
     }
 }
 
 names!(CallState {
-    Begun = "begun",
+    Started = "begun",
     Done = "done",
     Failed = "failed",
     Unknown = "unknown",

@@ -9,7 +9,7 @@ use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::media::Media;
-use crate::schema::is_unseen;
+use crate::schema::is_invisible;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
 
@@ -237,7 +237,7 @@ impl Build for Message {
             let of_user = self.author == Author::User;
             wrong.check("name", of_user, "only messages of users have a name");
             wrong.check("name", !name.trim().is_empty(), "must not be empty");
-            let shows = |c: char| !c.is_control() && !is_unseen(c);
+            let shows = |c: char| !c.is_control() && !is_invisible(c);
             wrong.check_text("name", name, LONGEST_NAME, shows);
         }
         ResponseRef::check(self.response.as_ref(), wrong);

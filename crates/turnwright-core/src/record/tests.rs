@@ -15,7 +15,7 @@ fn artifact() -> SpooledArtifact {
 }
 
 #[test]
-fn records_have_ids_of_their_own_and_times_unless_told() {
+fn records_get_ids_and_times_by_default() {
     let before = SystemTime::now();
     let (a, b) = (
         Message::user("a").build().unwrap(),
@@ -172,7 +172,7 @@ fn a_user_has_a_short_printable_name() {
 }
 
 #[test]
-fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
+fn a_call_from_the_builder_is_a_handle_by_default() {
     let results = || ToolResults::Artifacts(vec![artifact(), artifact()]);
     let call = ToolCall::builder("t", r#"{"b": 1, "a": 2}"#)
         .id("c1")
@@ -201,7 +201,7 @@ fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
 }
 
 #[test]
-fn nothing_that_was_said_or_found_is_shown_in_debug_output() {
+fn content_is_not_shown_in_debug_output() {
     let secret = "hunter2";
     let media = Media::user_attachment(
         MediaKind::Audio,
@@ -261,13 +261,13 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
         tool: "pay".into(),
         fingerprint: "f".to_owned(),
         args: Value::Null,
-        state: CallState::Begun,
-        begun_at: later,
+        state: CallState::Started,
+        started_at: later,
         ended_at: None,
     };
     assert_eq!(line.ended(CallState::Done).ended_at, Some(later));
     let mut turn = TurnRecord::begin("t".into(), Vec::new());
-    turn.began_at = later;
+    turn.started_at = later;
     let ended = turn.ended(TurnState::Answered, None);
     let memory = Memory::new("a")
         .created_at(later)

@@ -49,7 +49,7 @@ pub struct TurnRecord {
     /// The step in which it was suspended, if it was.
     pub(crate) step: Option<u32>,
     /// When it started.
-    pub began_at: SystemTime,
+    pub started_at: SystemTime,
     /// When it ended, if it did.
     pub ended_at: Option<SystemTime>,
 }
@@ -108,7 +108,7 @@ impl TurnRecord {
             elapsed: Duration::ZERO,
             error: None,
             step: None,
-            began_at: SystemTime::now(),
+            started_at: SystemTime::now(),
             ended_at: None,
         }
     }
@@ -134,7 +134,7 @@ impl TurnRecord {
         let mut record = self.clone();
         (record.state, record.error) = (state, error);
         // If the clock was set back, the end must not precede the start.
-        record.ended_at = Some(SystemTime::now().max(record.began_at));
+        record.ended_at = Some(SystemTime::now().max(record.started_at));
         record
     }
 

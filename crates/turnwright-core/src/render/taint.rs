@@ -16,7 +16,7 @@ use crate::trust::TrustTier;
 /// let ctx = DispatchContext::standalone();
 /// assert!(!ctx.taint().is_tainted());
 /// ctx.records().add(Retrievable::text("From a wiki.", TrustTier::ThirdPartyPublic).build()?);
-/// assert_eq!(ctx.taint().least(), Some(TrustTier::ThirdPartyPublic));
+/// assert_eq!(ctx.taint().least_trusted(), Some(TrustTier::ThirdPartyPublic));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Taint {
 
     /// Returns the least trusted tier, or `None` if there is no content.
     #[must_use]
-    pub fn least(&self) -> Option<TrustTier> {
+    pub fn least_trusted(&self) -> Option<TrustTier> {
         self.tiers.first().copied()
     }
 
@@ -45,7 +45,7 @@ impl Taint {
     /// Returns whether the prompt contains content from third parties.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
-        self.least()
+        self.least_trusted()
             .is_some_and(|tier| tier < TrustTier::FirstParty)
     }
 

@@ -24,12 +24,12 @@ use crate::tool::context::TurnContext;
 use crate::turn::{apply_once, in_time};
 
 /// Maximum number of attempts when other processes write to the same conversation.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 /// Minimum time that a turn waits for the previous one: a cancelled turn takes a moment to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The first pause between two checks. Later ones are longer.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_millis(250);
 /// After this time, operators are informed about the wait.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -80,10 +80,10 @@ impl TurnContext {
                 return Err(exists(known));
             }
             if let Some(unkept) = message.take() {
-                message = Some(self.keep_media_of(unkept).await?);
+                message = Some(self.store_media_of(unkept).await?);
             }
             let mut changes = self.given_up(&**store, &free, abandons).await?;
-            let hold = self.hold_on(&free, Arc::clone(&record));
+            let hold = self.held_lease(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(hold.lease()).into()));
             changes.extend(put(message.clone()));
@@ -96,7 +96,7 @@ impl TurnContext {
         }
     }
 
-    pub(crate) fn hold_on(&self, free: &Free, record: Arc<TurnRecord>) -> HeldLease {
+    pub(crate) fn held_lease(&self, free: &Free, record: Arc<TurnRecord>) -> HeldLease {
         HeldLease::new(free.fencing_token, self.setup().lease, record)
     }
 
@@ -122,7 +122,7 @@ impl TurnContext {
             Err(error) if error.fenced_by().is_none() && error.found_revision().is_none() => {
                 Err(error.into())
             }
-            Err(_) if tries >= MOST_TRIES => {
+            Err(_) if tries >= MAX_TRIES => {
                 let message = "too many concurrent writes to this conversation, so the turn could not start: try again";
                 Err(Error::new(ErrorCode::STORE_ERROR, message))
             }
@@ -215,7 +215,7 @@ impl TurnContext {
             }
             self.pause(pause.min(left)).await;
             waited += pause;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
@@ -293,7 +293,7 @@ impl TurnContext {
             gates: gates.map(|gate| OpenGate::from(&*gate)).collect(),
         };
         waiting.into_error(
-            "answer with `runner.answer_gate`, or give it up with `TurnInput::abandon_waiting`",
+            "answer with `runner.answer_gate`, or give it up with `TurnInput::abandon_suspended`",
         )
     }
 }
@@ -309,7 +309,7 @@ fn closed(
     let mut begun = HashSet::new();
     for record in records {
         match record {
-            Record::Ledger(line) if *line.turn_id == *turn_id && line.is_begun() => {
+            Record::Ledger(line) if *line.turn_id == *turn_id && line.is_open() => {
                 begun.insert(line.tool_call.to_owned());
                 closed.push(line.ended(CallState::Unknown).into());
             }

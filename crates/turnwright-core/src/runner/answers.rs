@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::run_loop::{End, Play, part, through};
+use super::run_loop::{End, Play, part, run_pipeline};
 use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, TurnEventKind};
@@ -55,7 +55,7 @@ impl Play<'_> {
             return self.accept(ctx).await;
         }
         ctx.propose_answer(answer.clone());
-        let passed = through(&self.plan.dispatch_output, ctx).await;
+        let passed = run_pipeline(&self.plan.dispatch_output, ctx).await;
         let decision = ctx.take_decision();
         passed?;
         match (ctx.signal(), decision) {
@@ -114,7 +114,7 @@ impl Play<'_> {
         let stored = Box::pin(self.turn.write(records)).await;
         stored.map_err(TurnStatus::Failed)?;
         self.turn.note_rejected(id.as_ref());
-        self.turn.tell(|| EventKind::AnswerRejected {
+        self.turn.notify(|| EventKind::AnswerRejected {
             id: id.clone(),
             reason: text.clone(),
             retries_left: *left,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::history::History;
 use super::turn_runner::{Plan, TurnRunner};
 use crate::artifact::ArtifactLimits;
-use crate::artifact_tools::ForgePolicy;
+use crate::artifact_tools::ArtifactToolPolicy;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
@@ -25,7 +25,7 @@ use crate::validate::Violations;
 const STREAM_CAPACITY: usize = 64;
 
 /// Minimum lease duration.
-const SHORTEST_LEASE: Duration = Duration::from_millis(100);
+const MIN_LEASE: Duration = Duration::from_millis(100);
 
 /// Starts to build a [`TurnRunner`] with an executor: a model, or anything else that decides.
 ///
@@ -189,8 +189,8 @@ impl TurnRunnerBuilder {
     /// approvals are requested again.
     ///
     /// Default: `true`.
-    pub fn recall_answers(mut self, yes: bool) -> Self {
-        self.setup().recalls_answers = yes;
+    pub fn reuse_answers(mut self, reuse: bool) -> Self {
+        self.setup().reuses_answers = reuse;
         self
     }
 
@@ -229,7 +229,7 @@ impl TurnRunnerBuilder {
     /// .build()?;
     ///
     /// let outcome = runner.run(TurnInput::new("Pay the bill.").conversation("chat-1")).await;
-    /// let TurnStatus::Suspended { gates, .. } = &outcome.ended else { panic!() };
+    /// let TurnStatus::Suspended { gates, .. } = &outcome.status else { panic!() };
     ///
     /// // Later, in any process that has the store:
     /// let turn = runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
@@ -431,15 +431,15 @@ impl TurnRunnerBuilder {
 
     /// Sets how artifact tools are built before each iteration.
     ///
-    /// Default: [`ForgePolicy::Stable`].
-    pub fn artifact_tools(mut self, policy: ForgePolicy) -> Self {
-        self.setup().forge = Some(policy);
+    /// Default: [`ArtifactToolPolicy::Stable`].
+    pub fn artifact_tools(mut self, policy: ArtifactToolPolicy) -> Self {
+        self.setup().artifact_tools = Some(policy);
         self
     }
 
     /// Disables artifact tools, unless an executor or middleware builds them.
     pub fn without_artifact_tools(mut self) -> Self {
-        self.setup().forge = None;
+        self.setup().artifact_tools = None;
         self
     }
 
@@ -485,7 +485,7 @@ impl TurnRunnerBuilder {
         let writes = !setup.store_timeout.is_zero();
         wrong.check("store_timeout", writes, "must not be zero");
         // A shorter lease would expire before a store has written it.
-        let holds = (SHORTEST_LEASE..=Lease::LONGEST).contains(&setup.lease);
+        let holds = (MIN_LEASE..=Lease::MAX_TERM).contains(&setup.lease);
         wrong.check("lease", holds, "must be from 100 milliseconds to 1 hour");
         setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;

@@ -21,7 +21,7 @@ use crate::store::{Changes, Store, Stored};
 /// The interval between two queries of the store.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How many consecutive failures of the store are tolerated.
-const MOST_FAILURES: u32 = 10;
+const MAX_FAILURES: u32 = 10;
 
 /// Polls the store for the records of a turn that runs elsewhere.
 pub(super) struct Follower {
@@ -92,7 +92,7 @@ impl Follower {
                     return;
                 }
                 Ok(false) => break interrupted(self.stored.turn.id()),
-                Err(error) if failures >= MOST_FAILURES => break error,
+                Err(error) if failures >= MAX_FAILURES => break error,
                 Err(_) => failures += 1,
             }
         };

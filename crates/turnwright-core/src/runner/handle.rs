@@ -19,7 +19,7 @@ use crate::outcome::TurnOutcome;
 ///
 /// Dropping it does not cancel the turn, which continues in its own task: a client that disconnects does not end the work. Cancel
 /// it with [`Turn::cancel`], or call [`Turn::cancel_on_drop`]. A turn that runs under a call
-/// ([`TurnInput::under`](super::TurnInput::under)) is part of that call and is always cancelled on drop.
+/// ([`TurnInput::under_call`](super::TurnInput::under_call)) is part of that call and is always cancelled on drop.
 ///
 /// A dropped turn with a conversation still waits at its gates, within their timeouts:
 /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) or a reader that [attaches](crate::TurnRunner::attach) can
@@ -197,7 +197,7 @@ impl TurnHandle {
     pub fn gates(&self) -> Gates {
         match &self.gates {
             Some(gates) => gates.clone(),
-            None => Gates::of_unbegun(),
+            None => Gates::of_unstarted_turn(),
         }
     }
 
@@ -213,7 +213,7 @@ impl TurnHandle {
     ///
     /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
     /// later. A gate inside a handler does keep it, unless the tool is read-only: such a handler runs again. So does a turn that
-    /// runs under a call and waits. [`TurnHandle::activity`] is then [`Held`](TurnActivity::Held), and the turn is suspended once
+    /// runs under a call and waits. [`TurnHandle::activity`] is then [`NotSuspendable`](TurnActivity::NotSuspendable), and the turn is suspended once
     /// that wait is over.
     ///
     /// If the turn ends first, it is not suspended.
@@ -262,7 +262,7 @@ impl TurnHandle {
         };
         ended.unwrap_or_else(|| {
             let message = "the runtime was shut down while the turn ran";
-            TurnOutcome::unbegun(
+            TurnOutcome::not_started(
                 Arc::clone(&self.turn_id),
                 Arc::clone(&self.conversation),
                 Error::new(ErrorCode::TURN_ABORTED, message),

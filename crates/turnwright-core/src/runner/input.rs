@@ -185,7 +185,7 @@ impl TurnInput {
     /// - Gates of the inner turn open at the outer turn: on its event stream, and at its [`Gates`](crate::gate::Gates).
     /// - The inner turn is never suspended by itself. While it waits at a gate, the handler that runs it waits too, so the outer
     ///   turn stays in memory: its [`activity`](crate::runner::TurnHandle::activity) is
-    ///   [`Held`](crate::gate::TurnActivity::Held). Nothing is lost: the outer turn is suspended at the next opportunity.
+    ///   [`NotSuspendable`](crate::gate::TurnActivity::NotSuspendable). Nothing is lost: the outer turn is suspended at the next opportunity.
     /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn reads
     ///   more.
     ///
@@ -204,19 +204,19 @@ impl TurnInput {
     /// let research = Tool::typed::<Task>("research")
     ///     .description("Asks a librarian to look something up.")
     ///     .handler_with(librarian, async |librarian, args, ctx| {
-    ///         let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
+    ///         let outcome = librarian.run(TurnInput::new(args.task).under_call(&ctx)).await;
     ///         Ok(outcome.into_answer()?)
     ///     })
     ///     .build()?;
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
-    pub fn under(mut self, call: &ToolContext) -> Self {
+    pub fn under_call(mut self, call: &ToolContext) -> Self {
         self.cancellation = Some(call.cancellation().clone());
         self.under = Some(call.clone());
         self
     }
 
-    /// Runs the turn without the policies, approvers and taint of its outer turns: see [`under`](Self::under). Its gates still
+    /// Runs the turn without the policies, approvers and taint of its outer turns: see [`under_call`](Self::under_call). Its gates still
     /// open at the outer turn.
     ///
     /// Use it for an inner runner that you trust to protect itself. Note that third-party content in the outer prompt may have
@@ -240,7 +240,7 @@ impl TurnInput {
     ///
     /// Waiting calls of the suspended turn are closed as not approved, its gates stay unanswered, and its state becomes
     /// [`Abandoned`](crate::record::TurnState::Abandoned).
-    pub fn abandon_waiting(mut self) -> Self {
+    pub fn abandon_suspended(mut self) -> Self {
         self.abandons = true;
         self
     }
@@ -262,8 +262,8 @@ impl TurnInput {
     /// ([`TurnRunnerBuilder::instructions`](super::TurnRunnerBuilder::instructions)). Use it for text about one user or one turn.
     /// Replaces what was set here before.
     ///
-    /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
-    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::record::Retrievable) is fenced.
+    /// It is your own text: it is in no envelope and not stored as a record. The turn's record keeps it, so that a resumed turn
+    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::record::Retrievable) is put into an envelope.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnInput};

@@ -1,7 +1,7 @@
 //! Runs turns, from user input to answer.
 //!
 //! ```text
-//! TurnRunner ─ history ─ turn-input ─▶ dispatch ─ loop { forge → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
+//! TurnRunner ─ history ─ turn-input ─▶ dispatch ─ loop { artifact tools → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
 //! ```
 //!
 //! ```

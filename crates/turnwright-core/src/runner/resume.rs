@@ -145,7 +145,7 @@ impl TurnRunner {
 
 impl TurnContext {
     /// Resumes the turn. `None` if it has its answer and nothing is left to do.
-    pub(crate) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
+    pub(crate) async fn resume_turn(&self) -> Result<Option<Resumed>, Error> {
         let Some(store) = self.record_store() else {
             return Err(unnamed(self.turn_id()));
         };
@@ -159,7 +159,7 @@ impl TurnContext {
             }
             // Nor for one that cannot be resumed.
             resumable(self, &found)?;
-            self.inherit_again(&found.turn)?;
+            self.restore_outer(&found.turn)?;
             let free = self.wait_until_free(&**store).await?;
             // Its current state: it may have ended meanwhile.
             let Some((place, turn)) = free.known.clone() else {
@@ -175,7 +175,7 @@ impl TurnContext {
             let mut record = found.turn.resumed();
             record.settings = self.settings_with(&found.turn);
             let record = Arc::new(record);
-            let hold = self.hold_on(&free, Arc::clone(&record));
+            let hold = self.held_lease(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
                 Change::Put(Arc::new(hold.lease()).into()),
@@ -295,7 +295,7 @@ impl TurnContext {
                         // The answer to an open question may come through the store.
                         self.inner().gates.detach();
                     }
-                    self.inner().recorded_gates.recall(gate);
+                    self.inner().recorded_gates.insert(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::artifact_tools::Forge;
+use crate::artifact_tools::ArtifactToolSet;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
@@ -30,7 +30,7 @@ use crate::tool::context::{DispatchContext, Signal, TurnContext};
 /// Runs a turn to its end, whatever happens in it.
 pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) -> TurnOutcome {
     let start = Instant::now();
-    turn.tell(|| EventKind::TurnStart {
+    turn.notify(|| EventKind::TurnStart {
         resumed: matches!(begins, Begins::Resumed),
     });
     let mut iterations = 0;
@@ -50,11 +50,11 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         turn.inner().tasks.wait().await;
         ended
     };
-    let ended = turn.renew_while(turn.hear_answers_while(played)).await;
+    let ended = turn.renew_while(turn.watch_answers_while(played)).await;
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
-        turn.tell(|| EventKind::Error {
+        turn.notify(|| EventKind::Error {
             code: error.code().as_str(),
             fatal: error.is_fatal(),
             message: error.message().to_owned(),
@@ -63,7 +63,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     }
     let usage = turn.usage();
     let duration = start.elapsed();
-    turn.tell(|| EventKind::TurnEnd {
+    turn.notify(|| EventKind::TurnEnd {
         status: ended.how.state(),
         code: ended.how.error().map(|error| error.code().as_str()),
         duration,
@@ -72,7 +72,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
     let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
-        ended: ended.how,
+        status: ended.how,
         text: turn
             .last_answer()
             .map(|answer| answer.text().to_owned())
@@ -169,7 +169,7 @@ async fn play_out(
                 let message = "a time budget requires a tokio runtime with the time driver enabled";
                 turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
-            Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
+            Cut::Timeout(limit) => turn.end_at_limit(Limit::Time(limit)),
             Cut::Cancelled => {}
         }
         ended = Ok(work.await);
@@ -242,7 +242,10 @@ impl Play<'_> {
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
-            Begins::Resumed => match Box::pin(turn.take_up()).await.map_err(TurnStatus::Failed)? {
+            Begins::Resumed => match Box::pin(turn.resume_turn())
+                .await
+                .map_err(TurnStatus::Failed)?
+            {
                 Some(resumed) => Some(resumed),
                 // It was answered before, and that is still its answer.
                 None => return Ok(TurnStatus::Answered),
@@ -250,7 +253,7 @@ impl Play<'_> {
         };
         let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
         loaded.map_err(TurnStatus::Failed)?;
-        through(&plan.turn_input, turn).await?;
+        run_pipeline(&plan.turn_input, turn).await?;
         self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
         let how = match answered && turn.answer_format().is_none() {
@@ -259,7 +262,7 @@ impl Play<'_> {
             false => Box::pin(self.dispatch(resumed.into())).await?,
         };
         turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
-        through(&plan.turn_output, turn).await?;
+        run_pipeline(&plan.turn_output, turn).await?;
         Ok(how)
     }
 
@@ -268,13 +271,13 @@ impl Play<'_> {
         let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner has none.
-        let mut forge = self.turn.setup().forge.map(Forge::new);
+        let mut artifact_tools = self.turn.setup().artifact_tools.map(ArtifactToolSet::new);
         ctx.tools().bind_context(&ctx);
-        ctx.turn().tell(|| EventKind::DispatchStart);
+        ctx.turn().notify(|| EventKind::DispatchStart);
         // On every exit.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
-            ctx.turn().tell(|| EventKind::DispatchEnd {
+            ctx.turn().notify(|| EventKind::DispatchEnd {
                 signal: ctx.signal().map(Signal::as_str),
                 iterations: ctx.iteration(),
             });
@@ -308,9 +311,9 @@ impl Play<'_> {
             }
             *self.iterations += 1;
             let first = std::mem::take(&mut first);
-            self.iterate(&ctx, forge.as_mut(), first, &mut retries)
+            self.iterate(&ctx, artifact_tools.as_mut(), first, &mut retries)
                 .await?;
-            self.turn.note_use_outside().await;
+            self.turn.record_outer_usage().await;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
                 Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
@@ -324,22 +327,25 @@ impl Play<'_> {
     async fn iterate(
         &self,
         ctx: &DispatchContext,
-        forge: Option<&mut Forge>,
+        artifact_tools: Option<&mut ArtifactToolSet>,
         first: First,
         retries: &mut Retries,
     ) -> Result<(), End> {
         let numbers = &self.turn.inner().gate_numbers;
         let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
-        ctx.turn().tell(|| EventKind::IterationStart { iteration });
-        let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
+        ctx.turn()
+            .notify(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.turn().notify(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
-        if let Some(forge) = forge {
-            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
+        if let Some(artifact_tools) = artifact_tools {
+            artifact_tools
+                .refresh(ctx.turn())
+                .map_err(TurnStatus::Failed)?;
         }
         if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));
-            through(&self.plan.dispatch_input, ctx).await?;
+            run_pipeline(&self.plan.dispatch_input, ctx).await?;
             if ctx.is_over() {
                 return Ok(());
             }
@@ -347,7 +353,7 @@ impl Play<'_> {
         }
         let proposed = match first {
             First::Settle(open) => {
-                Box::pin(part(self.turn, ctx.settle_left(open))).await?;
+                Box::pin(part(self.turn, ctx.settle_open_calls(open))).await?;
                 false
             }
             First::Decide => true,
@@ -358,7 +364,7 @@ impl Play<'_> {
         match proposed {
             true => Box::pin(self.decide(ctx, retries)).await,
             false if ctx.is_over() => Ok(()),
-            false => through(&self.plan.dispatch_output, ctx).await,
+            false => run_pipeline(&self.plan.dispatch_output, ctx).await,
         }
     }
 
@@ -414,7 +420,7 @@ fn executor_failed(error: BoxError) -> Error {
 }
 
 /// Runs a pipeline. A pipeline that was left because of a signal or an abort has succeeded, and nothing follows it.
-pub(super) async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
+pub(super) async fn run_pipeline<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {

@@ -87,7 +87,7 @@ impl StoredTurn {
     pub(super) fn hub(&self) -> Arc<EventHub> {
         let hub = EventHub::new(usize::MAX, true);
         hub.replay(TurnEvent {
-            time: self.turn.began_at,
+            time: self.turn.started_at,
             kind: TurnEventKind::Started {
                 turn_id: self.turn.shared_id(),
                 conversation_id: self.conversation_id.shared(),
@@ -121,7 +121,9 @@ impl StoredTurn {
                 code,
                 gates,
                 usage: self.turn.usage,
-                duration: time.duration_since(self.turn.began_at).unwrap_or_default(),
+                duration: time
+                    .duration_since(self.turn.started_at)
+                    .unwrap_or_default(),
             },
         }
     }
@@ -131,7 +133,7 @@ impl StoredTurn {
         self.outcome_as(status(&self.turn, &self.gates))
     }
 
-    pub(super) fn outcome_as(&self, ended: TurnStatus) -> TurnOutcome {
+    pub(super) fn outcome_as(&self, status: TurnStatus) -> TurnOutcome {
         let answers = self.records.iter().rev().filter_map(|record| match record {
             Record::Message(message) if message.is_answer() => Some(message.text().to_owned()),
             _ => None,
@@ -139,7 +141,7 @@ impl StoredTurn {
         TurnOutcome {
             turn_id: self.turn.shared_id(),
             conversation: self.conversation_id.shared(),
-            ended,
+            status,
             text: answers.take(1).collect(),
             records: self.records.clone(),
             usage: self.turn.usage,

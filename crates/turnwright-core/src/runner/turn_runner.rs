@@ -135,7 +135,7 @@ impl TurnRunner {
     /// Creates the outcome of a turn that cannot start.
     pub(crate) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
         let fresh_id = || Arc::<str>::from(new_id());
-        TurnOutcome::unbegun(
+        TurnOutcome::not_started(
             input.turn_id.unwrap_or_else(fresh_id),
             input.conversation.unwrap_or_else(fresh_id),
             error,
@@ -200,7 +200,7 @@ impl TurnRunner {
         };
         let failed = |error: Error| {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
-            let outcome = TurnOutcome::unbegun(ids.0, ids.1, error);
+            let outcome = TurnOutcome::not_started(ids.0, ids.1, error);
             hub.emit(started);
             hub.end(|| TurnEventKind::ended(&outcome, Duration::ZERO));
             TurnHandle::ready(outcome)

@@ -15,7 +15,7 @@ use crate::validate::Violations;
 ///   not run. A turn that used its last call may still answer.
 /// - Time: the turn is cancelled, as by [`TurnHandle::cancel`](crate::runner::TurnHandle::cancel).
 ///
-/// Turns that run under a call ([`TurnInput::under`](crate::TurnInput::under)) also use the budgets of all turns above them, at
+/// Turns that run under a call ([`TurnInput::under_call`](crate::TurnInput::under_call)) also use the budgets of all turns above them, at
 /// any depth. They stop when one of these is used up.
 ///
 /// A resumed turn continues with the rest of its budget. The time between two runs does not count. To extend it, set a larger
@@ -34,7 +34,7 @@ use crate::validate::Violations;
 /// .budget(Budget::new().tokens(2_500).tool_calls(20).time(Duration::from_secs(60)))
 /// .build()?;
 /// let outcome = runner.run("Think!").await;
-/// assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(2_500))));
+/// assert!(matches!(outcome.status, TurnStatus::Limit(Limit::Tokens(2_500))));
 /// assert_eq!(outcome.usage.total_tokens(), 3_000);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```

@@ -19,7 +19,7 @@ const SUFFIX: &str = ".spool";
 /// The prefix of files that are still being written. No encoded id starts like this.
 const UNFINISHED: &str = ".unfinished-";
 /// The longest file name that all common file systems support.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LEN: usize = 255;
 /// Pieces of a stream are collected up to this size before they are written.
 const BLOCK: usize = 256 * 1024;
 /// After this time, an unfinished file no longer has a writer.
@@ -133,7 +133,7 @@ impl Spool for DiskSpool {
         .await
     }
 
-    fn reopens(&self) -> bool {
+    fn can_reopen(&self) -> bool {
         true
     }
 
@@ -285,7 +285,7 @@ fn encode(id: &str) -> io::Result<String> {
         }
     }
     name.push_str(SUFFIX);
-    if id.is_empty() || name.len() > LONGEST_NAME {
+    if id.is_empty() || name.len() > MAX_NAME_LEN {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "an id must be 1 to 249 bytes long, where a byte other than a-z, 0-9, - and _ counts three times",

@@ -149,7 +149,7 @@ impl Spool for MemorySpool {
         false
     }
 
-    fn reopens(&self) -> bool {
+    fn can_reopen(&self) -> bool {
         self.by_id().is_some()
     }
 }

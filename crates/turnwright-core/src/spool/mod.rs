@@ -75,7 +75,7 @@ pub trait Spool: Send + Sync {
 
     /// Returns whether content can be opened by its id later. If not, the bytes are written into their records when those are
     /// stored. A wrapper should delegate to the wrapped spool.
-    fn reopens(&self) -> bool;
+    fn can_reopen(&self) -> bool;
 }
 
 #[async_trait]
@@ -100,7 +100,7 @@ impl<S: Spool + ?Sized> Spool for Arc<S> {
         (**self).is_persistent()
     }
 
-    fn reopens(&self) -> bool {
-        (**self).reopens()
+    fn can_reopen(&self) -> bool {
+        (**self).can_reopen()
     }
 }

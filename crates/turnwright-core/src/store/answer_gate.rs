@@ -10,7 +10,7 @@ use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnR
 use crate::schema::{Schema, escape};
 
 /// Maximum number of attempts when others write to the same conversation.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// Records an answer at a gate, in the store alone: a turn that waits there in any process learns of it, and a suspended turn
 /// finds it when it is resumed. Returns the answered gate.
@@ -25,7 +25,7 @@ pub(crate) async fn answer_gate(
 ) -> Result<Arc<GateRecord>, Error> {
     let answer = admitted(answer)?;
     let query = Query::all().kind(RecordKind::Gate).ids([gate_id]);
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let loaded = store.load(conversation, &query).await?;
         let revision = loaded.revision;
         let gate = found(loaded, conversation, gate_id)?;

@@ -21,4 +21,4 @@ pub enum Changes {
 }
 
 /// How many deletions a store remembers at least per conversation with records. See [`Store::changed`](super::Store::changed).
-pub const KEPT_DELETIONS: usize = 256;
+pub const MIN_DELETION_HISTORY: usize = 256;

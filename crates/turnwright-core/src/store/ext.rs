@@ -12,7 +12,7 @@ use crate::record::{
 };
 
 /// Maximum number of attempts while other writers change the conversation.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// Convenience methods for [`Store`].
 ///
@@ -257,7 +257,7 @@ pub trait StoreExt: Store {
         conversation: &ConversationId,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         let mut entries = self.ledger(conversation).await?;
-        entries.retain(|entry| entry.state == CallState::Begun);
+        entries.retain(|entry| entry.state == CallState::Started);
         Ok(entries)
     }
 
@@ -288,7 +288,7 @@ pub trait StoreExt: Store {
             }
             tries += 1;
             match self.apply(conversation, batch.expect(revision)).await {
-                Err(error) if error.found_revision().is_some() && tries < MOST_TRIES => {}
+                Err(error) if error.found_revision().is_some() && tries < MAX_TRIES => {}
                 done => return done,
             }
         }

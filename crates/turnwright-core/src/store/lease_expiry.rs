@@ -35,7 +35,7 @@ pub fn observe_lease(conversation_id: &ConversationId, lease: &Lease) -> Option<
     }
     // A renewal changes at least one field.
     let state = (conversation_id.clone(), format!("{lease:?}"));
-    left(state, lease.term.min(Lease::LONGEST))
+    left(state, lease.term.min(Lease::MAX_TERM))
 }
 
 /// Like [`observe_lease`], for a lease that cannot be read. A live holder soon writes another one. Its duration is unknown, so

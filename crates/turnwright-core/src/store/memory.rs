@@ -15,7 +15,7 @@ use tokio::sync::futures::OwnedNotified;
 
 use super::{
     Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundConversation,
-    FoundTurn, KEPT_DELETIONS, Loaded, Position, Query, Revision, Store, StoreError, Stored,
+    FoundTurn, Loaded, MIN_DELETION_HISTORY, Position, Query, Revision, Store, StoreError, Stored,
     TurnFilter,
 };
 use crate::record::{Record, RecordKind};
@@ -304,7 +304,7 @@ impl Conversation {
         };
         of_kind.by_position.remove(&position);
         self.deleted.push_back((self.revision, kind, id));
-        if self.deleted.len() > KEPT_DELETIONS
+        if self.deleted.len() > MIN_DELETION_HISTORY
             && let Some((revision, ..)) = self.deleted.pop_front()
         {
             self.changes_from = revision;

@@ -61,7 +61,7 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::spool::Spool;
 
 pub use batch::{Batch, BatchId, Change};
-pub use changes::{Changes, KEPT_DELETIONS};
+pub use changes::{Changes, MIN_DELETION_HISTORY};
 pub use conversations::{ConversationFilter, FoundConversation};
 pub use error::StoreError;
 pub use ext::StoreExt;
@@ -155,7 +155,7 @@ pub trait Store: Send + Sync {
 
     /// Returns what changed in a conversation since a revision, so that a watcher loads only what is new.
     ///
-    /// A store remembers at least the newest [`KEPT_DELETIONS`] deletions of each conversation, and none of a conversation
+    /// A store remembers at least the newest [`MIN_DELETION_HISTORY`] deletions of each conversation, and none of a conversation
     /// without records. It returns [`Changes::Unknown`] if it may have forgotten one since that revision, and for revisions that
     /// the conversation never had.
     ///

@@ -155,7 +155,7 @@ impl TurnFilter {
 #[non_exhaustive]
 pub struct TurnCursor {
     /// When the turn started, by the wall clock of its process. The Unix epoch if the store does not know.
-    pub began_at: SystemTime,
+    pub started_at: SystemTime,
     /// The conversation.
     pub conversation: ConversationId,
     /// The turn.
@@ -166,12 +166,12 @@ impl TurnCursor {
     /// Creates the position of a turn.
     #[must_use]
     pub fn new(
-        began_at: SystemTime,
+        started_at: SystemTime,
         conversation: ConversationId,
         turn_id: impl Into<String>,
     ) -> Self {
         TurnCursor {
-            began_at,
+            started_at,
             conversation,
             turn_id: turn_id.into(),
         }
@@ -187,7 +187,7 @@ pub struct FoundTurn {
     /// The turn.
     pub turn_id: String,
     /// When it started. The Unix epoch if the store does not know.
-    pub began_at: SystemTime,
+    pub started_at: SystemTime,
     /// The record of the turn. `None` if it is damaged.
     pub turn: Option<Arc<TurnRecord>>,
     /// The conversation's lease, if it names this turn and was not released.
@@ -206,7 +206,7 @@ impl FoundTurn {
         FoundTurn {
             conversation: cursor.conversation,
             turn_id: cursor.turn_id,
-            began_at: cursor.began_at,
+            started_at: cursor.started_at,
             turn: None,
             lease: None,
             open_gates: Vec::new(),
@@ -238,19 +238,19 @@ impl FoundTurn {
     /// Returns its position in the order of [`Store::find_turns`].
     #[must_use]
     pub fn cursor(&self) -> TurnCursor {
-        TurnCursor::new(self.began_at, self.conversation.clone(), &*self.turn_id)
+        TurnCursor::new(self.started_at, self.conversation.clone(), &*self.turn_id)
     }
 
     /// All turns of a conversation, made from its turns, gates and lease.
     pub(super) fn of_conversation(conversation: &ConversationId, loaded: Loaded) -> Vec<Self> {
         let mut turns = IndexMap::new();
-        let mut add = |turn_id: &str, began_at| {
-            let cursor = TurnCursor::new(began_at, conversation.clone(), turn_id);
+        let mut add = |turn_id: &str, started_at| {
+            let cursor = TurnCursor::new(started_at, conversation.clone(), turn_id);
             turns.insert(turn_id.to_owned(), FoundTurn::new(cursor));
         };
         for stored in &loaded.records {
             if let Record::Turn(turn) = &stored.record {
-                add(turn.id(), turn.began_at);
+                add(turn.id(), turn.started_at);
             }
         }
         for damaged in &loaded.damaged {

@@ -116,7 +116,7 @@ pub struct Waiting {
     pub state: WaitingState,
     /// When it began. The Unix epoch if its record is damaged.
     #[serde(serialize_with = "rfc3339")]
-    pub began_at: SystemTime,
+    pub started_at: SystemTime,
     /// The gates where it waits, in the order in which they were opened. Empty if it only has to be resumed.
     pub gates: Vec<OpenGate>,
 }
@@ -153,7 +153,7 @@ impl Waiting {
                 _ if held => WaitingState::Running,
                 _ => WaitingState::Interrupted,
             },
-            began_at: found.began_at,
+            started_at: found.started_at,
             gates: (found.open_gates.iter())
                 .map(|gate| OpenGate::from(&**gate))
                 .collect(),
@@ -180,7 +180,7 @@ impl Waiting {
     #[must_use]
     pub fn cursor(&self) -> TurnCursor {
         let conversation = ConversationId::new(Arc::clone(&self.conversation));
-        TurnCursor::new(self.began_at, conversation, &*self.turn_id)
+        TurnCursor::new(self.started_at, conversation, &*self.turn_id)
     }
 }
 

@@ -75,7 +75,7 @@ fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
     if span.is_disabled() {
         return;
     }
-    span.record(names::ENDED, outcome.ended.name());
+    span.record(names::ENDED, outcome.status.name());
     span.record(names::ITERATIONS, i64::from(outcome.iterations));
     record_usage(span, Usage::default(), outcome.usage);
     if let Some(error) = outcome.error() {

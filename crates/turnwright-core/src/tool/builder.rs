@@ -26,7 +26,7 @@ use crate::tool::context::ToolContext;
 use crate::tool::reconcile::Reconcile;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-pub(crate) const LONGEST_NAME: usize = 64;
+pub(crate) const MAX_NAME_LEN: usize = 64;
 
 /// Builds a [`Tool`]. See [`Tool::typed`] and [`Tool::dynamic`].
 ///
@@ -446,7 +446,7 @@ impl Facts {
 }
 
 fn ill_defined(name: &str, wrong: &[String]) -> Error {
-    let (name, wrong) = (escape(name, LONGEST_NAME), wrong.join("; "));
+    let (name, wrong) = (escape(name, MAX_NAME_LEN), wrong.join("; "));
     let message = format!("invalid tool `{name}`: {wrong}");
     Error::new(ErrorCode::INVALID_INITIAL_TOOL_VALUE, message)
 }
@@ -456,7 +456,7 @@ fn check_name(name: &str) -> Result<(), String> {
     let other = |c: &char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
     match (length, name.chars().find(other)) {
         (0, _) => Err("must not be empty: use 1 to 64 characters of [A-Za-z0-9_-]".to_owned()),
-        _ if length > LONGEST_NAME => Err(format!(
+        _ if length > MAX_NAME_LEN => Err(format!(
             "must have at most 64 characters, the limit that all providers support (got {length})"
         )),
         (_, Some(other)) => Err(format!(

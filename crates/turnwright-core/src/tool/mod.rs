@@ -29,7 +29,7 @@
 pub mod approval;
 mod builder;
 pub mod context;
-mod elsewhere;
+mod external;
 mod handler;
 mod into_result;
 mod json;
@@ -58,7 +58,7 @@ pub use output::{Content, ToolOutput};
 pub use registry::ToolRegistry;
 pub use result_hook::ResultHook;
 
-pub(crate) use builder::LONGEST_NAME;
+pub(crate) use builder::MAX_NAME_LEN;
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
 
 use crate::artifact::{ArtifactKind, Inline};
@@ -120,7 +120,7 @@ pub struct ToolDescription<'t> {
 /// How the schemas of artifact tools list the ids of readable calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ForgePolicy {
+pub enum ArtifactToolPolicy {
     /// As an enum: the schema lists every readable call and changes with them. Without matching artifacts there are no tools.
     Enumerated,
     /// As any string; a check of the tool lists the readable calls. The schema never changes, so a provider's prompt cache stays
@@ -238,7 +238,7 @@ impl Tool {
     }
 
     /// Returns the reconciler, if there is one.
-    pub(crate) fn finds_out(&self) -> Option<&Arc<dyn Reconcile>> {
+    pub(crate) fn reconciler(&self) -> Option<&Arc<dyn Reconcile>> {
         self.0.facts.reconcile.as_ref()
     }
 

@@ -65,7 +65,7 @@ impl ToolOutput {
     /// The bytes are not copied if the record can refer to them:
     ///
     /// - a record of the conversation that this turn has loaded or created refers to them, for example an earlier tool call;
-    /// - this turn created them with [`ToolContext::keep`](crate::ToolContext::keep);
+    /// - this turn created them with [`ToolContext::spool`](crate::ToolContext::spool);
     /// - the turn is not stored, or its spool is the default spool in memory: then records share bytes by reference counting.
     ///
     /// Any other artifact is copied into the spool of the turn, because the conversation or the program that owns its bytes may

@@ -88,8 +88,8 @@ impl UnknownCall {
 
     /// Returns when the call was about to start.
     #[must_use]
-    pub fn begun_at(&self) -> SystemTime {
-        self.line.begun_at
+    pub fn started_at(&self) -> SystemTime {
+        self.line.started_at
     }
 
     /// Returns the runner's state of this type: see [`TurnContext::state`](crate::TurnContext::state).
@@ -199,7 +199,7 @@ impl AskOperator {
             .schema(answer)
             .question(json!({
                 "tool": call.tool_name(), "args": call.args(),
-                "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.begun_at()),
+                "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.started_at()),
             }));
         match self.timeout {
             Some(limit) => gate.timeout(limit).build(),

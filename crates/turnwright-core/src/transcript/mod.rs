@@ -9,15 +9,15 @@
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Error, Message};
-//! use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
+//! use turnwright_core::transcript::{Entry, SystemPrompt, Transcript, Writer};
 //!
 //! struct Plain;
 //!
 //! impl Writer for Plain {
 //!     type Wire = String;
 //!
-//!     fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
-//!         Ok(vec![standing.text()])
+//!     fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> {
+//!         Ok(vec![system.text()])
 //!     }
 //!
 //!     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
@@ -27,14 +27,14 @@
 //!         })
 //!     }
 //!
-//!     fn again(&mut self, _wire: &[String]) {}
+//!     fn reuse(&mut self, _wire: &[String]) {}
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let ctx = DispatchContext::standalone();
 //! ctx.records().add(Message::user("Hello").build()?);
 //! let mut transcript = Transcript::default();
-//! let system = || Standing::new("Be brief.").explain_fences(false);
+//! let system = || SystemPrompt::new("Be brief.").explain_envelopes(false);
 //! transcript.update(&ctx.records().timeline(), system, &mut Plain).await?;
 //! assert_eq!(transcript.messages().collect::<Vec<_>>(), ["Be brief.", "> Hello"]);
 //! # Ok::<(), Error>(()) }).unwrap();
@@ -42,11 +42,11 @@
 
 mod entry;
 mod prompt;
-mod standing;
+mod system_prompt;
 
 #[cfg(test)]
 mod tests;
 
 pub use entry::{Entry, ModelResponse};
 pub use prompt::{Transcript, Writer};
-pub use standing::{Standing, indented};
+pub use system_prompt::{SystemPrompt, indented};

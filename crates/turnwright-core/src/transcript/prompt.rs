@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::record::{Memory, Record, RecordKind, RecordType as _, StandingInstruction};
 
 use super::entry::{Entry, Grouped, group};
-use super::standing::Standing;
+use super::system_prompt::SystemPrompt;
 
 /// Renders the entries of a transcript in the wire format of a protocol.
 pub trait Writer: Send {
@@ -18,7 +18,7 @@ pub trait Writer: Send {
     ///
     /// # Errors
     /// Returns an error if it cannot be rendered.
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<Self::Wire>, Error>;
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<Self::Wire>, Error>;
 
     /// Renders one entry. Called once for each entry, in the order of the prompt.
     ///
@@ -30,14 +30,14 @@ pub trait Writer: Send {
     ) -> impl Future<Output = Result<Vec<Self::Wire>, Error>> + Send;
 
     /// Called when a rendered entry is used again, so that the writer can account for the resources it uses.
-    fn again(&mut self, wire: &[Self::Wire]);
+    fn reuse(&mut self, wire: &[Self::Wire]);
 }
 
 /// The prompt of a turn. Each update appends new entries and reuses those that were sent before.
 #[derive(Debug)]
 pub struct Transcript<W> {
     /// The constant part, as of the start of the turn.
-    standing: Option<(Standing, Part<W>)>,
+    system: Option<(SystemPrompt, Part<W>)>,
     parts: Vec<Part<W>>,
 }
 
@@ -58,7 +58,7 @@ impl<W> Part<W> {
 impl<W> Default for Transcript<W> {
     fn default() -> Self {
         Transcript {
-            standing: None,
+            system: None,
             parts: Vec::new(),
         }
     }
@@ -67,8 +67,8 @@ impl<W> Default for Transcript<W> {
 impl<W: Send + Sync> Transcript<W> {
     /// Iterates over the messages of the prompt.
     pub fn messages(&self) -> impl Iterator<Item = &W> + Clone {
-        let standing = self.standing.iter().flat_map(|(_, part)| &part.wire);
-        standing.chain(self.parts.iter().flat_map(|part| &part.wire))
+        let start = self.system.iter().flat_map(|(_, part)| &part.wire);
+        start.chain(self.parts.iter().flat_map(|part| &part.wire))
     }
 
     /// Updates the prompt to the current timeline. `system` is called the first time and returns the start of the prompt.
@@ -81,10 +81,10 @@ impl<W: Send + Sync> Transcript<W> {
     pub async fn update<P: Writer<Wire = W>>(
         &mut self,
         timeline: &[Record],
-        system: impl FnOnce() -> Standing,
+        system: impl FnOnce() -> SystemPrompt,
         writer: &mut P,
     ) -> Result<(), Error> {
-        self.update_standing(timeline, system, writer)?;
+        self.update_system_prompt(timeline, system, writer)?;
         // Records that were removed must not be sent again.
         let listed = |known: &Record| is_listed(timeline, known);
         self.parts
@@ -123,27 +123,27 @@ impl<W: Send + Sync> Transcript<W> {
 
     /// Returns the texts of instructions and memories as last rendered.
     fn written(&self) -> HashMap<(RecordKind, &str), &str> {
-        let first = self.standing.iter().map(|(_, part)| part);
+        let first = self.system.iter().map(|(_, part)| part);
         let later = self.parts.iter().filter(|part| part.is_standing());
         let all = first.chain(later).flat_map(|part| &part.records);
         all.filter_map(|record| Some(((record.kind(), record.id()), standing_text(record)?)))
             .collect()
     }
 
-    fn update_standing<P: Writer<Wire = W>>(
+    fn update_system_prompt<P: Writer<Wire = W>>(
         &mut self,
         timeline: &[Record],
-        system: impl FnOnce() -> Standing,
+        system: impl FnOnce() -> SystemPrompt,
         writer: &mut P,
     ) -> Result<(), Error> {
         let listed = |known: &Record| is_listed(timeline, known);
-        if let Some((_, part)) = &self.standing
+        if let Some((_, part)) = &self.system
             && part.records.iter().all(listed)
         {
             return Ok(());
         }
-        let (mut standing, mut records) = match self.standing.take() {
-            Some((standing, part)) => (standing, part.records),
+        let (mut prompt, mut records) = match self.system.take() {
+            Some((prompt, part)) => (prompt, part.records),
             None => {
                 let records = timeline.iter().filter(|record| is_standing(record));
                 (system(), records.cloned().collect())
@@ -151,14 +151,14 @@ impl<W: Send + Sync> Transcript<W> {
         };
         // Records that were removed must not be sent again.
         records.retain(listed);
-        standing.instructions = records
+        prompt.instructions = records
             .iter()
             .filter_map(StandingInstruction::of)
             .cloned()
             .collect();
-        standing.memories = records.iter().filter_map(Memory::of).cloned().collect();
-        let wire = writer.standing(&standing)?;
-        self.standing = Some((standing, Part { records, wire }));
+        prompt.memories = records.iter().filter_map(Memory::of).cloned().collect();
+        let wire = writer.system_prompt(&prompt)?;
+        self.system = Some((prompt, Part { records, wire }));
         Ok(())
     }
 
@@ -185,7 +185,7 @@ impl<W: Send + Sync> Transcript<W> {
             });
             let part = match part {
                 Some(part) => {
-                    writer.again(&part.wire);
+                    writer.reuse(&part.wire);
                     part
                 }
                 None => {

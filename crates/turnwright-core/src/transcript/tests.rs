@@ -6,7 +6,7 @@ use crate::record::{
 use crate::trust::TrustTier;
 use proptest::prelude::*;
 
-use super::{Entry, Standing, Transcript, Writer};
+use super::{Entry, SystemPrompt, Transcript, Writer};
 
 /// Renders entries as words.
 #[derive(Default)]
@@ -45,8 +45,8 @@ fn word(entry: &Entry) -> String {
 impl Writer for Words {
     type Wire = String;
 
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
-        Ok(vec![standing.text()])
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> {
+        Ok(vec![system.text()])
     }
 
     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
@@ -54,7 +54,7 @@ impl Writer for Words {
         Ok(vec![word(entry)])
     }
 
-    fn again(&mut self, _: &[String]) {}
+    fn reuse(&mut self, _: &[String]) {}
 }
 
 fn now<F: Future>(future: F) -> F::Output {
@@ -63,7 +63,7 @@ fn now<F: Future>(future: F) -> F::Output {
 
 fn update(transcript: &mut Transcript<String>, timeline: &[Record]) -> usize {
     let mut writer = Words::default();
-    let system = || Standing::new("Help.").explain_fences(false);
+    let system = || SystemPrompt::new("Help.").explain_envelopes(false);
     now(transcript.update(timeline, system, &mut writer)).unwrap();
     writer.written
 }
@@ -192,13 +192,13 @@ fn the_constant_part_is_one_text_with_separate_items() {
         "{text}"
     );
     assert!(!text.contains("<tw-trusted-0>"), "{text}");
-    let explained = Standing::new("").text();
+    let explained = SystemPrompt::new("").text();
     assert_eq!(explained, crate::trust::NOTICE);
-    assert_eq!(Standing::new(" ").explain_fences(false).text(), "");
-    let named = Standing::new("").name_users(true);
+    assert_eq!(SystemPrompt::new(" ").explain_envelopes(false).text(), "");
+    let named = SystemPrompt::new("").name_users(true);
     let both = format!("{}\n\n{}", crate::trust::NOTICE, crate::trust::NAMES_NOTICE);
     assert_eq!(named.text(), both);
-    assert_eq!(named.explain_fences(false).text(), "");
+    assert_eq!(named.explain_envelopes(false).text(), "");
 }
 
 /// Keeps the entries.
@@ -208,7 +208,7 @@ struct Kept(Vec<Entry>);
 impl Writer for Kept {
     type Wire = ();
 
-    fn standing(&mut self, _: &Standing) -> Result<Vec<()>, Error> {
+    fn system_prompt(&mut self, _: &SystemPrompt) -> Result<Vec<()>, Error> {
         Ok(Vec::new())
     }
 
@@ -217,7 +217,7 @@ impl Writer for Kept {
         Ok(Vec::new())
     }
 
-    fn again(&mut self, _: &[()]) {}
+    fn reuse(&mut self, _: &[()]) {}
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_response_is_grouped_whatever_the_protocols_of_its_states() {
         Record::from(ToolCall::builder("b", "{}").build().unwrap()),
     ];
     let mut kept = Kept::default();
-    let standing = || Standing::new("");
+    let standing = || SystemPrompt::new("");
     now(Transcript::default().update(&timeline, standing, &mut kept)).unwrap();
     let [Entry::Response(first), Entry::Response(second)] = &kept.0[..] else {
         panic!("{:?}", kept.0);

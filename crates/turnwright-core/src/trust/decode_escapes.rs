@@ -13,7 +13,7 @@ use super::tag_names::{MAX_AMBIGUITY, Search};
 
 /// Maximum number of open escapes. Repeated encoding (`&amp;amp;…`) needs only one, whatever its depth. The limit bounds the
 /// memory that hostile text can use.
-const MOST_OPEN: usize = 1024;
+const MAX_OPEN: usize = 1024;
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -175,7 +175,7 @@ impl<'t> Reading<'t> {
             self.find(item);
             return;
         };
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= MAX_OPEN {
             self.due.push(item);
             self.due.push(Item::decoded(Symbol::Break, item.end));
             return;

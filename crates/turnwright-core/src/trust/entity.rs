@@ -55,10 +55,10 @@ static NAMES: LazyLock<HashMap<&'static str, char>> = LazyLock::new(|| {
 });
 
 /// The length of the longest name.
-pub(super) const LONGEST: usize = 24;
+pub(super) const MAX_LEN: usize = 24;
 
 /// The length of the longest name that needs no semicolon.
-pub(super) const LONGEST_LEGACY: usize = 6;
+pub(super) const MAX_LEGACY_LEN: usize = 6;
 
 /// Returns the character for `&name;`, if it is relevant.
 ///

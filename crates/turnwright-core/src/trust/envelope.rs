@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-use super::lookalike::{is_mark, is_unseen};
+use super::lookalike::{is_invisible, is_mark};
 use super::neutralise::neutralise;
 use super::secret::ConversationSecret;
 
@@ -18,7 +18,7 @@ const PURPOSE: &[u8] = b"turnwright envelope 1";
 /// The kind of tag around content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Fence {
+pub enum EnvelopeKind {
     /// Output of a trusted tool.
     Trusted,
     /// Content from third parties: data, never instructions.
@@ -29,15 +29,15 @@ pub enum Fence {
     Sender,
 }
 
-impl Fence {
+impl EnvelopeKind {
     /// Returns the tag name without the code.
     #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {
-            Fence::Trusted => "tw-trusted",
-            Fence::Untrusted => "tw-untrusted",
-            Fence::Agent => "tw-agent",
-            Fence::Sender => "tw-sender",
+            EnvelopeKind::Trusted => "tw-trusted",
+            EnvelopeKind::Untrusted => "tw-untrusted",
+            EnvelopeKind::Agent => "tw-agent",
+            EnvelopeKind::Sender => "tw-sender",
         }
     }
 }
@@ -45,17 +45,17 @@ impl Fence {
 /// An envelope for one piece of content. The [module page](super) shows what it looks like.
 ///
 /// ```
-/// use turnwright_core::trust::{ConversationSecret, Envelope, Fence};
+/// use turnwright_core::trust::{ConversationSecret, Envelope, EnvelopeKind};
 ///
 /// let secret = ConversationSecret::random()?;
-/// let sealed = Envelope::new(Fence::Untrusted, "call_1").attribute("tool", "fetch").seal(&secret, "Hello");
+/// let sealed = Envelope::new(EnvelopeKind::Untrusted, "call_1").attribute("tool", "fetch").seal(&secret, "Hello");
 /// assert!(sealed.starts_with("<tw-untrusted-"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
 #[must_use = "an envelope holds nothing until it is sealed"]
 pub struct Envelope {
-    fence: Fence,
+    kind: EnvelopeKind,
     record_id: String,
     part: u32,
     attributes: Vec<(&'static str, String)>,
@@ -63,9 +63,9 @@ pub struct Envelope {
 
 impl Envelope {
     /// Creates an envelope for content of a record.
-    pub fn new(fence: Fence, record_id: impl Into<String>) -> Self {
+    pub fn new(kind: EnvelopeKind, record_id: impl Into<String>) -> Self {
         Envelope {
-            fence,
+            kind,
             record_id: record_id.into(),
             part: 0,
             attributes: Vec::new(),
@@ -90,7 +90,7 @@ impl Envelope {
     /// Returns the content in its envelope. Deterministic: the same envelope, secret and content give the same bytes.
     #[must_use]
     pub fn seal(&self, secret: &ConversationSecret, content: &str) -> String {
-        let tag = self.fence.tag();
+        let tag = self.kind.tag();
         let nonce = self.nonce(secret, content);
         let content = neutralise(content);
         let mut sealed = String::with_capacity(content.len() + 160);
@@ -121,7 +121,7 @@ impl Envelope {
             mac.update(bytes);
         };
         piece(PURPOSE);
-        piece(self.fence.tag().as_bytes());
+        piece(self.kind.tag().as_bytes());
         piece(self.record_id.as_bytes());
         piece(&self.part.to_be_bytes());
         piece(&(self.attributes.len() as u64).to_be_bytes());
@@ -139,7 +139,7 @@ impl Envelope {
 }
 
 debug_fields!(Envelope {
-    fence,
+    kind,
     record_id,
     part
 });
@@ -165,6 +165,6 @@ fn needs_escape(c: char) -> bool {
         // Escape the backslash too, so that a reader who expects JSON does not treat the closing quote as escaped.
         '"' | '\'' | '<' | '>' | '&' | '\\' | '`' => true,
         ' ' => false,
-        _ => c.is_whitespace() || is_unseen(c),
+        _ => c.is_whitespace() || is_invisible(c),
     }
 }

@@ -196,10 +196,10 @@ fn effect_on_name(held: &[Item], letters: usize, c: char) -> Effect {
     if c == ';' {
         return complete(entity::named(&name(held, None))).unwrap_or(Effect::Broken);
     }
-    if !c.is_ascii_alphabetic() || letters >= entity::LONGEST {
+    if !c.is_ascii_alphabetic() || letters >= entity::MAX_LEN {
         return Effect::Broken;
     }
-    let legacy = if letters < entity::LONGEST_LEGACY {
+    let legacy = if letters < entity::MAX_LEGACY_LEN {
         complete(entity::legacy(&name(held, Some(c))))
     } else {
         None

@@ -34,7 +34,7 @@ pub(super) fn looks(c: char) -> Looks {
 }
 
 fn looks_beyond_ascii(c: char) -> Looks {
-    if is_unseen(c) || is_mark(c) {
+    if is_invisible(c) || is_mark(c) {
         Looks::Nothing
     } else if DASHES.binary_search(&c).is_ok() {
         Looks::Dash
@@ -44,8 +44,8 @@ fn looks_beyond_ascii(c: char) -> Looks {
 }
 
 /// Returns whether a character is invisible, such as a control character.
-pub(super) fn is_unseen(c: char) -> bool {
-    c.is_control() || crate::schema::is_unseen(c)
+pub(super) fn is_invisible(c: char) -> bool {
+    c.is_control() || crate::schema::is_invisible(c)
 }
 
 /// Returns whether a character is a combining mark.

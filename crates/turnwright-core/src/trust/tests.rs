@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::{ConversationSecret, Envelope, Fence, NOTICE, TrustTier, neutralise, restore};
+use super::{ConversationSecret, Envelope, EnvelopeKind, NOTICE, TrustTier, neutralise, restore};
 
 /// Description, and a disguised name.
 const DISGUISES: &[(&str, &str)] = &[
@@ -252,7 +252,7 @@ fn no_legacy_entity_ends_with_the_start_of_a_tag_name() {
     for name in super::entity::LEGACY {
         assert!(!name.ends_with('t') && !name.ends_with("tw"), "{name}");
         assert!(super::entity::legacy(name).is_some(), "{name}");
-        assert!(name.len() <= super::entity::LONGEST_LEGACY, "{name}");
+        assert!(name.len() <= super::entity::MAX_LEGACY_LEN, "{name}");
     }
 }
 
@@ -261,7 +261,7 @@ fn secret() -> ConversationSecret {
 }
 
 fn sealed() -> Envelope {
-    Envelope::new(Fence::Untrusted, "record").attribute("tool", "fetch")
+    Envelope::new(EnvelopeKind::Untrusted, "record").attribute("tool", "fetch")
 }
 
 fn nonce(sealed: &str) -> &str {
@@ -284,16 +284,16 @@ fn a_code_is_valid_for_one_envelope_only() {
         sealed().part(1),
         sealed().attribute("tool", "fetch"),
         sealed().attribute("", ""),
-        Envelope::new(Fence::Trusted, "record").attribute("tool", "fetch"),
-        Envelope::new(Fence::Agent, "record").attribute("tool", "fetch"),
-        Envelope::new(Fence::Untrusted, "record"),
-        Envelope::new(Fence::Untrusted, "recordtool").attribute("", "fetch"),
-        Envelope::new(Fence::Untrusted, "recor").attribute("dtool", "fetch"),
-        Envelope::new(Fence::Untrusted, "record").attribute("toolf", "etch"),
-        Envelope::new(Fence::Untrusted, "record").attribute("too", "lfetch"),
-        Envelope::new(Fence::Untrusted, "record").attribute("tool", "fetch "),
-        Envelope::new(Fence::Untrusted, "record\0").attribute("tool", "fetch"),
-        Envelope::new(Fence::Untrusted, "").attribute("tool", "fetch"),
+        Envelope::new(EnvelopeKind::Trusted, "record").attribute("tool", "fetch"),
+        Envelope::new(EnvelopeKind::Agent, "record").attribute("tool", "fetch"),
+        Envelope::new(EnvelopeKind::Untrusted, "record"),
+        Envelope::new(EnvelopeKind::Untrusted, "recordtool").attribute("", "fetch"),
+        Envelope::new(EnvelopeKind::Untrusted, "recor").attribute("dtool", "fetch"),
+        Envelope::new(EnvelopeKind::Untrusted, "record").attribute("toolf", "etch"),
+        Envelope::new(EnvelopeKind::Untrusted, "record").attribute("too", "lfetch"),
+        Envelope::new(EnvelopeKind::Untrusted, "record").attribute("tool", "fetch "),
+        Envelope::new(EnvelopeKind::Untrusted, "record\0").attribute("tool", "fetch"),
+        Envelope::new(EnvelopeKind::Untrusted, "").attribute("tool", "fetch"),
     ];
     let mut codes: Vec<String> = Vec::new();
     for envelope in &envelopes {
@@ -315,7 +315,7 @@ fn a_code_is_valid_for_one_envelope_only() {
 #[test]
 fn an_attribute_value_cannot_break_out() {
     let hostile = "a\"b'c<d>e&f\\g\nh\ti\u{202E}j\u{200B}k\u{2028}l\u{A0}m tw-agent é\u{301}";
-    let text = Envelope::new(Fence::Untrusted, hostile)
+    let text = Envelope::new(EnvelopeKind::Untrusted, hostile)
         .attribute("file name=\"", hostile)
         .seal(&secret(), "");
     let escaped = "a&#x22;b&#x27;c&#x3c;d&#x3e;e&#x26;f&#x5c;g&#xa;h&#x9;i&#x202e;j&#x200b;k&#x2028;l&#xa0;m tw-·agent é\u{301}";

@@ -96,7 +96,7 @@ impl TurnContext {
     }
 
     /// Writes the usage into the record of the turn.
-    pub(crate) fn note_use(&self, record: &mut TurnRecord) {
+    pub(crate) fn record_usage(&self, record: &mut TurnRecord) {
         let meter = &self.inner().meter;
         record.usage = self.usage();
         record.tool_calls = meter.ended_calls();
@@ -105,7 +105,7 @@ impl TurnContext {
 
     /// Returns the record of a turn with a budget, if something was used since it was last written. A resumed turn continues from
     /// there. `along`: whether something else is written anyway.
-    pub(crate) fn unnoted_use(&self, hold: &HeldLease, along: bool) -> Option<Record> {
+    pub(crate) fn unrecorded_usage(&self, hold: &HeldLease, along: bool) -> Option<Record> {
         if self.budget().is_unlimited() {
             return None;
         }
@@ -117,12 +117,12 @@ impl TurnContext {
             return None;
         }
         *noted = used;
-        self.note_use(Arc::make_mut(&mut shared));
+        self.record_usage(Arc::make_mut(&mut shared));
         Some(Record::from(Arc::clone(&shared)))
     }
 
     /// Lets the outer turns record what this turn used of their budgets.
-    pub(crate) async fn note_use_outside(&self) {
+    pub(crate) async fn record_outer_usage(&self) {
         for outer in self.and_outer().skip(1) {
             if !outer.budget().is_unlimited() && outer.hold().is_some() {
                 // A failed write ends that turn, and this one with it.

@@ -51,7 +51,7 @@ impl TurnContext {
         let mut shared = hold.record.lock();
         let record = Arc::make_mut(&mut shared);
         change(record);
-        self.note_use(record);
+        self.record_usage(record);
         Some(Record::from(Arc::clone(&shared)))
     }
 
@@ -105,7 +105,7 @@ impl TurnContext {
     /// # Errors
     /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
     /// fails.
-    pub async fn ensure_held(&self) -> Result<(), Error> {
+    pub async fn ensure_lease(&self) -> Result<(), Error> {
         let (Some(hold), Some(store)) = (self.hold(), self.record_store()) else {
             return Ok(());
         };
@@ -116,7 +116,7 @@ impl TurnContext {
                 // The store rejects this write if another process has taken over. Otherwise it replaces the damaged record.
                 let lease = Record::from(Arc::new(hold.lease()));
                 self.write(vec![lease]).await?;
-            } else if loaded.into_records().any(|record| hold.wrote(&record)) {
+            } else if loaded.into_records().any(|record| hold.matches(&record)) {
                 self.renew().await?;
             } else {
                 self.inner().taken_over.set();
@@ -154,7 +154,7 @@ impl TurnContext {
             false => hold.record.lock().ended(how.state(), how.failure()),
         };
         record.iterations = iterations;
-        self.note_use(&mut record);
+        self.record_usage(&mut record);
         // The next holder checks a suspended turn, and open calls if something could not be written.
         let left =
             (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));

@@ -16,7 +16,7 @@ impl TurnContext {
             payload,
         } = entry.into();
         telemetry::log(self, level, &message);
-        self.tell(|| EventKind::Log {
+        self.notify(|| EventKind::Log {
             level,
             kind,
             message,
@@ -31,7 +31,7 @@ impl TurnContext {
         }
         let message = message.into();
         telemetry::warning(self, &message);
-        self.tell(|| EventKind::Warning { message });
+        self.notify(|| EventKind::Warning { message });
     }
 
     /// Returns whether messages of this level have a receiver. Otherwise they are not formatted.

@@ -16,14 +16,17 @@ use crate::tool::context::TurnContext;
 impl TurnContext {
     /// Writes the bytes of media to the spool, if the store is persistent and the bytes can be read by range. An in-memory store
     /// keeps the readers themselves.
-    pub(crate) async fn keep_media(&self, mut media: Vec<Media>) -> io::Result<Vec<Media>> {
-        if !self.keeps_media() {
+    pub(crate) async fn store_media(&self, mut media: Vec<Media>) -> io::Result<Vec<Media>> {
+        if !self.stores_media() {
             return Ok(media);
         }
         for media in &mut media {
             if media.is_to_be_spooled() {
                 let spool_id = self.spool_id(&format!("media-{}", new_id()));
-                *media = media.clone().keep(&**self.spool(), &spool_id).await?;
+                *media = media
+                    .clone()
+                    .store_bytes(&**self.spool(), &spool_id)
+                    .await?;
             }
         }
         Ok(media)
@@ -33,13 +36,13 @@ impl TurnContext {
     ///
     /// # Errors
     /// Returns `E_SPOOL_ERROR` if the bytes cannot be stored.
-    pub(crate) async fn keep_media_of(&self, record: Record) -> Result<Record, Error> {
-        if !has_unkept(&record) || !self.keeps_media() {
+    pub(crate) async fn store_media_of(&self, record: Record) -> Result<Record, Error> {
+        if !has_unstored(&record) || !self.stores_media() {
             return Ok(record);
         }
         let media = record.media().to_vec();
         // The spool and the readers are user code.
-        let spooled = AssertUnwindSafe(self.keep_media(media)).catch_unwind();
+        let spooled = AssertUnwindSafe(self.store_media(media)).catch_unwind();
         let message = "the media of a record could not be stored in the spool";
         match spooled.await {
             Ok(Ok(media)) => Ok(record.with_media(media)),
@@ -55,23 +58,23 @@ impl TurnContext {
     ///
     /// # Errors
     /// Returns `E_SPOOL_ERROR` if the bytes cannot be stored.
-    pub(crate) async fn keep_media_in(&self, changes: &mut [Change]) -> Result<(), Error> {
+    pub(crate) async fn store_media_in(&self, changes: &mut [Change]) -> Result<(), Error> {
         for change in changes {
             if let Change::Put(record) = change
-                && has_unkept(record)
+                && has_unstored(record)
             {
-                *record = self.keep_media_of(record.clone()).await?;
+                *record = self.store_media_of(record.clone()).await?;
             }
         }
         Ok(())
     }
 
-    fn keeps_media(&self) -> bool {
+    fn stores_media(&self) -> bool {
         let store = self.record_store();
-        self.spool().reopens() && store.is_some_and(|store| store.is_persistent())
+        self.spool().can_reopen() && store.is_some_and(|store| store.is_persistent())
     }
 }
 
-fn has_unkept(record: &Record) -> bool {
+fn has_unstored(record: &Record) -> bool {
     record.media().iter().any(Media::is_to_be_spooled)
 }

@@ -1,7 +1,6 @@
 //! Operations of a turn: storing records, holding the lease, waiting at gates, stopping.
 
 mod budget;
-mod hear;
 mod lease;
 mod log;
 mod media;
@@ -11,6 +10,7 @@ mod state;
 mod stop;
 mod suspend;
 mod wait;
+mod watch_answers;
 mod write;
 
 pub(crate) use wait::Asked;

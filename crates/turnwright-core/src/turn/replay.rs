@@ -45,7 +45,7 @@ impl TurnContext {
         gate: &TurnGate,
         tool_call: Option<&str>,
     ) -> Option<GateAnswer> {
-        if !self.setups().all(|setup| setup.recalls_answers) {
+        if !self.setups().all(|setup| setup.reuses_answers) {
             return None;
         }
         match before

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::record::TurnRecord;
 use crate::schema::escape;
 use crate::settings::{ModelSettings, ToolChoice, TurnSettings};
-use crate::tool::LONGEST_NAME;
+use crate::tool::MAX_NAME_LEN;
 use crate::tool::context::{DispatchContext, TurnContext};
 
 /// The unknown tools of tool choices that the turn has been warned of.
@@ -40,7 +40,7 @@ impl TurnContext {
 }
 
 impl DispatchContext {
-    /// Returns the system prompt: the instructions of the runner, then those of the turn. Executors send it first. Standing
+    /// Returns the system prompt: the instructions of the runner, then those of the turn. Executors send it first. SystemPrompt
     /// instructions are records and are separate.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
@@ -87,7 +87,7 @@ impl DispatchContext {
         let turn = self.turn();
         let warned = turn.per_turn::<UnknownChoices>();
         if warned.0.lock().insert(name.to_owned()) {
-            let name = serde_json::Value::from(escape(name, LONGEST_NAME));
+            let name = serde_json::Value::from(escape(name, MAX_NAME_LEN));
             turn.warn(format!(
                 "the tool choice names {name}, which is not among the tools of this request: the model chooses instead"
             ));

@@ -14,7 +14,7 @@ impl TurnContext {
     }
 
     /// Ends the turn because it reached a limit.
-    pub fn reach(&self, limit: Limit) {
+    pub fn end_at_limit(&self, limit: Limit) {
         self.stop(Stop::Limit(limit));
     }
 

@@ -115,7 +115,7 @@ impl TurnContext {
                 message,
             ));
         };
-        self.tell(|| EventKind::GateOpened {
+        self.notify(|| EventKind::GateOpened {
             id: Arc::clone(&id),
             kind: gate.kind.clone(),
             tool_call: tool_call.clone(),
@@ -143,7 +143,7 @@ impl Asked {
         let Some(settled) = self.settled.take() else {
             return Err(unanswerable(&self.gate.kind));
         };
-        if self.turn.and_outer().any(TurnContext::is_heard) {
+        if self.turn.and_outer().any(TurnContext::may_have_readers) {
             self.emit_opened();
             self.emitted = true;
         }
@@ -159,11 +159,11 @@ impl Asked {
         let waits = self.wait_state(noted.clone());
         let time = TimeLimit::from_now(self.time_left);
         let settled = within(time, self.turn.cancellation(), settled).await;
-        let mut goes_on = true;
+        let mut continues = true;
         for wait in waits {
-            goes_on &= wait.leave();
+            continues &= wait.leave();
         }
-        if !goes_on {
+        if !continues {
             // The turn is suspended. This is dropped soon, at the latest when the turn has ended.
             self.turn.cancellation().cancelled().await;
             return Err(aborted(&self.gate.kind));
@@ -252,7 +252,7 @@ impl Asked {
             self.note(records).await;
             return Noted::Open(record);
         };
-        recorded.waits_again(&self.id);
+        recorded.remove(&self.id);
         // Its answer, if any, was not accepted. Another process may record one at any time.
         let mut known = before.closed_at;
         loop {
@@ -345,7 +345,7 @@ impl Drop for Asked {
                 how,
             });
         }
-        self.turn.tell(|| EventKind::GateClosed {
+        self.turn.notify(|| EventKind::GateClosed {
             id: Arc::clone(id),
             how,
         });

@@ -102,7 +102,7 @@ impl TurnContext {
         }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
-            turn.keep_media_in(&mut changes).await?;
+            turn.store_media_in(&mut changes).await?;
             // Sequentially, in the order in which they were started.
             let writing = turn.inner().writes.lock().await;
             let mut renewed = None;
@@ -127,7 +127,7 @@ impl TurnContext {
                     // Not together with a batch that may be repeated: usage is recorded once.
                     if unless.is_none() && !batch.changes.iter().any(has_turn) {
                         let along = !batch.changes.is_empty();
-                        let used = turn.unnoted_use(hold, along);
+                        let used = turn.unrecorded_usage(hold, along);
                         batch.changes.extend(used.map(Change::Put));
                     }
                     if batch.changes.is_empty() {

@@ -8,7 +8,7 @@
 )]
 
 #[cfg(feature = "artifact-json")]
-mod bad_questions;
+mod bad_queries;
 mod envelopes;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;

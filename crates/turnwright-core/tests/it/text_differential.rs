@@ -212,7 +212,7 @@ impl Pair {
 }
 
 fn ours_as_lines(excerpt: &Excerpt) -> Vec<Vec<u8>> {
-    assert!(!excerpt.is_cut);
+    assert!(!excerpt.is_truncated);
     excerpt
         .lines
         .iter()
@@ -225,7 +225,7 @@ fn ours_as_grep(matches: &Matches, context: bool) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     let mut last = None;
     for line in &matches.lines {
-        assert!(line.line.is_whole());
+        assert!(line.line.is_complete());
         if context && last.is_some_and(|last| last + 1 != line.number) {
             lines.push(b"--".to_vec());
         }

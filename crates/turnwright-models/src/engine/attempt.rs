@@ -79,14 +79,14 @@ impl Server {
                 (Next::After(wait), _) => wait,
                 (Next::NoMore, 1) => break Some(error),
                 (Next::NoMore, made) => {
-                    break Some(error.saying(&format!(" (after {made} attempts)")));
+                    break Some(error.with_detail(&format!(" (after {made} attempts)")));
                 }
                 (Next::TooLong(asked), _) => {
                     let note = format!(
                         " (the server asks to wait {} seconds, which is more than `longest_wait` allows)",
                         asked.as_secs()
                     );
-                    break Some(error.saying(&note));
+                    break Some(error.with_detail(&note));
                 }
             };
             let (made, millis) = (attempts.made() - 1, wait.as_millis());

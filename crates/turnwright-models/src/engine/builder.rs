@@ -155,8 +155,8 @@ impl<C: Codec> ModelBuilder<C> {
 
     /// Sets whether the system prompt explains the fences around untrusted text. Without the explanation they protect
     /// little. Default: `true`.
-    pub fn explain_fences(mut self, explains: bool) -> Self {
-        self.settings.explains_fences = explains;
+    pub fn explain_envelopes(mut self, explains: bool) -> Self {
+        self.settings.explains_envelopes = explains;
         self
     }
 
@@ -222,7 +222,10 @@ impl<C: Codec> ModelBuilder<C> {
 
     /// Sets which media the server accepts. Default: what the protocol's own provider accepts, such as PNG, JPEG, GIF
     /// and WebP images and PDF documents.
-    pub fn shows(mut self, shows: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
+    pub fn accepted_media(
+        mut self,
+        shows: impl Fn(&Media) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.settings.shows = Some(Arc::new(shows));
         self
     }

@@ -10,7 +10,7 @@ use turnwright_core::dispatch::{FinishReason, ModelUsage, ToolCallWriter};
 use turnwright_core::event::Level;
 use turnwright_core::record::{Message, ProviderState, ResponseRef};
 use turnwright_core::render::Renderer;
-use turnwright_core::transcript::{Standing, Transcript};
+use turnwright_core::transcript::{SystemPrompt, Transcript};
 use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind, TurnContext, Usage};
 
 use super::alternatives::Alternatives;
@@ -142,8 +142,8 @@ impl Engine {
             let messages = ctx.records().all::<Message>();
             let mut names = messages.iter().filter_map(|message| message.name());
             let carries = server.codec.info().user_names;
-            Standing::new(text)
-                .explain_fences(server.settings.explains_fences)
+            SystemPrompt::new(text)
+                .explain_envelopes(server.settings.explains_envelopes)
                 .name_users(names.any(|name| !carries(name)))
         };
         let mut writer = PromptWriter {
@@ -220,7 +220,7 @@ impl Engine {
         }
         for (call, streamed) in reply.tool_calls.iter().zip(calls) {
             let call = self.propose(ctx, call.clone(), streamed, &response);
-            Box::pin(call.keep_incomplete()).await?;
+            Box::pin(call.record_incomplete()).await?;
         }
         prompt.cuts += 1;
         if let Some(error) = failed {

@@ -82,7 +82,7 @@ impl LiveOutput {
     }
 
     async fn show_call(&mut self, slot: usize, name: Option<&str>, arguments: &str) {
-        if slot >= MAX_CALLS || !self.reporter.is_heard() {
+        if slot >= MAX_CALLS || !self.reporter.may_have_readers() {
             return;
         }
         if self.calls.len() <= slot {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use turnwright_core::record::{Author, ProviderState, Retrieved, ToolResults};
 use turnwright_core::render::{Part, Renderer};
-use turnwright_core::transcript::{Entry, ModelResponse, Standing, Writer, indented};
+use turnwright_core::transcript::{Entry, ModelResponse, SystemPrompt, Writer, indented};
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media, ToolCall, TurnContext};
 
@@ -37,8 +37,8 @@ impl PromptWriter<'_> {
         let drops = server.settings.media_policy == MediaPolicy::Drop;
         let carries = server.codec.info().user_names;
         plain
-            .showing(move |media| shown.shows(media))
-            .leaving_out(move |media| drops && !omitted.shows(media))
+            .accepted_media(move |media| shown.shows(media))
+            .omitted_media(move |media| drops && !omitted.shows(media))
             .naming_users(move |name| !carries(name))
     }
 
@@ -52,7 +52,7 @@ impl PromptWriter<'_> {
             None => Ok(()),
             Some(media) => {
                 let message = format!(
-                    "the {} {} of type {} is not accepted by this server: remove it, enable it with `shows`, or choose another policy with `unsupported_media`",
+                    "the {} {} of type {} is not accepted by this server: remove it, enable it with `accepted_media`, or choose another policy with `unsupported_media`",
                     media.kind(),
                     media::named(media),
                     media.mime_type()
@@ -284,8 +284,8 @@ impl Server {
 impl Writer for PromptWriter<'_> {
     type Wire = WireMessage;
 
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<WireMessage>, Error> {
-        let text = standing.text();
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<WireMessage>, Error> {
+        let text = system.text();
         match text.is_empty() {
             true => Ok(Vec::new()),
             false => Ok(self.write(Item::System(&text))),
@@ -329,7 +329,7 @@ impl Writer for PromptWriter<'_> {
         }
     }
 
-    fn again(&mut self, wire: &[WireMessage]) {
+    fn reuse(&mut self, wire: &[WireMessage]) {
         for message in wire {
             self.used.extend(message.ids.iter().cloned());
         }

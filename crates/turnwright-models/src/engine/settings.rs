@@ -17,7 +17,7 @@ pub(crate) struct Settings {
     pub(crate) idle_timeout: Duration,
     pub(crate) max_event: usize,
     pub(crate) max_body: usize,
-    pub(crate) explains_fences: bool,
+    pub(crate) explains_envelopes: bool,
     pub(crate) media_policy: MediaPolicy,
     /// Default: those of the protocol.
     pub(crate) shows: Option<Shows>,
@@ -37,7 +37,7 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(120),
             max_event: sse::MAX_EVENT,
             max_body: decode::MAX_BODY,
-            explains_fences: true,
+            explains_envelopes: true,
             media_policy: MediaPolicy::default(),
             shows: None,
             media_part: None,

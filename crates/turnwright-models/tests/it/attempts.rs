@@ -111,7 +111,7 @@ async fn too_long_retry_after_fails() {
     let error = runner
         .run("Hello")
         .await
-        .ended
+        .status
         .error()
         .unwrap()
         .with_causes();
@@ -203,7 +203,7 @@ async fn partial_output_of_the_last_attempt_is_kept() {
     let outcome = runner.run("Look.").await;
     assert!(
         outcome
-            .ended
+            .status
             .error()
             .unwrap()
             .with_causes()
@@ -262,7 +262,7 @@ async fn keys_repeated_by_a_server_are_redacted() {
         .build()
         .unwrap();
     for _ in 0..2 {
-        let error = runner.run("Hello").await.ended.error().unwrap();
+        let error = runner.run("Hello").await.status.error().unwrap();
         let content = format!("{error} {error:?} {}", error.with_causes());
         assert!(
             content.contains("[secret]") && !content.contains(key),
@@ -397,7 +397,7 @@ async fn keys_are_redacted_in_every_form() {
             })
             .build()
             .unwrap();
-        let error = runner.run("Hello").await.ended.error().unwrap();
+        let error = runner.run("Hello").await.status.error().unwrap();
         let content = format!("{error} {error:?} {}", error.with_causes());
         let content = content + &*logs.lock().unwrap();
         assert!(content.contains("[secret]"), "{place}: {content}");
@@ -424,7 +424,7 @@ async fn keys_are_redacted_in_every_form() {
     let content = runner
         .run("Hello")
         .await
-        .ended
+        .status
         .error()
         .unwrap()
         .with_causes();

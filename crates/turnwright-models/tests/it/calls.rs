@@ -294,7 +294,7 @@ async fn truncated_answer_is_recorded_but_is_not_the_answer() {
     let (tool, _) = recording_tool();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_RESPONSE_INCOMPLETE)
+        matches!(&outcome.status, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_RESPONSE_INCOMPLETE)
     );
     let content: Vec<&str> = outcome.messages().map(|item| item.text()).collect();
     assert_eq!(content, ["Go.", "It is abo"]);
@@ -329,7 +329,7 @@ async fn refusal_is_recorded_and_ends_the_turn_as_declined() {
     let (tool, _) = recording_tool();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_DECLINED)
+        matches!(&outcome.status, TurnStatus::Nacked(error) if error.code() == ErrorCode::MODEL_DECLINED)
     );
     assert_eq!(outcome.messages().last().unwrap().text(), "I will not.");
 }
@@ -377,7 +377,7 @@ async fn unknown_tools_and_invalid_arguments_are_reported_to_the_model() {
 }
 
 #[tokio::test]
-async fn untrusted_text_is_fenced_and_fences_are_explained() {
+async fn untrusted_text_is_in_an_envelope_that_is_explained() {
     let (tool, _) = recording_tool();
     let script = Script::new([calls([("note", json!({ "n": 1 }))]), says("Done.")]);
     run(&script, tool).await;
@@ -529,7 +529,7 @@ async fn root_alternatives_are_logged_once_and_named_in_the_rejection() {
         expected[0].contains("`either`") && expected[0].contains("`oneOf`"),
         "{expected:?}"
     );
-    let error = runner.run("Three?").await.ended.error().unwrap();
+    let error = runner.run("Three?").await.status.error().unwrap();
     let content = error.with_causes();
     assert!(
         content.contains("Invalid schema for function") && content.contains("at the root: either"),

@@ -82,7 +82,7 @@ async fn recorded_turn_replays_without_server_and_keys() {
 
     let cassette = Cassette::replay(&file).unwrap();
     let played = run(cassette.clone(), "https://models.example/v1", "How is it?").await;
-    assert_eq!(played.text, "It rains in both.", "{:?}", played.ended);
+    assert_eq!(played.text, "It rains in both.", "{:?}", played.status);
     assert_eq!(played.tool_calls().count(), 2);
     cassette.assert_all_played();
 
@@ -92,7 +92,7 @@ async fn recorded_turn_replays_without_server_and_keys() {
         "How was it?",
     )
     .await;
-    let error = missed.ended.error().unwrap();
+    let error = missed.status.error().unwrap();
     let error = error.to_string();
     assert!(
         error.contains(ErrorCode::INVALID_MODEL_CONFIG.as_str()),

@@ -87,13 +87,13 @@ async fn last_error_is_returned_if_no_model_answers() {
     let fallback = Fallback::new([model(&one), model(&two)]);
     let runner = turnwright_core::runner(fallback).build().unwrap();
     let outcome = runner.run("Hello").await;
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.status.error().unwrap();
     assert!(error.message().contains("401"), "{error}");
     let none = Fallback::new(Vec::<turnwright_models::ChatCompletions>::new());
     let runner = turnwright_core::runner(none).build().unwrap();
     let error = runner.run("Hello").await;
     assert_eq!(
-        error.ended.error().unwrap().code().as_str(),
+        error.status.error().unwrap().code().as_str(),
         "E_INVALID_MODEL_CONFIG"
     );
 }
@@ -114,7 +114,7 @@ async fn model_is_not_replaced_after_a_call_has_run() {
         .build()
         .unwrap();
     let outcome = runner.run("Go.").await;
-    assert_eq!(outcome.ended.error().unwrap().message(), "gone");
+    assert_eq!(outcome.status.error().unwrap().message(), "gone");
     assert_eq!(count.load(Ordering::Relaxed), 1);
     assert!(second.bodies().is_empty());
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use turnwright_core::ErrorCode;
-use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, TEXT, TOOL, Where};
+use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, FaultPosition, TEXT, TOOL};
 use turnwright_testkit::server::{Answer, ReceivedRequest, chat};
 
 use rig::{Rig, Seen};
@@ -28,7 +28,7 @@ const BOUND: Duration = Duration::from_secs(60);
 /// A fault at a position, at every request, and the expected result.
 struct Row {
     fault: Fault,
-    place: Where,
+    place: FaultPosition,
     requests: usize,
     ends: Ends,
     /// A text that the error must contain.
@@ -148,7 +148,7 @@ impl Row {
             .run(move |request| match request.number {
                 0 => fault.answer(place),
                 // After the call has run, the model answers with the same fault.
-                _ if fault.is_harmless() => fault.answer(Where::InText),
+                _ if fault.is_harmless() => fault.answer(FaultPosition::InText),
                 _ => fault.answer(place),
             })
             .await;
@@ -158,7 +158,7 @@ impl Row {
     /// Runs with the fault at the first request, and a good reply afterwards.
     async fn once(&self) -> Vec<String> {
         let (fault, place) = (self.fault, self.place);
-        let calls = place == Where::InArguments && !fault.is_harmless();
+        let calls = place == FaultPosition::InArguments && !fault.is_harmless();
         let well = move |request: &ReceivedRequest| -> Answer {
             match request.number {
                 0 => fault.answer(place),

@@ -176,7 +176,7 @@ async fn minimal_request_has_no_extra_fields() {
     let settings = ModelSettings::new().tool_choice(ToolChoice::Required);
     let model = script
         .builder()
-        .explain_fences(false)
+        .explain_envelopes(false)
         .settings(settings.parallel_tool_calls(true))
         .build()
         .unwrap();
@@ -194,9 +194,9 @@ async fn minimal_request_has_no_extra_fields() {
 }
 
 #[tokio::test]
-async fn instructions_are_first_unfenced_and_extended_by_the_turn() {
+async fn instructions_are_first_in_no_envelope_and_extended_by_the_turn() {
     let script = Script::new([says("Yes."), says("Yes.")]);
-    let model = script.builder().explain_fences(false).build().unwrap();
+    let model = script.builder().explain_envelopes(false).build().unwrap();
     let runner = turnwright_core::runner(model)
         .instructions("Be brief.")
         .build()
@@ -260,7 +260,7 @@ async fn system_prompt_can_use_the_developer_role() {
     let script = Script::new([says("Yes.")]);
     let model = script
         .builder()
-        .explain_fences(false)
+        .explain_envelopes(false)
         .system_role(SystemRole::Developer);
     let input = TurnInput::new("Hello").instructions("Be brief.");
     let body = sent(&script, model.build().unwrap(), input).await;
@@ -312,7 +312,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
     let model = |window| {
         script
             .builder()
-            .explain_fences(false)
+            .explain_envelopes(false)
             .context_window(window)
             .settings(ModelSettings::new().max_output_tokens(50))
             .build()
@@ -320,7 +320,12 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
     };
     let words = "word ".repeat(400);
     let runner = |window| turnwright_core::runner(model(window)).build().unwrap();
-    let error = runner(500).run(words.as_str()).await.ended.error().unwrap();
+    let error = runner(500)
+        .run(words.as_str())
+        .await
+        .status
+        .error()
+        .unwrap();
     let error = error.to_string();
     assert!(
         error.contains("E_CONTEXT_WINDOW_EXCEEDED")
@@ -349,7 +354,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
 async fn null_removes_a_parameter_of_a_lower_level() {
     let script = Script::new([says("Yes.")]);
     let options = Options::new().service_tier("flex").user("u");
-    let model = script.builder().explain_fences(false).options(options);
+    let model = script.builder().explain_envelopes(false).options(options);
     let of_runner = ModelSettings::new().provider(PROTOCOL, json!({ "verbosity": "low" }));
     let nulls = json!({ "service_tier": null, "stream_options": null, "verbosity": null });
     let input = TurnInput::new("Hello").settings(ModelSettings::new().provider(PROTOCOL, nulls));

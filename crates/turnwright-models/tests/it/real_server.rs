@@ -54,7 +54,7 @@ impl Server {
         let settings = ModelSettings::new().temperature(0.0).seed(7);
         ChatCompletions::builder(&self.url)
             .no_proxy()
-            .explain_fences(false)
+            .explain_envelopes(false)
             .model("any")
             .settings(settings.max_output_tokens(400))
     }
@@ -99,7 +99,7 @@ async fn answer_is_streamed_with_usage() {
         .settings(ModelSettings::new().stop_sequences(["?", "\n"]));
     let turn = runner(model).start("Say hello.");
     let (pieces, outcome) = watched(turn).await;
-    assert!(outcome.is_answered(), "{}", outcome.ended);
+    assert!(outcome.is_answered(), "{}", outcome.status);
     assert!(pieces.len() > 1, "{pieces:?}");
     assert_eq!(pieces.concat(), outcome.text);
     assert!(outcome.usage.input_tokens > 0 && outcome.usage.output_tokens > 0);
@@ -113,7 +113,7 @@ async fn answer_without_streaming_is_one_piece() {
     };
     let model = server.brief().options(Options::new().stream(false));
     let (pieces, outcome) = watched(runner(model).start("Say hello.")).await;
-    assert!(outcome.is_answered(), "{}", outcome.ended);
+    assert!(outcome.is_answered(), "{}", outcome.status);
     assert!(!outcome.text.trim().is_empty());
     assert_eq!(pieces, [outcome.text.as_str()]);
     assert!(outcome.usage.input_tokens > 0 && outcome.usage.output_tokens > 0);
@@ -180,7 +180,7 @@ async fn required_tool_is_called_and_its_result_is_used() {
             .build()
             .unwrap();
         let outcome = runner.run("What is the weather in Paris?").await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         let calls: Vec<_> = outcome.tool_calls().collect();
         assert!(!calls.is_empty());
         assert_eq!(asked.load(Ordering::SeqCst), calls.len());
@@ -277,7 +277,7 @@ async fn prompt_cache_is_hit_by_the_next_request() {
     let mut usages = Vec::new();
     for content in ["Say hello.", "Say it again.", "And once more."] {
         let outcome = chat.say(content).await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         usages.push(outcome.usage);
     }
     let reported = heard.cached();

@@ -6,7 +6,7 @@ use turnwright_core::record::{ConversationInfo, GateState, Lease, Record, Record
 use super::changed::{note_deletion, prune_deletions};
 use super::conversation_index::set_info;
 use super::conversation_row::{ConversationRow, set_lease};
-use super::encode::{Encoded, Put, Row, is_begun, nanoseconds};
+use super::encode::{Encoded, Put, Row, is_call_start, nanoseconds};
 use super::error::{Failure, SqliteErrorKind};
 use super::{batch_log, format};
 
@@ -94,7 +94,7 @@ fn put(
     match record {
         Record::Turn(turn) => {
             turn_state = Some(turn.state.as_str());
-            began_at = Some(nanoseconds(turn.began_at));
+            began_at = Some(nanoseconds(turn.started_at));
         }
         Record::Gate(gate) if gate.state == GateState::Open => {
             open_gate_turn = Some(&*gate.turn_id);
@@ -123,7 +123,7 @@ fn put(
         body.len(),
         checksum,
         body,
-        is_begun(record),
+        is_call_start(record),
         conversation.revision,
         turn_state,
         began_at,

@@ -22,7 +22,7 @@ use super::{Opened, SqliteStore};
 /// ```
 /// use turnwright_store::sqlite::{Durability, SqliteStore};
 ///
-/// assert_eq!(Durability::default(), Durability::Begun);
+/// assert_eq!(Durability::default(), Durability::CallStart);
 /// let builder = SqliteStore::builder("chat.db").durability(Durability::Always);
 /// # drop(builder);
 /// ```
@@ -32,7 +32,7 @@ pub enum Durability {
     /// Before acknowledging a batch that begins a call, together with everything before it. Otherwise shortly
     /// afterwards.
     #[default]
-    Begun,
+    CallStart,
     /// Before acknowledging each batch.
     Always,
 }
@@ -86,7 +86,7 @@ impl SqliteStoreBuilder {
         }
     }
 
-    /// Sets when writes are flushed to the disk. Default: [`Durability::Begun`].
+    /// Sets when writes are flushed to the disk. Default: [`Durability::CallStart`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self

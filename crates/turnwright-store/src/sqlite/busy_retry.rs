@@ -7,7 +7,7 @@ use super::error::Failure;
 
 /// The maximum pause. SQLite's own pauses grow to 100 ms, in which a busy writer releases and takes its lock a
 /// hundred times.
-const LONGEST_PAUSE: Duration = Duration::from_millis(3);
+const MAX_PAUSE: Duration = Duration::from_millis(3);
 
 /// Repeats `work` while it fails because of a lock, until the timeout.
 pub(super) fn retry_while_busy<T>(
@@ -20,7 +20,7 @@ pub(super) fn retry_while_busy<T>(
         match work() {
             Err(failure) if failure.is_busy() && begun.elapsed() < timeout => {
                 thread::sleep(pause);
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                pause = (pause * 2).min(MAX_PAUSE);
             }
             done => return done,
         }

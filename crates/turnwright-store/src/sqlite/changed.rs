@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use turnwright_core::record::{ByteResolver, RecordKind};
-use turnwright_core::store::{Changes, ConversationId, KEPT_DELETIONS, Loaded, Revision};
+use turnwright_core::store::{Changes, ConversationId, Loaded, MIN_DELETION_HISTORY, Revision};
 
 use super::conversation_row::ConversationRow;
 use super::decode::{Wanted, records};
@@ -73,7 +73,7 @@ fn deleted_since(
     let mut deleted = Vec::new();
     while let Some(row) = rows.next()? {
         // A kind that this release does not know cannot be read here.
-        if let Some(kind) = RecordKind::named(row.get_ref(0)?.as_str().unwrap_or_default()) {
+        if let Some(kind) = RecordKind::from_name(row.get_ref(0)?.as_str().unwrap_or_default()) {
             deleted.push((kind, row.get(1)?));
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn prune_deletions(conn: &Connection, key: i64) -> Result<Option<u64>
     let mut statement = conn.prepare_cached(
         "SELECT revision FROM deletions WHERE conversation = ?1 ORDER BY revision DESC LIMIT 1 OFFSET ?2",
     )?;
-    let oldest = statement.query_row(params![key, KEPT_DELETIONS], |row| row.get(0));
+    let oldest = statement.query_row(params![key, MIN_DELETION_HISTORY], |row| row.get(0));
     let oldest: Option<u64> = oldest.optional()?;
     if let Some(revision) = oldest {
         conn.prepare_cached("DELETE FROM deletions WHERE conversation = ?1 AND revision <= ?2")?

@@ -48,7 +48,11 @@ impl<'r> Read<'r> {
         let id = row.get_ref(2)?.as_bytes().unwrap_or_default();
         Ok(Read {
             position: row.get(0)?,
-            kind: row.get_ref(1)?.as_str().ok().and_then(RecordKind::named),
+            kind: row
+                .get_ref(1)?
+                .as_str()
+                .ok()
+                .and_then(RecordKind::from_name),
             id: String::from_utf8_lossy(id),
             checksum: row.get(3).ok(),
             text: row.get_ref(4)?.as_str().ok(),

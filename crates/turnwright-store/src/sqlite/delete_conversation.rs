@@ -11,7 +11,7 @@ use super::SqliteStore;
 use super::conversation_row::ConversationRow;
 use super::encode::check_id;
 use super::error::{Failure, SqliteErrorKind};
-use super::spool_references::{is_named, note_orphan, strike_orphan};
+use super::spool_references::{is_named, note_orphan, remove_orphan};
 use super::writer_thread::{Writer, now};
 
 /// The number of pages that are returned to the file system in one transaction.
@@ -123,7 +123,7 @@ impl SqliteStore {
                 Err(error) => failed = Some((failed.map_or(1, |(n, _)| n + 1), error)),
             }
         }
-        self.strike(gone).await?;
+        self.remove_orphans(gone).await?;
         match failed {
             None => Ok(deleted),
             Some((left, error)) => {
@@ -137,14 +137,14 @@ impl SqliteStore {
     }
 
     /// Removes the entries of bytes that are deleted.
-    pub(super) async fn strike(&self, gone: Vec<String>) -> Result<(), StoreError> {
+    pub(super) async fn remove_orphans(&self, gone: Vec<String>) -> Result<(), StoreError> {
         if gone.is_empty() {
             return Ok(());
         }
         let struck = self.0.writer.run(move |writer| {
             writer.begin(false)?;
             for id in &gone {
-                strike_orphan(&writer.conn, id)?;
+                remove_orphan(&writer.conn, id)?;
             }
             writer.commit()
         });

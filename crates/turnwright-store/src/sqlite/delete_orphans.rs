@@ -8,7 +8,7 @@ use turnwright_core::store::StoreError;
 use super::SqliteStore;
 use super::error::{Failure, SqliteErrorKind};
 use super::format;
-use super::spool_references::{is_named, note_orphan, orphans, strike_orphan};
+use super::spool_references::{is_named, note_orphan, orphans, remove_orphan};
 use super::writer_thread::{Writer, now};
 
 /// The result of [`SqliteStore::delete_orphans`].
@@ -76,7 +76,7 @@ impl SqliteStore {
                 Err(error) => trouble = Some(error),
             }
         }
-        self.strike(gone).await?;
+        self.remove_orphans(gone).await?;
         match trouble {
             None => Ok(DeletedOrphans { deleted, waiting }),
             Some(error) => Err(failed(error)),
@@ -105,7 +105,7 @@ impl Writer {
         let (mut due, mut waiting) = (Vec::new(), 0);
         for (id, since) in orphans(&self.conn)? {
             if !unnamed.contains(&id) {
-                strike_orphan(&self.conn, &id)?;
+                remove_orphan(&self.conn, &id)?;
             } else if since <= now.saturating_sub(grace) || since == 0 {
                 due.push(id);
             } else {

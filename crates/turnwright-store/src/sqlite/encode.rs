@@ -99,15 +99,15 @@ impl Encoded {
     /// Returns `true` if the batch begins a call: it must be on the disk before the call runs.
     pub(super) fn begins_a_call(&self) -> bool {
         self.changes.iter().any(|change| match change {
-            Row::Put(put) => is_begun(&put.record),
+            Row::Put(put) => is_call_start(&put.record),
             Row::Delete(..) => false,
         })
     }
 }
 
 /// Returns `true` for the ledger entry of a call that has not ended.
-pub(super) fn is_begun(record: &Record) -> bool {
-    matches!(record, Record::Ledger(line) if line.state == CallState::Begun)
+pub(super) fn is_call_start(record: &Record) -> bool {
+    matches!(record, Record::Ledger(line) if line.state == CallState::Started)
 }
 
 /// Returns `true` if encoding the records reads bytes, which may block.

@@ -28,7 +28,7 @@ pub(super) fn find_turns(
     format::check(&snapshot)?;
     let mut statement = snapshot.prepare_cached(&sql(filter))?;
     let after = filter.after.as_ref();
-    let after_began = after.map_or(i64::MIN, |after| nanoseconds(after.began_at));
+    let after_began = after.map_or(i64::MIN, |after| nanoseconds(after.started_at));
     let rows = statement.query(named_params! {
         ":turn_id": filter.turn_id,
         ":prefix": filter.prefix.as_deref().unwrap_or_default(),

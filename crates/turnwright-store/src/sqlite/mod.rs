@@ -65,7 +65,7 @@ pub use builder::{Durability, SqliteStoreBuilder};
 pub use delete_conversation::Deleted;
 pub use delete_orphans::DeletedOrphans;
 pub use error::{SqliteError, SqliteErrorKind};
-pub use retention::{Retained, Retention};
+pub use retention::{Retention, RetentionReport};
 pub use storage::SqliteStorage;
 
 use decode::Wanted;

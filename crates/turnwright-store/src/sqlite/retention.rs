@@ -58,7 +58,7 @@ impl Retention {
 /// The result of [`SqliteStore::apply_retention`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Retained {
+pub struct RetentionReport {
     /// The deleted conversations, those written longest ago first.
     pub conversations: Vec<ConversationId>,
     /// What was deleted with them.
@@ -94,13 +94,16 @@ impl SqliteStore {
     ///
     /// # Errors
     /// See [`delete_conversation`](SqliteStore::delete_conversation). Earlier deletions are kept.
-    pub async fn apply_retention(&self, retention: &Retention) -> Result<Retained, StoreError> {
+    pub async fn apply_retention(
+        &self,
+        retention: &Retention,
+    ) -> Result<RetentionReport, StoreError> {
         let (stored, mut total) = self.read(|conn, _| survey(conn)).await?;
         let oldest = retention.max_age.map(|age| {
             let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
             now().saturating_sub(age)
         });
-        let mut report = Retained::default();
+        let mut report = RetentionReport::default();
         for one in stored {
             let too_old = oldest.is_some_and(|oldest| one.written_at < oldest);
             let too_much = retention.max_bytes.is_some_and(|most| total > most);

@@ -25,7 +25,7 @@ pub(super) fn note_orphan(conn: &Connection, spool_id: &str, since: i64) -> Resu
 }
 
 /// Removes an entry: the bytes are deleted, or are referenced again.
-pub(super) fn strike_orphan(conn: &Connection, spool_id: &str) -> Result<(), Failure> {
+pub(super) fn remove_orphan(conn: &Connection, spool_id: &str) -> Result<(), Failure> {
     conn.prepare_cached("DELETE FROM orphans WHERE spool_id = ?1")?
         .execute([spool_id])?;
     Ok(())

@@ -3,7 +3,8 @@
 use rusqlite::Connection;
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
-    Batch, Changes, ConversationId, KEPT_DELETIONS, Query, Revision, Store as _, StoreExt as _,
+    Batch, Changes, ConversationId, MIN_DELETION_HISTORY, Query, Revision, Store as _,
+    StoreExt as _,
 };
 use turnwright_store::sqlite::SqliteStore;
 
@@ -60,14 +61,14 @@ async fn deletions_are_limited_and_deleted_with_the_conversation() {
     let folder = Folder::new();
     let chat = ConversationId::new("chat");
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let ids = || (0..KEPT_DELETIONS + 10).map(|n| format!("n-{n}"));
+    let ids = || (0..MIN_DELETION_HISTORY + 10).map(|n| format!("n-{n}"));
     let records = ids().map(|id| note(&id, "x")).chain([note("stays", "x")]);
     store.put_all(&chat, records).await.unwrap();
     for id in ids() {
         store.delete(&chat, RecordKind::Memory, &id).await.unwrap();
     }
     let present = count(&folder, "SELECT count(*) FROM deletions");
-    assert_eq!(present, i64::try_from(KEPT_DELETIONS).unwrap());
+    assert_eq!(present, i64::try_from(MIN_DELETION_HISTORY).unwrap());
     let since = store.changed(&chat, Revision(1)).await.unwrap();
     assert!(matches!(since, Changes::Unknown));
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tokio::runtime::Builder;
 
-use crate::{crash, no_room, opening, processes, suspended, together};
+use crate::{concurrent_open, crash, no_room, opening, processes, suspended};
 
 const TASK: &str = "TURNWRIGHT_STORE_TASK";
 const FILE: &str = "TURNWRIGHT_STORE_FILE";
@@ -59,7 +59,7 @@ fn does_its_task() {
             "fill the spool" => no_room::fill_the_spool(&file).await,
             "fill the disk" => no_room::fill_the_disk(&file).await,
             "open what may not be written" => opening::open_read_only(&file).await,
-            "open new files" => together::open_new_files(&file).await,
+            "open new files" => concurrent_open::open_new_files(&file).await,
             "suspend a turn" => suspended::suspend(&file).await,
             "wait in memory" => suspended::wait_in_memory(&file).await,
             "wait to be killed" => suspended::wait_to_be_killed(&file).await,

@@ -10,7 +10,7 @@ use turnwright_core::store::{
     Loaded, Query, Revision, Store, StoreError, StoreExt as _, StoreLayer, TurnFilter,
 };
 use turnwright_store::sqlite::{Durability, SqliteErrorKind, SqliteStore};
-use turnwright_testkit::store::{Fail, Failing, conformance, damage_conformance};
+use turnwright_testkit::store::{Fail, FailingLayer, conformance, damage_conformance};
 
 use crate::folder::Folder;
 use crate::note;
@@ -171,7 +171,7 @@ impl StoreLayer for Retry {
 async fn store_suite_passes_with_failing_calls_and_retries() {
     for (nth, fail) in [(2, Fail::Before), (3, Fail::After), (2, Fail::After)] {
         conformance(async || {
-            let store = Failing::store(on_disk().await);
+            let store = FailingLayer::store(on_disk().await);
             store.layer.fail_each(nth, fail);
             Layered::new(Retry, store)
         })
@@ -182,7 +182,7 @@ async fn store_suite_passes_with_failing_calls_and_retries() {
 #[tokio::test]
 async fn applied_batch_is_visible_after_a_lost_reply() {
     for nth in [2, 3, 5] {
-        let store = Failing::store(on_disk().await);
+        let store = FailingLayer::store(on_disk().await);
         store.layer.fail_each(nth, Fail::After);
         let conversation_id = ConversationId::new("chat");
         let mut answered = 0;
@@ -194,7 +194,7 @@ async fn applied_batch_is_visible_after_a_lost_reply() {
                     .is_ok(),
             );
         }
-        store.layer.mend();
+        store.layer.stop_failing();
         assert_eq!((answered, store.layer.applied()), (60 - 60 / nth, 60));
         let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
         assert_eq!((loaded.revision, loaded.records.len()), (Revision(60), 60));

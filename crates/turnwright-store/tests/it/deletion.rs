@@ -22,7 +22,7 @@ use crate::{kind, note};
 /// Returns a call whose result is in the spool.
 pub(crate) async fn call(spool: &dyn Spool, id: &str, spool_id: &str, text: &str) -> Record {
     let body = Body::Text(text.to_owned());
-    let artifact = SpooledArtifact::keep(spool, spool_id, body, ArtifactKind::TEXT)
+    let artifact = SpooledArtifact::write(spool, spool_id, body, ArtifactKind::TEXT)
         .await
         .unwrap();
     let call = ToolCall::builder("look", "{}").id(id);
@@ -250,8 +250,8 @@ impl Spool for Stuck {
     async fn list(&self) -> std::io::Result<Vec<String>> {
         self.0.list().await
     }
-    fn reopens(&self) -> bool {
-        self.0.reopens()
+    fn can_reopen(&self) -> bool {
+        self.0.can_reopen()
     }
 
     fn is_persistent(&self) -> bool {

@@ -18,6 +18,7 @@
 
 mod batches;
 mod child;
+mod concurrent_open;
 mod conformance;
 mod crash;
 mod damage;
@@ -30,13 +31,12 @@ mod model;
 mod names;
 mod no_room;
 mod opening;
+mod orphans;
 mod processes;
 mod restart;
 mod retention;
 mod storage;
 mod suspended;
-mod sweeping;
-mod together;
 mod turns;
 mod upgrade;
 

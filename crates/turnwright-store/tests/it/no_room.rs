@@ -141,7 +141,7 @@ fn results(file: &Path) -> PathBuf {
 async fn keep(store: &SqliteStore, spool: &dyn Spool, number: u64) -> Result<(), ErrorCode> {
     let text = "x".repeat(1_000 << number);
     let id = format!("result-{number}");
-    let stored = SpooledArtifact::keep(spool, &id, Body::Text(text), ArtifactKind::TEXT).await;
+    let stored = SpooledArtifact::write(spool, &id, Body::Text(text), ArtifactKind::TEXT).await;
     let stored = stored.map_err(|error| error.code())?;
     let call = ToolCall::builder("look", "{}").id(id);
     let call = call.results(ToolResults::Artifacts(vec![stored]));

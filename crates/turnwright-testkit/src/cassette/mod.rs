@@ -42,7 +42,7 @@
 //!
 //! A recording matches a request with the same path and the same body. Bodies are compared as JSON, so that white
 //! space, the order of keys and the spelling of numbers do not matter. The host and the query do not matter either,
-//! nor do the codes of fences and the ids in their tags, which are random and are not written. Make other random
+//! nor do the codes of envelopes and the ids in their tags, which are random and are not written. Make other random
 //! parts of a turn reproducible yourself: set an id with `TurnInput::turn_id` if the model refers to calls by id, for
 //! example when it reads artifacts. Each recording is played once; equal ones in the order of recording. With
 //! [`Cassette::in_order`] nothing is compared.
@@ -59,8 +59,8 @@
 //! A secret that a server splits over several streamed pieces is not found.
 
 mod diff;
+mod envelopes;
 mod exchange;
-mod fences;
 mod file;
 mod miss;
 mod record;
@@ -129,7 +129,7 @@ impl Cassette {
     }
 
     /// Replays these exchanges.
-    pub fn playing(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
+    pub fn from_exchanges(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
         let name = "the list of exchanges".to_owned();
         Cassette::with(Mode::Replay(Player::new(name, exchanges)))
     }

@@ -5,7 +5,7 @@ use turnwright_core::call::checksum;
 use turnwright_models::http::Request;
 use turnwright_models::redact::Redactor;
 
-use super::fences;
+use super::envelopes;
 use super::file::{Asked, content};
 use super::scrub::scrub;
 
@@ -46,7 +46,7 @@ fn body(bytes: &[u8], redactor: &Redactor) -> Value {
     match serde_json::from_slice(bytes) {
         Ok(mut body) if depth(&body) <= DEEPEST => {
             scrub(redactor, &mut body);
-            fences::plain(&mut body);
+            envelopes::plain(&mut body);
             body
         }
         _ => content(redactor.bytes(bytes)),

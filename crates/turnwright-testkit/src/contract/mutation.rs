@@ -8,7 +8,7 @@ use super::generator::Generator;
 use super::generator::number::{float, floor, integer_value};
 
 /// Longer strings would exceed the size limit on arguments first.
-const LONGEST: usize = 50_000;
+const MAX_LEN: usize = 50_000;
 /// More items or properties would only be slow.
 const MAX_ITEMS: usize = 2_000;
 
@@ -112,7 +112,7 @@ fn strings<'d>(
             // As many bytes as the rule requires characters, or more: characters count.
             vec![cut, "é".repeat(least - 1), String::new()]
         }
-        ("maxLength", Some(most)) if most < LONGEST => {
+        ("maxLength", Some(most)) if most < MAX_LEN => {
             let missing = (most + 1).saturating_sub(text.chars().count());
             let last = text.chars().last().unwrap_or('x').to_string();
             vec![

@@ -25,7 +25,7 @@ const HOPELESS: usize = 40;
 /// The number of cases between two updates of the unreached schemas.
 const LOOK_AROUND: usize = 10;
 /// A check reports at most this many faults. The one at the broken location may be among the rest.
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 /// The stack size for validation, which recurses: at most 64 schemas at each of 18 levels. The system commits only
 /// the memory that is used.
 const STACK: usize = 128 << 20;
@@ -217,7 +217,7 @@ impl<'d> Run<'_, 'd> {
             }
             Err(error) => {
                 let mut places = error.faults().iter().map(|fault| &fault.pointer);
-                let found = error.faults().len() >= MOST_FAULTS
+                let found = error.faults().len() >= MAX_FAULTS
                     || places.any(|at| is_expected(at, self.doc, value, site, violations));
                 (!found).then(|| (FindingKind::FaultElsewhere, describe(&error)))
             }

@@ -1,4 +1,4 @@
-//! A scripted model that records what it was shown.
+//! A scripted model that records its requests.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -21,9 +21,9 @@
 //! let outcome = runner.run("What broke?").await;
 //!
 //! assert_eq!(outcome.text, "It was the disk.");
-//! assert_eq!(model.shown(0).tool_names(), ["read_log"]);
-//! assert_eq!(model.shown(1).tool_calls()[0].tool(), "read_log");
-//! assert!(model.shown(1).tool_calls()[0].rendered().contains("03:12 disk full"));
+//! assert_eq!(model.request(0).tool_names(), ["read_log"]);
+//! assert_eq!(model.request(1).tool_calls()[0].tool(), "read_log");
+//! assert!(model.request(1).tool_calls()[0].rendered().contains("03:12 disk full"));
 //! model.assert_finished();
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
@@ -40,13 +40,13 @@
 //! let model = ScriptedModel::new([Step::wait(Duration::from_secs(3600)).then_say("Done.")]);
 //! let runner = turnwright_core::runner(model).build()?;
 //! let outcome = runner.run(TurnInput::new("Take your time.").budget(Budget::new().time(Duration::from_secs(60)))).await;
-//! assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
+//! assert!(matches!(outcome.status, TurnStatus::Limit(Limit::Time(_))));
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 
 mod play;
 mod prompt;
-mod shown;
+mod request;
 mod step;
 
 #[cfg(test)]
@@ -62,8 +62,10 @@ use turnwright_core::{BoxError, DispatchContext, Executor};
 
 use prompt::Transcripts;
 
-pub use prompt::{ShownPart, ShownRole};
-pub use shown::{Rendered, Shown, ShownCall, ShownMessage, ShownRetrievable, ShownTool};
+pub use prompt::{PromptPart, PromptRole};
+pub use request::{
+    ModelRequest, Rendered, RenderedCall, RenderedRetrievable, RequestMessage, RequestTool,
+};
 pub use step::Step;
 
 /// An [`Executor`] that plays a script, one [`Step`] per iteration. Clones share the script and the recorded prompts.
@@ -76,7 +78,7 @@ struct State {
     /// The steps that are not played yet.
     steps: VecDeque<Step>,
     played: usize,
-    shown: Vec<Arc<Shown>>,
+    requests: Vec<Arc<ModelRequest>>,
 }
 
 impl ScriptedModel {
@@ -86,7 +88,7 @@ impl ScriptedModel {
         ScriptedModel(Arc::new(Mutex::new(State {
             steps: steps.into_iter().collect(),
             played: 0,
-            shown: Vec::new(),
+            requests: Vec::new(),
         })))
     }
 
@@ -95,34 +97,34 @@ impl ScriptedModel {
         self.0.lock().steps.push_back(step);
     }
 
-    /// Returns what the model was shown at this step, counted from 0 over all turns.
+    /// Returns the request of this step, counted from 0 over all turns.
     ///
     /// # Panics
     /// Panics if the step was not reached.
     #[must_use]
     #[track_caller]
     #[expect(clippy::panic, reason = "documented: fails the test with a message")]
-    pub fn shown(&self, step: usize) -> Arc<Shown> {
+    pub fn request(&self, step: usize) -> Arc<ModelRequest> {
         let state = self.0.lock();
-        match state.shown.get(step) {
-            Some(shown) => Arc::clone(shown),
+        match state.requests.get(step) {
+            Some(request) => Arc::clone(request),
             None => panic!(
                 "step {step} was not reached: the model was called {} times",
-                state.shown.len()
+                state.requests.len()
             ),
         }
     }
 
-    /// Returns what the model was shown each time, in order.
+    /// Returns the requests to the model, in order.
     #[must_use]
-    pub fn all_shown(&self) -> Vec<Arc<Shown>> {
-        self.0.lock().shown.clone()
+    pub fn requests(&self) -> Vec<Arc<ModelRequest>> {
+        self.0.lock().requests.clone()
     }
 
-    /// Returns how often the model was called.
+    /// Returns how many requests the model got.
     #[must_use]
-    pub fn times_asked(&self) -> usize {
-        self.0.lock().shown.len()
+    pub fn request_count(&self) -> usize {
+        self.0.lock().requests.len()
     }
 
     /// Returns the steps that were not played, counted from 0.
@@ -167,12 +169,12 @@ impl Executor for ScriptedModel {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         let transcripts = ctx.turn().per_turn::<Transcripts>();
         let mut transcript = transcripts.take(self);
-        let shown = Shown::of(&ctx, &mut transcript).await;
+        let request = ModelRequest::of(&ctx, &mut transcript).await;
         transcripts.put(self, transcript);
-        let shown = shown?;
+        let request = request?;
         let step = {
             let mut state = self.0.lock();
-            state.shown.push(Arc::new(shown));
+            state.requests.push(Arc::new(request));
             state.take()?
         };
         step.play(&ctx).await

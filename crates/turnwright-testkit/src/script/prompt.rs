@@ -6,18 +6,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use turnwright_core::record::Author;
 use turnwright_core::render::Renderer;
-use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
+use turnwright_core::transcript::{Entry, SystemPrompt, Transcript, Writer};
 use turnwright_core::{DispatchContext, Error};
 
 use super::ScriptedModel;
-use super::shown::text_of;
+use super::request::text_of;
 
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ShownPart {
+pub struct PromptPart {
     /// The role of the author.
-    pub role: ShownRole,
+    pub role: PromptRole,
     /// The text. Tool results and retrievables are in their envelopes.
     pub text: String,
 }
@@ -25,7 +25,7 @@ pub struct ShownPart {
 /// The role in a message of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ShownRole {
+pub enum PromptRole {
     /// Instructions, standing instructions and memories, as of the first iteration of the turn.
     System,
     /// A user, or another agent.
@@ -40,23 +40,23 @@ pub enum ShownRole {
     Tool,
 }
 
-impl ShownPart {
-    fn new(role: ShownRole, text: impl Into<String>) -> Self {
+impl PromptPart {
+    fn new(role: PromptRole, text: impl Into<String>) -> Self {
         let text = text.into();
-        ShownPart { role, text }
+        PromptPart { role, text }
     }
 }
 
-impl fmt::Display for ShownPart {
+impl fmt::Display for PromptPart {
     /// Writes the role in lower case and the text, as in `user: Hello`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = match self.role {
-            ShownRole::System => "system",
-            ShownRole::User => "user",
-            ShownRole::Note => "note",
-            ShownRole::Retrieved => "retrieved",
-            ShownRole::Assistant => "assistant",
-            ShownRole::Tool => "tool",
+            PromptRole::System => "system",
+            PromptRole::User => "user",
+            PromptRole::Note => "note",
+            PromptRole::Retrieved => "retrieved",
+            PromptRole::Assistant => "assistant",
+            PromptRole::Tool => "tool",
         };
         write!(f, "{role}: {}", self.text)
     }
@@ -64,10 +64,10 @@ impl fmt::Display for ShownPart {
 
 /// The transcripts of a turn, one per model that takes part in it.
 #[derive(Default)]
-pub(super) struct Transcripts(Mutex<Vec<(ScriptedModel, Transcript<ShownPart>)>>);
+pub(super) struct Transcripts(Mutex<Vec<(ScriptedModel, Transcript<PromptPart>)>>);
 
 impl Transcripts {
-    pub(super) fn take(&self, model: &ScriptedModel) -> Transcript<ShownPart> {
+    pub(super) fn take(&self, model: &ScriptedModel) -> Transcript<PromptPart> {
         let mut all = self.0.lock();
         let place = all
             .iter()
@@ -75,19 +75,19 @@ impl Transcripts {
         place.map(|at| all.swap_remove(at).1).unwrap_or_default()
     }
 
-    pub(super) fn put(&self, model: &ScriptedModel, transcript: Transcript<ShownPart>) {
+    pub(super) fn put(&self, model: &ScriptedModel, transcript: Transcript<PromptPart>) {
         self.0.lock().push((model.clone(), transcript));
     }
 }
 
 /// Adds new entries to the transcript.
 pub(super) async fn update(
-    transcript: &mut Transcript<ShownPart>,
+    transcript: &mut Transcript<PromptPart>,
     ctx: &DispatchContext,
     renderer: &Renderer,
 ) -> Result<(), Error> {
     let instructions = ctx.instructions().unwrap_or_default();
-    let system = || Standing::new(instructions).explain_fences(false);
+    let system = || SystemPrompt::new(instructions).explain_envelopes(false);
     let mut writer = PlainWriter(renderer);
     transcript
         .update(&ctx.records().timeline(), system, &mut writer)
@@ -97,39 +97,39 @@ pub(super) async fn update(
 struct PlainWriter<'r>(&'r Renderer);
 
 impl Writer for PlainWriter<'_> {
-    type Wire = ShownPart;
+    type Wire = PromptPart;
 
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<ShownPart>, Error> {
-        let text = standing.text();
-        let part = (!text.is_empty()).then(|| ShownPart::new(ShownRole::System, text));
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<PromptPart>, Error> {
+        let text = system.text();
+        let part = (!text.is_empty()).then(|| PromptPart::new(PromptRole::System, text));
         Ok(part.into_iter().collect())
     }
 
-    async fn entry(&mut self, entry: &Entry) -> Result<Vec<ShownPart>, Error> {
+    async fn entry(&mut self, entry: &Entry) -> Result<Vec<PromptPart>, Error> {
         Ok(match entry {
             Entry::Message(message) => {
                 let role = match message.author() {
-                    Author::Framework => ShownRole::Note,
-                    _ => ShownRole::User,
+                    Author::Framework => PromptRole::Note,
+                    _ => PromptRole::User,
                 };
-                vec![ShownPart::new(role, message.text())]
+                vec![PromptPart::new(role, message.text())]
             }
             Entry::Retrievable(found) => {
                 let text = text_of(&self.0.retrievable(found).await);
-                vec![ShownPart::new(ShownRole::Retrieved, text)]
+                vec![PromptPart::new(PromptRole::Retrieved, text)]
             }
-            Entry::Instruction(record) => vec![ShownPart::new(ShownRole::Note, record.text())],
-            Entry::Memory(record) => vec![ShownPart::new(ShownRole::Note, record.text())],
+            Entry::Instruction(record) => vec![PromptPart::new(PromptRole::Note, record.text())],
+            Entry::Memory(record) => vec![PromptPart::new(PromptRole::Note, record.text())],
             Entry::Response(response) => {
                 let messages = response.messages.iter();
                 let words: Vec<&str> = messages.map(|message| message.text()).collect();
                 if words.is_empty() && response.calls.is_empty() {
                     return Ok(Vec::new());
                 }
-                let mut parts = vec![ShownPart::new(ShownRole::Assistant, words.join("\n\n"))];
+                let mut parts = vec![PromptPart::new(PromptRole::Assistant, words.join("\n\n"))];
                 for call in &response.calls {
                     let text = text_of(&self.0.tool_call(call).await);
-                    parts.push(ShownPart::new(ShownRole::Tool, text));
+                    parts.push(PromptPart::new(PromptRole::Tool, text));
                 }
                 parts
             }
@@ -137,5 +137,5 @@ impl Writer for PlainWriter<'_> {
         })
     }
 
-    fn again(&mut self, _: &[ShownPart]) {}
+    fn reuse(&mut self, _: &[PromptPart]) {}
 }

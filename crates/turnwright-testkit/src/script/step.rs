@@ -10,7 +10,7 @@ use turnwright_core::{BoxError, DispatchContext, Usage};
 /// What the model does in one iteration, in the order of the builder calls.
 ///
 /// Adjacent calls are proposed together. A step without calls ends the dispatch, like a model that has finished;
-/// [`Step::go_on`] prevents that.
+/// [`Step::keep_open`] prevents that.
 ///
 /// ```
 /// use serde_json::json;
@@ -137,7 +137,7 @@ impl Step {
     }
 
     /// Keeps the dispatch open although the step has no calls.
-    pub fn go_on(mut self) -> Self {
+    pub fn keep_open(mut self) -> Self {
         self.ends = false;
         self
     }

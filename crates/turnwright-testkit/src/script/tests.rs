@@ -56,13 +56,13 @@ async fn acts_are_played_in_order() {
             "message"
         ]
     );
-    let first = model.shown(0);
+    let first = model.request(0);
     assert_eq!((first.iteration(), first.texts()), (1, vec!["Go."]));
     assert_eq!(
         first.tool("echo").unwrap().document,
         *echo().schema().document()
     );
-    let second = model.shown(1);
+    let second = model.request(1);
     assert_eq!(second.iteration(), 2);
     assert_eq!(second.texts(), ["Go.", "Let me look."]);
     assert_eq!(second.thoughts(), ["Hm."]);
@@ -94,7 +94,7 @@ async fn snapshot_has_instructions_memories_retrievables_and_answer_schema() {
     let format = AnswerFormat::new("n", schema.clone());
     let typed: TypedOutcome<Value> = runner.run_formatted("n?", format).await;
     assert_eq!(typed.answer.unwrap(), json!({ "n": 1 }));
-    let shown = model.shown(0);
+    let shown = model.request(0);
     assert_eq!(shown.standing_instructions(), ["Be brief."]);
     assert_eq!(shown.memories(), ["Likes tea."]);
     assert!(shown.retrievables()[0].rendered().contains("Found."));
@@ -104,15 +104,15 @@ async fn snapshot_has_instructions_memories_retrievables_and_answer_schema() {
 
 #[tokio::test]
 async fn missing_step_fails_the_turn() {
-    let model = ScriptedModel::new([Step::silent().go_on()]);
+    let model = ScriptedModel::new([Step::silent().keep_open()]);
     let runner = runner(model.clone()).build().unwrap();
-    let TurnStatus::Failed(error) = runner.run("x").await.ended else {
+    let TurnStatus::Failed(error) = runner.run("x").await.status else {
         panic!()
     };
     assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
     let expected = "the script has no step 1: all earlier steps were played";
     assert!(error.message().contains(expected), "{error}");
-    assert_eq!(model.times_asked(), 2);
+    assert_eq!(model.request_count(), 2);
 }
 
 #[tokio::test]
@@ -129,10 +129,10 @@ async fn fail_nack_and_run_are_played() {
     let runner = runner(model.clone()).build().unwrap();
     let failed = runner.run("x").await;
     assert!(
-        matches!(&failed.ended, TurnStatus::Failed(error) if error.message().contains("no network"))
+        matches!(&failed.status, TurnStatus::Failed(error) if error.message().contains("no network"))
     );
     let refused = runner.run("x").await;
-    assert!(matches!(&refused.ended, TurnStatus::Nacked(error) if error.message() == "not this"));
+    assert!(matches!(&refused.status, TurnStatus::Nacked(error) if error.message() == "not this"));
     assert_eq!(runner.run("x").await.text, "by hand");
     model.assert_finished();
 }
@@ -156,7 +156,7 @@ fn unplayed_and_unreached_steps_are_reported() {
         content.contains(r#"step 0 (say "a"), step 1 (call echo)"#),
         "{content}"
     );
-    let panic = catch_unwind(AssertUnwindSafe(|| model.shown(1))).unwrap_err();
+    let panic = catch_unwind(AssertUnwindSafe(|| model.request(1))).unwrap_err();
     assert_eq!(
         panic_message(panic),
         "step 1 was not reached: the model was called 0 times"
@@ -171,10 +171,10 @@ fn put_note(ctx: &TurnContext, id: &str, text: String) {
 
 /// Returns the prompt of a step, without the text of tool results.
 fn lines(model: &ScriptedModel, step: usize) -> Vec<String> {
-    let shown = model.shown(step);
-    let line = |part: &ShownPart| match part.role {
-        ShownRole::Tool => "tool".to_owned(),
-        ShownRole::System => format!("system: {}", part.text.replace('\n', " ")),
+    let shown = model.request(step);
+    let line = |part: &PromptPart| match part.role {
+        PromptRole::Tool => "tool".to_owned(),
+        PromptRole::System => format!("system: {}", part.text.replace('\n', " ")),
         _ => part.to_string(),
     };
     shown.prompt().iter().map(line).collect()
@@ -217,7 +217,7 @@ async fn changed_instruction_follows_the_tool_result() {
     assert_eq!(lines(&model, 0), lines(&model, 2)[..2]);
     assert_eq!(lines(&model, 1), lines(&model, 2)[..5]);
     assert_eq!(
-        model.shown(2).standing_instructions(),
+        model.request(2).standing_instructions(),
         ["step 3", "Be brief."]
     );
 }

@@ -21,7 +21,7 @@
 //! # Where faults can happen
 //!
 //! Faults of the status and of the complete body replace the reply, so they happen only [before its first
-//! byte](Where::BeforeFirstByte). Connection faults, and faults that can be the very first frame, happen everywhere.
+//! byte](FaultPosition::BeforeFirstByte). Connection faults, and faults that can be the very first frame, happen everywhere.
 //! Faults of frames within a reply happen only in its text and in a call's arguments. If they concern the complete
 //! stream (its line endings, its end), the position selects what the stream contains. See [`Fault::applies`].
 
@@ -49,7 +49,7 @@ const PIECE: usize = 64 << 10;
 /// The position of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Where {
+pub enum FaultPosition {
     /// Before anything of the reply was sent. Connection faults come before the head of the response.
     BeforeFirstByte,
     /// In the middle of a text reply.
@@ -152,23 +152,27 @@ faults! {
 }
 
 /// Returns every fault at every position where it can happen.
-pub fn table() -> impl Iterator<Item = (Fault, Where)> {
+pub fn table() -> impl Iterator<Item = (Fault, FaultPosition)> {
     let all = Fault::ALL.iter();
-    all.flat_map(|&fault| Where::ALL.iter().map(move |&place| (fault, place)))
+    all.flat_map(|&fault| FaultPosition::ALL.iter().map(move |&place| (fault, place)))
         .filter(|(fault, place)| fault.applies(*place))
 }
 
-impl Where {
+impl FaultPosition {
     /// All positions.
-    pub const ALL: &[Where] = &[Where::BeforeFirstByte, Where::InText, Where::InArguments];
+    pub const ALL: &[FaultPosition] = &[
+        FaultPosition::BeforeFirstByte,
+        FaultPosition::InText,
+        FaultPosition::InArguments,
+    ];
 
     /// Returns the name, for messages of a test.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Where::BeforeFirstByte => "before the first byte",
-            Where::InText => "in text",
-            Where::InArguments => "in arguments",
+            FaultPosition::BeforeFirstByte => "before the first byte",
+            FaultPosition::InText => "in text",
+            FaultPosition::InArguments => "in arguments",
         }
     }
 }
@@ -176,19 +180,19 @@ impl Where {
 impl Fault {
     /// Returns `true` if the fault can happen there.
     #[must_use]
-    pub fn applies(self, place: Where) -> bool {
+    pub fn applies(self, place: FaultPosition) -> bool {
         match self.places() {
             Places::Everywhere => true,
-            Places::Before => place == Where::BeforeFirstByte,
-            Places::Within => place != Where::BeforeFirstByte,
+            Places::Before => place == FaultPosition::BeforeFirstByte,
+            Places::Within => place != FaultPosition::BeforeFirstByte,
         }
     }
 
     /// Returns an answer that is correct up to this position and then goes wrong. If the fault does not apply there,
     /// it happens where it can: instead of the reply, or in its text.
-    pub fn answer(self, place: Where) -> Answer {
+    pub fn answer(self, place: FaultPosition) -> Answer {
         let stream = Stream::new(place);
-        let before = place == Where::BeforeFirstByte;
+        let before = place == FaultPosition::BeforeFirstByte;
         match self {
             Fault::TooManyRequests { retry_after } => too_many_requests(retry_after),
             Fault::ServerError => error(500, "The server had an error."),
@@ -253,7 +257,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(place: Where) -> Self {
+    fn new(place: FaultPosition) -> Self {
         let of_text = (r#"{"content":""#, r#""}"#);
         let of_arguments = (
             r#"{"tool_calls":[{"index":0,"function":{"arguments":""#,
@@ -261,9 +265,9 @@ impl Stream {
         );
         // The role, the name of the call and some pieces: more than half of the reply comes after the fault.
         let (reply, begun, wrapper): (Reply, usize, _) = match place {
-            Where::BeforeFirstByte => (chat::text(TEXT, 8), 0, of_text),
-            Where::InText => (chat::text(TEXT, 8), 4, of_text),
-            Where::InArguments => {
+            FaultPosition::BeforeFirstByte => (chat::text(TEXT, 8), 0, of_text),
+            FaultPosition::InText => (chat::text(TEXT, 8), 4, of_text),
+            FaultPosition::InArguments => {
                 let call = chat::calls([("call_1", TOOL, ARGUMENTS)]).pieces(8);
                 (call, 5, of_arguments)
             }
@@ -346,7 +350,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Display for Where {
+impl fmt::Display for FaultPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -36,11 +36,11 @@ pub async fn damage_conformance<S: Store + 'static>(
 ) -> Report {
     let mut report = Report::default();
     for kind in RecordKind::ALL {
-        let (store, promise) = (
+        let (store, requirement) = (
             make().await,
             format!("a damaged {kind} does not affect other records"),
         );
-        report.note(promise, check_kind(&store, *kind, &damage).await);
+        report.note(requirement, check_kind(&store, *kind, &damage).await);
     }
     report.expect_ok()
 }

@@ -13,10 +13,10 @@ use turnwright_core::store::{
 /// ```
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{MemoryStore, ConversationId, StoreExt as _};
-/// use turnwright_testkit::store::{Fail, Failing};
+/// use turnwright_testkit::store::{Fail, FailingLayer};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let store = Failing::store(MemoryStore::default());
+/// let store = FailingLayer::store(MemoryStore::default());
 /// let conversation = ConversationId::new("chat");
 /// // The reply is lost. The write is not.
 /// store.layer.fail_call(1, Fail::After);
@@ -26,11 +26,11 @@ use turnwright_core::store::{
 /// assert_eq!(store.layer.calls(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
-pub type FailingStore<S> = Layered<Failing, S>;
+pub type FailingStore<S> = Layered<FailingLayer, S>;
 
 /// The [`StoreLayer`] of a [`FailingStore`].
 #[derive(Clone, Debug, Default)]
-pub struct Failing(Arc<Mutex<Requests>>);
+pub struct FailingLayer(Arc<Mutex<Requests>>);
 
 /// When a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,10 +52,10 @@ struct Requests {
     single: Vec<(u64, Fail)>,
 }
 
-impl Failing {
+impl FailingLayer {
     /// Wraps a store. It fails only on request.
     pub fn store<S: Store>(store: S) -> FailingStore<S> {
-        Layered::new(Failing::default(), store)
+        Layered::new(FailingLayer::default(), store)
     }
 
     /// Fails every n-th call, counted from the first. 0 disables this.
@@ -71,7 +71,7 @@ impl Failing {
     }
 
     /// Stops failing.
-    pub fn mend(&self) {
+    pub fn stop_failing(&self) {
         let mut requests = self.0.lock();
         requests.each = None;
         requests.single.clear();
@@ -110,7 +110,7 @@ impl Failing {
 }
 
 #[async_trait]
-impl StoreLayer for Failing {
+impl StoreLayer for FailingLayer {
     async fn wrap<T: Send>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>> + Send,

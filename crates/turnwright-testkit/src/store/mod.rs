@@ -31,7 +31,7 @@ use turnwright_core::store::Store;
 
 use chat::Chat;
 pub use damage::damage_conformance;
-pub use failing::{Fail, Failing, FailingStore};
+pub use failing::{Fail, FailingLayer, FailingStore};
 pub use report::{Finding, Report};
 pub use storage::{storage_of, storage_with};
 
@@ -53,7 +53,7 @@ pub async fn try_conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> R
     let mut report = Report::default();
     for check in checks::ALL {
         let chat = Chat::new(Arc::new(make().await), "s");
-        report.note(check.promise.to_owned(), (check.run)(chat).await);
+        report.note(check.requirement.to_owned(), (check.run)(chat).await);
     }
     report
 }

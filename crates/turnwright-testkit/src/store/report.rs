@@ -19,9 +19,9 @@ pub struct Report {
 #[non_exhaustive]
 pub struct Finding {
     /// The requirement.
-    pub promise: String,
+    pub requirement: String,
     /// What was observed instead.
-    pub seen: String,
+    pub observed: String,
 }
 
 impl Report {
@@ -42,10 +42,13 @@ impl Report {
         }
     }
 
-    pub(super) fn note(&mut self, promise: String, outcome: Outcome) {
+    pub(super) fn note(&mut self, requirement: String, outcome: Outcome) {
         match outcome {
-            Ok(()) => self.passed.push(promise),
-            Err(Broken(seen)) => self.broken.push(Finding { promise, seen }),
+            Ok(()) => self.passed.push(requirement),
+            Err(Broken(observed)) => self.broken.push(Finding {
+                requirement,
+                observed,
+            }),
         }
     }
 }
@@ -54,8 +57,12 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (passed, all) = (self.passed.len(), self.passed.len() + self.broken.len());
         write!(f, "the store meets {passed} of {all} requirements")?;
-        for Finding { promise, seen } in &self.broken {
-            write!(f, "\n- broken: {promise}\n  {seen}")?;
+        for Finding {
+            requirement,
+            observed,
+        } in &self.broken
+        {
+            write!(f, "\n- broken: {requirement}\n  {observed}")?;
         }
         Ok(())
     }

@@ -12,13 +12,13 @@
 #[cfg(feature = "cassette")]
 mod cassette;
 mod documents;
-mod lying;
 mod random;
 mod random_document;
 #[cfg(feature = "server")]
 mod server;
 mod store;
 mod typed;
+mod violations;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

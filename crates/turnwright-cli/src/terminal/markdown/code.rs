@@ -12,7 +12,7 @@ use crate::terminal::{plain, style};
 /// Before each line.
 const INDENT: &str = "  ";
 /// The longest line that is highlighted. Patterns may take long for others.
-const LONGEST: usize = 2_000;
+const MAX_LEN: usize = 2_000;
 
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
@@ -64,7 +64,7 @@ impl Highlighter {
 
     /// A line of code, broken into as many lines as it needs. Nothing of it is lost, not even spaces.
     pub(super) fn line(&mut self, line: &str, width: usize) -> Vec<String> {
-        let spans = match line.len() <= LONGEST {
+        let spans = match line.len() <= MAX_LEN {
             true => self.spans(line),
             false => None,
         };

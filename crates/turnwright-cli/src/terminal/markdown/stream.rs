@@ -10,7 +10,7 @@ use super::{page, room, with_margin};
 use crate::terminal::{Flow, MARGIN, plain};
 
 /// The longest source of a live unit. A longer one stays raw.
-const LONGEST: usize = 64 << 10;
+const MAX_LEN: usize = 64 << 10;
 
 /// What to write.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl MarkdownStream {
         let (lines, rest) = piece.split_at(last + 1);
         let complete = self.source.len() - rest.len();
         // What has left the window cannot be replaced any more.
-        if self.live.rows + 2 > height || self.source.len() > LONGEST {
+        if self.live.rows + 2 > height || self.source.len() > MAX_LEN {
             let mut update = self.append(lines, pending, width);
             self.give_up(complete, width);
             update.text.push_str(&self.append(rest, 0, width).text);

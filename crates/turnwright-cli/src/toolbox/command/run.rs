@@ -12,13 +12,13 @@ use turnwright::prelude::*;
 use crate::child::Program;
 
 /// The most bytes of its output.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The most bytes of standard error that are kept for an error message.
 const MAX_STDERR: usize = 2_000;
 
 /// The most lines that are reported as progress.
-const MOST_PROGRESS: usize = 1_000;
+const MAX_PROGRESS: usize = 1_000;
 
 /// Runs a program with the arguments as JSON on standard input. Standard output is the result. Lines on standard error are
 /// progress and, if the program fails, the reason.
@@ -65,9 +65,9 @@ async fn write(input: Option<ChildStdin>, args: String) {
 /// The complete output; `None` if it exceeds the limit.
 async fn all(output: impl AsyncRead + Unpin) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let mut bounded = output.take(MOST_BYTES + 1);
+    let mut bounded = output.take(MAX_BYTES + 1);
     bounded.read_to_end(&mut bytes).await?;
-    Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
+    Ok((bytes.len() as u64 <= MAX_BYTES).then_some(bytes))
 }
 
 /// Reports each line as progress, and returns the last ones.
@@ -85,7 +85,7 @@ async fn read_stderr(mut stderr: impl AsyncRead + Unpin, ctx: &ToolContext) -> S
             if byte != b'\n' && line.len() < MAX_STDERR {
                 line.push(byte);
             } else if byte == b'\n' {
-                if reported < MOST_PROGRESS && !line.is_empty() {
+                if reported < MAX_PROGRESS && !line.is_empty() {
                     ctx.progress(String::from_utf8_lossy(&line));
                     reported += 1;
                 }

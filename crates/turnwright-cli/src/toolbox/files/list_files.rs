@@ -86,7 +86,7 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
         let _ = writeln!(text, "{}{mark}", one_name(&found.path));
         listed += 1;
     }
-    if walk.is_cut {
+    if walk.is_truncated {
         text.push_str("… the listing is incomplete: use a subdirectory");
     }
     if text.is_empty() {

@@ -17,7 +17,7 @@ use super::folder::{Folder, unreadable};
 use crate::toolbox::content::{ENOUGH, not_text};
 use crate::units::size;
 
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The size of a read. A smaller file is returned in one piece.
 const PIECE: usize = 64 << 10;
@@ -60,7 +60,7 @@ async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
     });
     let (file, bytes) = opened.await??;
     let trouble = |error: io::Error| unreadable(&path, &error);
-    if bytes > MOST_BYTES {
+    if bytes > MAX_BYTES {
         let for_model = format!(
             "`{path}` has {}, which is too large. Use search_files to find lines in it.",
             size(bytes)
@@ -68,7 +68,7 @@ async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
         return Err(ToolError::invalid_arguments("the file is too large").for_model(for_model));
     }
     // The file may have grown meanwhile.
-    let mut file = tokio::fs::File::from_std(file).take(MOST_BYTES);
+    let mut file = tokio::fs::File::from_std(file).take(MAX_BYTES);
     let first = piece(&mut file).await.map_err(trouble)?;
     if let Some(what) = not_text(&first) {
         let for_model = format!("`{path}` is not text but {what}. Only text can be read.");

@@ -19,10 +19,10 @@ use super::walk::{Kind, Walk, Wanted};
 use crate::toolbox::content::shortened;
 
 /// The most bytes of a file that are searched.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The longest line that is searched.
-const LONGEST_LINE: usize = 8 << 20;
+const MAX_LINE_LEN: usize = 8 << 20;
 
 /// The most characters of a line in the result.
 const SHOWN: usize = 300;
@@ -108,7 +108,7 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
     let mut walk = Walk::new(folder, &wanted)?;
     let mut searcher = SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(LONGEST_LINE))
+        .heap_limit(Some(MAX_LINE_LEN))
         .build();
     let mut lines = Lines {
         text: String::new(),
@@ -128,7 +128,7 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
         // A file that cannot be read has no lines.
         if let Ok(file) = folder.file(path) {
             let sink = Lossy(|number, line| Ok(lines.add(path, number, line)));
-            let _ = searcher.search_reader(&matcher, file.take(MOST_BYTES), sink);
+            let _ = searcher.search_reader(&matcher, file.take(MAX_BYTES), sink);
         }
         if lines.more {
             break;
@@ -140,7 +140,7 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
     }
     if lines.more {
         text.push_str("… and more: use a narrower pattern, a glob, a path or a larger limit");
-    } else if walk.is_cut {
+    } else if walk.is_truncated {
         text.push_str("\n… the search is incomplete: use a subdirectory");
     }
     Ok(text)

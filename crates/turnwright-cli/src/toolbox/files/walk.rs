@@ -12,20 +12,20 @@ use turnwright::ToolError;
 use super::folder::{Folder, unreadable};
 
 /// The most entries that are visited.
-const MOST_SEEN: usize = 200_000;
+const MAX_SEEN: usize = 200_000;
 
 /// The depth limit of every walk.
 const DEEPEST: usize = 64;
 
 /// The most bytes of a `.gitignore` that are read.
-const MOST_RULES: u64 = 64 << 10;
+const MAX_RULES: u64 = 64 << 10;
 
 /// The most lines of `.gitignore` files in one walk: each costs memory and time.
-const MOST_LINES: usize = 5_000;
+const MAX_LINES: usize = 5_000;
 
 /// The longest line and the most groups of a rule: patterns are parsed recursively.
-const LONGEST_LINE: usize = 500;
-const MOST_GROUPS: usize = 8;
+const MAX_LINE_LEN: usize = 500;
+const MAX_GROUPS: usize = 8;
 
 /// What to walk.
 pub(super) struct Wanted<'w> {
@@ -50,7 +50,7 @@ pub(super) struct Walk<'f> {
     /// The number of lines of rules that are still read.
     lines_left: usize,
     /// Whether the walk is incomplete.
-    pub(super) is_cut: bool,
+    pub(super) is_truncated: bool,
 }
 
 /// An entry.
@@ -100,8 +100,8 @@ impl<'f> Walk<'f> {
             glob,
             waiting: Vec::new(),
             seen: 0,
-            lines_left: MOST_LINES,
-            is_cut: false,
+            lines_left: MAX_LINES,
+            is_truncated: false,
         };
         let start = folder.resolve(wanted.path)?;
         let mut rules = Rules::default();
@@ -133,8 +133,8 @@ impl<'f> Walk<'f> {
         let rules = self.with_rules_of(path, rules);
         let mut found = Vec::new();
         for (name, kind) in names(&self.folder.dir(path)?)? {
-            if self.seen >= MOST_SEEN {
-                self.is_cut = true;
+            if self.seen >= MAX_SEEN {
+                self.is_truncated = true;
                 break;
             }
             self.seen += 1;
@@ -173,14 +173,14 @@ impl<'f> Walk<'f> {
     fn with_rules_of(&mut self, path: &Path, rules: &Rules) -> Rules {
         let mut bytes = Vec::new();
         let file = self.folder.file(&path.join(".gitignore"));
-        let read = file.and_then(|file| file.take(MOST_RULES).read_to_end(&mut bytes));
+        let read = file.and_then(|file| file.take(MAX_RULES).read_to_end(&mut bytes));
         if read.is_err() {
             return Arc::clone(rules);
         }
         let mut builder = GitignoreBuilder::new(path);
         let sane = |line: &&str| {
             let groups = line.matches(['{', '[']).count();
-            !line.trim().is_empty() && line.len() <= LONGEST_LINE && groups <= MOST_GROUPS
+            !line.trim().is_empty() && line.len() <= MAX_LINE_LEN && groups <= MAX_GROUPS
         };
         let text = String::from_utf8_lossy(&bytes);
         for line in text.lines().filter(sane).take(self.lines_left) {
@@ -209,7 +209,7 @@ impl Iterator for Walk<'_> {
             // A directory that cannot be read is still an entry.
             let _ = self.enter(&next.found.path, next.depth, &next.rules);
         } else if next.found.kind == Kind::Folder && self.depth.is_none() {
-            self.is_cut = true;
+            self.is_truncated = true;
         }
         Some(next.found)
     }

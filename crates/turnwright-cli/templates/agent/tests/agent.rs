@@ -15,7 +15,7 @@ async fn the_answer_uses_the_forecast() {
     let outcome = agent(model.clone()).unwrap().run("How is Paris?").await;
     assert_eq!(outcome.text, "Sunny for 5 days.");
     // What the model read as the result of its call.
-    let shown = model.shown(1);
+    let shown = model.request(1);
     let result = shown.tool_calls()[0].rendered();
     assert!(result.contains("Paris: sunny for 5 days"), "{result}");
     model.assert_finished();

@@ -70,7 +70,7 @@ fn ctrl_c_while_a_tool_runs_cancels_the_turn() {
 }
 
 #[test]
-fn words_are_whole_in_a_narrow_window() {
+fn words_are_not_broken_in_a_narrow_window() {
     let words = "A window of thirty columns breaks lines between words and never within them.";
     let model = Model::plays([
         Plays::from(note()),

@@ -50,7 +50,7 @@ impl Listing {
     pub(super) fn new(limits: ArtifactLimits, skip: u64) -> Self {
         let page = Page::new(limits.answer.max(ArtifactLimits::LEAST_ANSWER));
         Listing {
-            longest: page.room().saturating_sub(1),
+            longest: page.remaining().saturating_sub(1),
             page,
             total: 0,
             skip,

@@ -101,7 +101,7 @@ fn lines_have_no_names(path: &JsonPath) -> Option<String> {
 }
 
 fn last_on_the_way(path: &JsonPath, document: &Value) -> Option<String> {
-    path.ways_there().take(HINT_WAYS).find_map(|way| {
+    path.prefixes().take(HINT_WAYS).find_map(|way| {
         let mut found = None;
         let _ = way.select(document, &mut |place, node| {
             let path = shorten(&place.path(), 100);

@@ -16,7 +16,7 @@ type Visit<'t> = dyn FnMut(u64, Value) -> Result<(), Error> + 't;
 const PASSES: u64 = 32;
 const FREE_BYTES: u64 = 64 << 20;
 /// Maximum size of content for which a filter may load all records. Parsed values take many times as much memory.
-const MOST_TOGETHER: u64 = 1 << 20;
+const MAX_TOGETHER: u64 = 1 << 20;
 
 /// The records of an artifact. The root is the array of records; it does not include blank lines, lines that are not JSON and
 /// lines that are too long.
@@ -58,7 +58,7 @@ impl<'r> Records<'r> {
         path: &JsonPath,
         limits: ArtifactLimits,
     ) -> Result<Value, Error> {
-        let (len, limit) = (self.read.len(), limits.parse.min(MOST_TOGETHER));
+        let (len, limit) = (self.read.len(), limits.parse.min(MAX_TOGETHER));
         if len > limit {
             let path = shorten(&path.to_string(), 100);
             return Err(Error::artifact_too_large(format!(

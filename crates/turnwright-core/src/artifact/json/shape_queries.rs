@@ -11,8 +11,8 @@ use crate::artifact::counted;
 use crate::error::Error;
 
 /// Maximum number of distinct names, and their maximum total size in bytes.
-const MOST_NAMES: usize = 100_000;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_NAMES: usize = 100_000;
+const MAX_BYTES: usize = 4 << 20;
 
 impl SpooledJsonArtifact {
     /// Returns the types of the nodes that a path matches.
@@ -113,7 +113,7 @@ impl SpooledJsonArtifact {
             listing.notes(summary, content, &path);
             if names.more {
                 listing.page.note(&format!(
-                    "there are more keys: at most {MOST_NAMES} are listed"
+                    "there are more keys: at most {MAX_NAMES} are listed"
                 ));
             }
             Ok(listing.page.finish())
@@ -179,7 +179,7 @@ impl Names {
     fn add(&mut self, members: &Map<String, Value>) {
         self.objects += 1;
         for (name, value) in members {
-            let room = self.seen.len() < MOST_NAMES && self.bytes + name.len() <= MOST_BYTES;
+            let room = self.seen.len() < MAX_NAMES && self.bytes + name.len() <= MAX_BYTES;
             if !room && !self.seen.contains_key(name) {
                 self.more = true;
                 continue;

@@ -159,7 +159,7 @@ fn head_of(block: &CodeBlock) -> String {
 
 pub(super) fn links(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
     let within = line_range(document, args.start, args.end);
-    let longest = page.room() / 5 * 2;
+    let longest = page.remaining() / 5 * 2;
     let mut listing = Listing::new(page, "links", &within, args.skip);
     linked::links(document, &document.bytes_of(&within), &mut |link| {
         let kind = link.kind;
@@ -180,7 +180,7 @@ pub(super) fn links(document: &Document, page: Page, args: &Listed) -> Result<St
 
 pub(super) fn images(document: &Document, page: Page, args: &Listed) -> Result<String, Error> {
     let within = line_range(document, args.start, args.end);
-    let longest = page.room() / 5 * 2;
+    let longest = page.remaining() / 5 * 2;
     let mut listing = Listing::new(page, "images", &within, args.skip);
     linked::images(document, &document.bytes_of(&within), &mut |image| {
         let title = titled(image.title.as_deref());

@@ -29,7 +29,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// The answer of a tool.
 async fn asked(artifact: &SpooledArtifact, name: &str, args: Value) -> Result<String, ToolError> {
     let query = queries().iter().find(|query| query.name() == name);
-    query.unwrap().ask(artifact.clone(), args).await
+    query.unwrap().run(artifact.clone(), args).await
 }
 
 async fn answer(text: &str, name: &str, args: Value) -> String {

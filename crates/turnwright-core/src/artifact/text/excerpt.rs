@@ -17,7 +17,7 @@ pub struct Excerpt {
     /// The lines, in order.
     pub lines: Vec<Line>,
     /// Whether requested content was omitted because it did not fit.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// Where the artifact continues after these lines: the line, and how many of its bytes were shown. `None` at the end of the
     /// artifact, and for lines that were read from the end.
     pub next: Option<(u64, u64)>,
@@ -68,12 +68,12 @@ impl SpooledArtifact {
         offset: u64,
     ) -> Result<Excerpt, Error> {
         let index = &self.shared.lines;
-        let room = super::page(self.limits.answer).room();
+        let room = super::page(self.limits.answer).remaining();
         let piece = (room + 512).clamp(4 * 1024, PIECE);
         let mut forward = Forward::new(source, index, piece);
         let mut excerpt = Excerpt {
             lines: Vec::new(),
-            is_cut: false,
+            is_truncated: false,
             next: None,
             line_count: None,
             note: None,
@@ -119,17 +119,17 @@ impl Excerpt {
                 number: Some(number),
                 offset: Some(skipped),
                 bytes: taken.bytes,
-                goes_on: false,
+                continues: false,
             };
             if !taken.is_complete || line.cost() > left {
                 // Leave the line to the next answer, unless it is the first one. Then show as much as fits.
-                self.is_cut = true;
+                self.is_truncated = true;
                 let mut offset = 0;
                 if self.lines.is_empty() {
                     let fitting = show::fitting(&line.bytes, left.saturating_sub(1));
                     offset = skipped + fitting as u64;
                     line.bytes.truncate(fitting);
-                    line.goes_on = true;
+                    line.continues = true;
                     self.lines.push(line);
                 }
                 self.next = Some((number, offset));
@@ -163,7 +163,7 @@ impl Excerpt {
     fn continuation(&self, end: Option<u64>) -> Option<String> {
         let to = end.map_or_else(String::new, |end| format!(" end={end}"));
         match (self.next, self.line_count) {
-            (Some((line, _)), _) if !self.is_cut => Some(format!(
+            (Some((line, _)), _) if !self.is_truncated => Some(format!(
                 "more lines follow: continue with artifact_cat start={line}"
             )),
             (Some((line, 0)), _) => Some(format!(

@@ -17,14 +17,14 @@ pub struct Line {
     /// The bytes, without the line break.
     pub bytes: Vec<u8>,
     /// Whether the line continues after these bytes.
-    pub goes_on: bool,
+    pub continues: bool,
 }
 
 impl Line {
     /// Returns whether this is the complete line.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.offset == Some(0) && !self.goes_on
+    pub fn is_complete(&self) -> bool {
+        self.offset == Some(0) && !self.continues
     }
 
     /// Returns the line as text. Invalid UTF-8 becomes `\u{FFFD}`, as does a character that was split because only a part of the
@@ -57,7 +57,7 @@ impl fmt::Debug for Line {
             .field("number", &self.number)
             .field("offset", &self.offset)
             .field("bytes", &self.bytes.len())
-            .field("goes_on", &self.goes_on)
+            .field("continues", &self.continues)
             .finish()
     }
 }

@@ -26,7 +26,7 @@ impl SpooledArtifact {
     }
 
     fn last_lines(&self, source: &mut Source, asked: u64) -> Result<Excerpt, Error> {
-        let room = super::page(self.limits.answer).room();
+        let room = super::page(self.limits.answer).remaining();
         let end = End::read(source, asked, room)?;
         let index = &self.shared.lines;
         if end.begin == 0 {
@@ -41,7 +41,7 @@ impl SpooledArtifact {
         Ok(Excerpt {
             note: note(&lines, asked, cut, count),
             lines,
-            is_cut: cut,
+            is_truncated: cut,
             next: None,
             line_count: count,
             answer: self.limits.answer,
@@ -159,6 +159,6 @@ fn last_part(bytes: &[u8], offset: Option<u64>) -> Line {
         number: None,
         offset,
         bytes: bytes.to_vec(),
-        goes_on: false,
+        continues: false,
     }
 }

@@ -56,8 +56,8 @@ impl Spool for Counting {
         self.inner.is_persistent()
     }
 
-    fn reopens(&self) -> bool {
-        self.inner.reopens()
+    fn can_reopen(&self) -> bool {
+        self.inner.can_reopen()
     }
 }
 

@@ -170,7 +170,7 @@ async fn a_call_whose_end_cannot_be_recorded_stays_open_and_ends_the_turn() {
         panic!("{held:?}");
     };
     assert!(!call.is_complete());
-    assert_eq!(entry.state, CallState::Begun);
+    assert_eq!(entry.state, CallState::Started);
     assert!(
         !ctx.records().all::<ToolCall>()[0].is_complete(),
         "the turn has what the store has"

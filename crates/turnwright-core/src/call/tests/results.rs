@@ -93,12 +93,12 @@ async fn an_artifact_of_another_conversation_is_copied() {
 }
 
 #[tokio::test]
-async fn an_artifact_kept_by_a_handler_is_queried_and_returned_without_a_copy() {
+async fn an_artifact_spooled_by_a_handler_is_queried_and_returned_without_a_copy() {
     let spool = MemorySpool::default();
     let ctx = dispatch(&spool, "one");
     let keep = number("keep")
         .handler(async |_, ctx| {
-            let artifact = ctx.keep(long_text(), ArtifactKind::TEXT).await?;
+            let artifact = ctx.spool(long_text(), ArtifactKind::TEXT).await?;
             assert_eq!(artifact.head(1).await?.lines[0].text(), "0123456789");
             Ok(artifact)
         })

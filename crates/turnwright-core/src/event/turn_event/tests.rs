@@ -5,7 +5,7 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::record::ToolResults;
 
 #[test]
-fn what_is_said_can_be_sent_on_as_json() {
+fn events_serialise_to_json() {
     let delta = |text: &str| Delta::new("m".into(), 3, text);
     let written = |event: TurnEventKind| serde_json::to_value(event).unwrap();
     assert_eq!(

@@ -193,7 +193,7 @@ async fn a_call_interrupted_by_the_end_of_the_turn_is_reported_before_the_outcom
     .unwrap();
     let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(9)));
     let outcome = runner.run(input).await;
-    assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
+    assert!(matches!(outcome.status, TurnStatus::Limit(Limit::Time(_))));
     let calls = summary(&calls);
     assert_eq!(calls.len(), 2);
     assert!(

@@ -28,8 +28,8 @@ async fn no_iteration_beyond_the_limit_is_started_counted_or_reported() {
             _ => {}
         });
     let outcome = runner.build().unwrap().run("go").await;
-    let TurnStatus::Limit(Limit::Iterations(reached)) = outcome.ended else {
-        panic!("{:?}", outcome.ended);
+    let TurnStatus::Limit(Limit::Iterations(reached)) = outcome.status else {
+        panic!("{:?}", outcome.status);
     };
     assert_eq!((reached, outcome.iterations), (5, 5));
     assert!(framework_texts(&outcome).is_empty());
@@ -67,7 +67,7 @@ async fn a_repeated_call_causes_a_warning_and_then_ends_the_turn() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    let TurnStatus::Limit(Limit::RepeatedCall { tool, times }) = &outcome.ended else {
+    let TurnStatus::Limit(Limit::RepeatedCall { tool, times }) = &outcome.status else {
         panic!("{outcome:?}");
     };
     assert_eq!((&**tool, *times), ("look", 4));
@@ -135,11 +135,11 @@ async fn equal_concurrent_calls_cause_a_warning_before_the_turn_ends() {
 #[tokio::test]
 async fn refused_calls_count_and_their_names_are_quoted() {
     let runner = calling("no \"such\u{202e} tool", 60)
-        .dispatch_input(repeated_call_guard(2).without_telling())
+        .dispatch_input(repeated_call_guard(2).without_warning())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    let TurnStatus::Limit(Limit::RepeatedCall { tool, times: 2 }) = &outcome.ended else {
+    let TurnStatus::Limit(Limit::RepeatedCall { tool, times: 2 }) = &outcome.status else {
         panic!("{outcome:?}");
     };
     assert!(!tool.contains('\u{202e}'), "{tool}");
@@ -171,7 +171,7 @@ async fn repeatable_tools_are_exempt() {
 async fn calls_of_earlier_turns_do_not_count() {
     let runner = calling("look", 3)
         .tool(plain("look"))
-        .dispatch_input(repeated_call_guard(3).without_telling())
+        .dispatch_input(repeated_call_guard(3).without_warning())
         .build()
         .unwrap();
     let mut chat = Conversation::new(&runner, "chat");
@@ -221,7 +221,7 @@ async fn turns_that_share_a_guard_and_a_budget_are_independent() {
             0..=3 => assert!(outcome.is_answered(), "{n}: {outcome:?}"),
             _ => assert!(
                 matches!(
-                    outcome.ended,
+                    outcome.status,
                     TurnStatus::Limit(Limit::RepeatedCall { times: 4, .. })
                 ),
                 "{n}: {outcome:?}"

@@ -130,7 +130,7 @@ async fn artifact_tools_pass_by_default() {
     assert!(text.contains("log artifact_head"), "{text}");
     let runner = listing()
         .tool(log())
-        .dispatch_input(tool_filter(|tool| tool.name() == "log").artifact_tools_too())
+        .dispatch_input(tool_filter(|tool| tool.name() == "log").include_artifact_tools())
         .build()
         .unwrap();
     assert_eq!(runner.run("?").await.text, "log | log");
@@ -233,7 +233,7 @@ async fn an_undecided_collision_reports_both_tools_and_adds_none() {
     }
     let runner = listing()
         .tool(plain("look"))
-        .turn_input(fetch().or_without())
+        .turn_input(fetch().optional())
         .build()
         .unwrap();
     assert_eq!(runner.run("?").await.text, "look | look");
@@ -266,7 +266,7 @@ async fn a_failed_fetch_fails_the_turn_or_causes_a_warning() {
     let strict = listing().turn_input(strict).build().unwrap();
     let lenient = fetch_tools(broken)
         .timeout(Duration::from_secs(5))
-        .or_without();
+        .optional();
     let lenient = listing()
         .tool(plain("base"))
         .turn_input(lenient)

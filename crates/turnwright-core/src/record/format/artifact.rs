@@ -122,7 +122,7 @@ pub(super) fn spooled(id: Option<Text<'_>>, digest: Option<Digest>) -> Option<Sp
 }
 
 const ADVICE: &str =
-    "write it to one with `SpooledArtifact::keep`, or configure a spool for the runner";
+    "write it to one with `SpooledArtifact::write`, or configure a spool for the runner";
 
 /// Returns the length of an artifact that is not in a spool, if it is not too long.
 fn check_length(artifact: &SpooledArtifact) -> Result<u64, String> {

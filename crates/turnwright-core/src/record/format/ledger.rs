@@ -46,7 +46,7 @@ impl<'a> TryFrom<&'a LedgerEntry> for StoredEntry<'a> {
             fingerprint: (&entry.fingerprint).into(),
             args: Json::new(RecordKind::Ledger, "args", &entry.args)?,
             state: entry.state,
-            begun_at: Encoded(entry.begun_at),
+            begun_at: Encoded(entry.started_at),
             ended_at: entry.ended_at.map(Encoded),
         })
     }
@@ -59,7 +59,7 @@ impl Stored for StoredEntry<'_> {
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
         match (self.state, self.ended_at) {
-            (CallState::Begun, Some(_)) => {
+            (CallState::Started, Some(_)) => {
                 return Err(Invalid::new(
                     "endedAt",
                     "is set for a call that has not ended",
@@ -84,7 +84,7 @@ impl Stored for StoredEntry<'_> {
             fingerprint: self.fingerprint.into_owned(),
             args: self.args.into_value(),
             state: self.state,
-            begun_at,
+            started_at: begun_at,
             // The clock may have been set back in between.
             ended_at: self.ended_at.map(|at| at.0.max(begun_at)),
         };

@@ -95,7 +95,7 @@ impl Record {
     ///
     /// # Errors
     /// `E_STORE_ERROR`: an artifact is in no spool, and has more than 1 MiB or bytes that cannot be read at once
-    /// ([`SpooledArtifact::keep`](crate::artifact::SpooledArtifact::keep) puts it into one); or a value has more than 129 levels.
+    /// ([`SpooledArtifact::write`](crate::artifact::SpooledArtifact::write) puts it into one); or a value has more than 129 levels.
     ///
     #[doc = include_str!("shape.md")]
     pub fn to_value(&self) -> Result<Value, Error> {

@@ -148,7 +148,7 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
                 message: (&error.message).into(),
             }),
             step: turn.step,
-            began_at: Encoded(turn.began_at),
+            began_at: Encoded(turn.started_at),
             ended_at: turn.ended_at.map(Encoded),
         })
     }
@@ -174,8 +174,8 @@ impl Stored for StoredTurn<'_> {
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
-        let goes_on = matches!(self.state, TurnState::Running | TurnState::Suspended);
-        if self.ended_at.is_some() == goes_on {
+        let continues = matches!(self.state, TurnState::Running | TurnState::Suspended);
+        if self.ended_at.is_some() == continues {
             return Err(Invalid::new("endedAt", "does not match the state"));
         }
         let stash = self.stash.unwrap_or_default().into_iter();
@@ -215,7 +215,7 @@ impl Stored for StoredTurn<'_> {
                 message: error.message.into_owned(),
             }),
             step: self.step,
-            began_at,
+            started_at: began_at,
             // The clock may have been set back in between.
             ended_at: self.ended_at.map(|at| at.0.max(began_at)),
         };

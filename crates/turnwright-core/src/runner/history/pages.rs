@@ -15,7 +15,7 @@ pub(super) struct Pages<'s> {
 }
 
 /// Maximum number of memories and standing instructions.
-const MOST_STANDING: usize = 10_000;
+const MAX_STANDING: usize = 10_000;
 
 impl<'s> Pages<'s> {
     pub(super) fn new(store: &'s dyn Store, size: usize) -> Self {
@@ -58,9 +58,9 @@ impl<'s> Pages<'s> {
             let more = page.count() >= self.size;
             query.after = page.bounds().map(|(_, last)| last).or(query.after);
             all.extend(page.records);
-            if all.len() > MOST_STANDING {
+            if all.len() > MAX_STANDING {
                 let message = format!(
-                    "the conversation has more than {MOST_STANDING} memories and standing instructions: they do not fit into a prompt. Set `.history(History::all().kinds([…]))` without them, and load what is needed in turn input middleware"
+                    "the conversation has more than {MAX_STANDING} memories and standing instructions: they do not fit into a prompt. Set `.history(History::all().kinds([…]))` without them, and load what is needed in turn input middleware"
                 );
                 return Err(Error::new(ErrorCode::STORE_ERROR, message));
             }

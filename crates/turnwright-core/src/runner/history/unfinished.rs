@@ -53,7 +53,7 @@ async fn begun_since(
             |page, place| {
                 for one in page {
                     if let Record::Ledger(entry) = &one.record
-                        && matches!(entry.state, CallState::Begun | CallState::Unknown)
+                        && matches!(entry.state, CallState::Started | CallState::Unknown)
                     {
                         begun.insert(entry.tool_call.to_owned());
                     }

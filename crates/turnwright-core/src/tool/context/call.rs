@@ -166,7 +166,7 @@ impl ToolContext {
             id: self.0.call.id.shared(),
             message: message.clone(),
         });
-        self.turn().tell(|| EventKind::ToolExecutionProgress {
+        self.turn().notify(|| EventKind::ToolExecutionProgress {
             id: self.0.call.id.shared(),
             checksum: self.0.checksum.shared(),
             tool: Arc::clone(&self.0.call.name),
@@ -264,13 +264,13 @@ impl ToolContext {
         self.turn().stash()
     }
 
-    /// Checks that this process still holds the lease of the turn: see [`TurnContext::ensure_held`].
+    /// Checks that this process still holds the lease of the turn: see [`TurnContext::ensure_lease`].
     ///
     /// # Errors
     /// Returns `E_TURN_TAKEN_OVER` if another process has taken over; do nothing more then. Returns `E_STORE_ERROR` if the store
     /// fails.
-    pub async fn ensure_held(&self) -> Result<(), Error> {
-        self.turn().ensure_held().await
+    pub async fn ensure_lease(&self) -> Result<(), Error> {
+        self.turn().ensure_lease().await
     }
 
     /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.

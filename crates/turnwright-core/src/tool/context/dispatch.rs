@@ -84,7 +84,7 @@ impl DispatchContext {
         "add_usage",
         "answer_format",
         "artifact_limits",
-        "ensure_held",
+        "ensure_lease",
         "events",
         "inline_limit",
         "outer_tools",

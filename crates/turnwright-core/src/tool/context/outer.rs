@@ -44,7 +44,7 @@ impl Outer {
 
 impl TurnContext {
     /// Returns the names of the tools whose calls this turn runs under, outermost first: see
-    /// [`TurnInput::under`](crate::TurnInput::under). Empty for a turn that does not run under a call.
+    /// [`TurnInput::under_call`](crate::TurnInput::under_call). Empty for a turn that does not run under a call.
     #[must_use]
     pub fn outer_tools(&self) -> &[Arc<str>] {
         self.outer().map_or(&[], |outer| &outer.tools)
@@ -85,7 +85,7 @@ impl TurnContext {
     ///
     /// # Errors
     /// Returns `E_TURN_NOT_RESUMABLE` if policies of an outer turn applied to it, and there is no outer turn now.
-    pub(crate) fn inherit_again(&self, record: &TurnRecord) -> Result<(), Error> {
+    pub(crate) fn restore_outer(&self, record: &TurnRecord) -> Result<(), Error> {
         let Some(tiers) = record
             .outer_tiers
             .as_ref()
@@ -95,7 +95,7 @@ impl TurnContext {
         };
         if self.outer().is_none() {
             let message = "the turn ran under a call of another turn, whose policies applied to it: resume it under a \
-                           call with `TurnInput::empty().under(&ctx)`, or without them with \
+                           call with `TurnInput::empty().under_call(&ctx)`, or without them with \
                            `TurnInput::empty().without_outer_rules()`";
             return Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message));
         }

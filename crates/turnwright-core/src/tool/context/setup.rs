@@ -10,7 +10,7 @@ use crate::state::TypeMap;
 use crate::storage::Storage;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
-use crate::tool::{ForgePolicy, ResultHook};
+use crate::tool::{ArtifactToolPolicy, ResultHook};
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -18,7 +18,7 @@ pub(crate) struct Setup {
     pub(crate) store_timeout: Duration,
     pub(crate) lease: Duration,
     pub(crate) unknown_calls: Option<Arc<dyn Reconcile>>,
-    pub(crate) recalls_answers: bool,
+    pub(crate) reuses_answers: bool,
     /// Whether turns are suspended when they can only wait.
     pub(crate) suspends: bool,
     /// The spool of turns without a conversation.
@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     pub(crate) auto_ack: bool,
     /// How many times the model is asked again after a rejected answer.
     pub(crate) answer_retries: u32,
-    pub(crate) forge: Option<ForgePolicy>,
+    pub(crate) artifact_tools: Option<ArtifactToolPolicy>,
     pub(crate) trace_content: bool,
     pub(crate) state: TypeMap,
     /// Instructions, model settings and budget of every turn.
@@ -60,7 +60,7 @@ impl Default for Setup {
             store_timeout: Duration::from_secs(60),
             lease: Duration::from_secs(30),
             unknown_calls: None,
-            recalls_answers: true,
+            reuses_answers: true,
             suspends: false,
             policies: Vec::new(),
             result_hooks: Vec::new(),
@@ -74,7 +74,7 @@ impl Default for Setup {
             announces_last_iteration: false,
             auto_ack: true,
             answer_retries: 3,
-            forge: Some(ForgePolicy::Stable),
+            artifact_tools: Some(ArtifactToolPolicy::Stable),
             trace_content: false,
             state: TypeMap::default(),
             settings: TurnSettings::default(),

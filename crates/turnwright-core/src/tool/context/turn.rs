@@ -149,7 +149,7 @@ impl TurnContext {
     }
 
     /// Returns the trust tiers in the current prompt, including earlier turns. A turn that runs under a call includes the taint
-    /// of the outer prompt at its start: see [`TurnInput::under`](crate::TurnInput::under).
+    /// of the outer prompt at its start: see [`TurnInput::under_call`](crate::TurnInput::under_call).
     #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = self.outer_taint().unwrap_or_default();
@@ -182,7 +182,7 @@ impl TurnContext {
             outer.0.usage.lock().below += usage.tokens;
         }
         self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
-        self.tell(|| EventKind::Usage(usage));
+        self.notify(|| EventKind::Usage(usage));
     }
 
     /// Returns a handle that does not keep the turn alive.
@@ -191,9 +191,9 @@ impl TurnContext {
         WeakTurnContext(Arc::downgrade(&self.0))
     }
 
-    pub(crate) fn tell(&self, kind: impl FnOnce() -> EventKind) {
+    pub(crate) fn notify(&self, kind: impl FnOnce() -> EventKind) {
         let parts = &self.0.parts;
-        parts.events.tell(&parts.id, &parts.conversation_id, kind);
+        parts.events.notify(&parts.id, &parts.conversation_id, kind);
     }
 
     /// Returns the event stream of the turn.
@@ -207,8 +207,8 @@ impl TurnContext {
     }
 
     /// Returns whether the events of the turn have a reader or may get one later.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.hub().is_heard()
+    pub(crate) fn may_have_readers(&self) -> bool {
+        self.hub().may_have_readers()
     }
 
     /// Returns a receiver of the outcome. `None` if the turn already has one.
@@ -293,7 +293,7 @@ impl TurnContext {
 
     /// Continues counting where the turn was interrupted.
     pub(crate) fn count_calls_from(&self, next: u64) {
-        self.0.ids.go_on_from(next);
+        self.0.ids.continue_after(next);
         self.0.ordinals.fetch_max(next, Ordering::Relaxed);
     }
 }

@@ -15,7 +15,7 @@ mod rendered;
 
 use std::env;
 
-use turnwright_core::trust::{ConversationSecret, Envelope, Fence, neutralise, restore};
+use turnwright_core::trust::{ConversationSecret, Envelope, EnvelopeKind, neutralise, restore};
 
 use hostile::{Rng, hostile};
 use parser::{Found, parse, unescape};
@@ -23,11 +23,11 @@ use parser::{Found, parse, unescape};
 const CASES: u64 = 10_000;
 const SEED: u64 = 0x656E_7631;
 const THREADS: u64 = 2;
-const FENCES: [Fence; 4] = [
-    Fence::Trusted,
-    Fence::Untrusted,
-    Fence::Agent,
-    Fence::Sender,
+const ENVELOPE_KINDS: [EnvelopeKind; 4] = [
+    EnvelopeKind::Trusted,
+    EnvelopeKind::Untrusted,
+    EnvelopeKind::Agent,
+    EnvelopeKind::Sender,
 ];
 const ATTRIBUTES: [&str; 4] = ["filename", "mime", "transcript", "tool"];
 
@@ -93,7 +93,7 @@ impl Tally {
 /// An intended envelope.
 #[derive(Clone)]
 struct Meant {
-    fence: Fence,
+    kind: EnvelopeKind,
     id: String,
     part: u32,
     attributes: Vec<(&'static str, String)>,
@@ -103,7 +103,7 @@ struct Meant {
 impl Meant {
     fn random(rng: &mut Rng, leaked: &[String]) -> Self {
         Meant {
-            fence: *rng.pick(&FENCES),
+            kind: *rng.pick(&ENVELOPE_KINDS),
             id: match rng.below(3) {
                 0 => hostile(rng, leaked),
                 1 => "call_1".to_owned(),
@@ -118,7 +118,7 @@ impl Meant {
     }
 
     fn seal(&self, secret: &ConversationSecret) -> String {
-        let mut envelope = Envelope::new(self.fence, self.id.clone()).part(self.part);
+        let mut envelope = Envelope::new(self.kind, self.id.clone()).part(self.part);
         for (name, value) in &self.attributes {
             envelope = envelope.attribute(name, value.clone());
         }
@@ -127,7 +127,7 @@ impl Meant {
 
     fn found(&self) -> Found {
         Found {
-            tag: self.fence.tag().to_owned(),
+            tag: self.kind.tag().to_owned(),
             id: self.id.clone(),
             part: self.part,
             attributes: self
@@ -165,8 +165,8 @@ impl Case {
         let mut leaked = Vec::new();
         for record in &meant {
             let sealed = record.seal(&secret);
-            let nonce = nonce(&sealed, record.fence);
-            let tag = record.fence.tag();
+            let nonce = nonce(&sealed, record.kind);
+            let tag = record.kind.tag();
             leaked.extend([
                 nonce.to_owned(),
                 format!("</{tag}-{nonce}>"),
@@ -238,7 +238,7 @@ impl Case {
             .sealed
             .iter()
             .zip(&self.meant)
-            .map(|(sealed, record)| without_tags(sealed, record.fence))
+            .map(|(sealed, record)| without_tags(sealed, record.kind))
             .collect();
         let prompt = self.prompt(&bare);
         for (reader, reading) in readers::readings(&prompt, self.number) {
@@ -284,7 +284,7 @@ impl Case {
     fn exchanged_nonce(&self, tally: &mut Tally) -> Result<(), String> {
         let (one, other) = self.exchange;
         let [mine, theirs] =
-            [one, other].map(|index| nonce(&self.sealed[index], self.meant[index].fence));
+            [one, other].map(|index| nonce(&self.sealed[index], self.meant[index].kind));
         if mine == theirs {
             return if self.meant[one].found() == self.meant[other].found() {
                 Ok(())
@@ -293,9 +293,9 @@ impl Case {
             };
         }
         tally.exchanged += 1;
-        let fence = self.meant[one].fence;
+        let kind = self.meant[one].kind;
         let mut sealed = self.sealed.clone();
-        let head = fence.tag().len() + 2;
+        let head = kind.tag().len() + 2;
         let end = sealed[one].len() - 1;
         sealed[one].replace_range(end - 20..end, theirs);
         sealed[one].replace_range(head..head + 20, theirs);
@@ -315,15 +315,15 @@ impl Case {
 }
 
 /// The nonce of an envelope, by position.
-fn nonce(sealed: &str, fence: Fence) -> &str {
-    let from = fence.tag().len() + 2;
+fn nonce(sealed: &str, kind: EnvelopeKind) -> &str {
+    let from = kind.tag().len() + 2;
     &sealed[from..from + 20]
 }
 
 /// The envelope without the names in its own two tags.
-fn without_tags(sealed: &str, fence: Fence) -> String {
-    let name = fence.tag();
-    let closing = format!("</{name}-{}>", nonce(sealed, fence));
+fn without_tags(sealed: &str, kind: EnvelopeKind) -> String {
+    let name = kind.tag();
+    let closing = format!("</{name}-{}>", nonce(sealed, kind));
     let inner = sealed
         .strip_prefix(&format!("<{name}-"))
         .and_then(|rest| rest.strip_suffix(&closing))

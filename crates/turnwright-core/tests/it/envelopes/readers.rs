@@ -56,7 +56,7 @@ fn plain(text: &str) -> String {
             _ => out.extend(
                 std::iter::once(c)
                     .nfkd()
-                    .filter(|part| !is_combining_mark(*part) && !is_unseen(*part))
+                    .filter(|part| !is_combining_mark(*part) && !is_invisible(*part))
                     .map(plain_part),
             ),
         }
@@ -79,7 +79,7 @@ fn plain_part(c: char) -> char {
     }
 }
 
-fn is_unseen(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(
             u32::from(c),

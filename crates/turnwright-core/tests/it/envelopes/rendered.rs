@@ -63,7 +63,7 @@ async fn judge(seed: u64, case: u64) -> u64 {
     let key = std::array::from_fn(|_| rng.below(256) as u8);
     let shows = rng.below(2) == 0;
     let renderer = Renderer::new(ConversationSecret::from_bytes(key))
-        .showing(move |_: &Media| shows)
+        .accepted_media(move |_: &Media| shows)
         .naming_users(|_| true);
     let (mut prompt, mut expected) = (String::new(), Vec::new());
     for _ in 0..1 + rng.below(4) {

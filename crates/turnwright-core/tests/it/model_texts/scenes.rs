@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, Inline, SpooledArtifact};
-use turnwright_core::artifact_tools::ForgePolicy;
+use turnwright_core::artifact_tools::ArtifactToolPolicy;
 use turnwright_core::media::{MediaBuilder, MediaKind};
 use turnwright_core::middleware::repeated_call_guard;
 use turnwright_core::record::{Author, Memory, Record, StandingInstruction, ToolCall, ToolResults};
@@ -12,7 +12,7 @@ use turnwright_core::render::{Part, Renderer};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::tool::approval::{Approval, ApprovalRequest, PendingCall, Review, always};
-use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
+use turnwright_core::transcript::{Entry, SystemPrompt, Transcript, Writer};
 use turnwright_core::trust::{ConversationSecret, NAMES_NOTICE, NOTICE, TrustTier};
 use turnwright_core::*;
 
@@ -99,13 +99,13 @@ async fn prompts() -> Texts {
     ctx.records().add(instruction);
     ctx.records().add(memory);
     let mut transcript = Transcript::default();
-    let system = || Standing::new("You are a clerk.").explain_fences(false);
+    let system = || SystemPrompt::new("You are a clerk.").explain_envelopes(false);
     let timeline = ctx.records().timeline();
     transcript
         .update(&timeline, system, &mut Plain)
         .await
         .unwrap();
-    let standing: Vec<&str> = transcript.messages().map(String::as_str).collect();
+    let start: Vec<&str> = transcript.messages().map(String::as_str).collect();
 
     let media = |tier: fn(MediaKind, &str, &str, MemoryReader) -> MediaBuilder| {
         tier(
@@ -121,7 +121,7 @@ async fn prompts() -> Texts {
     };
     let attached =
         media(|kind, mime, name, reader| Media::user_attachment(kind, mime, name, reader));
-    let native = renderer().showing(|_| true);
+    let native = renderer().accepted_media(|_| true);
     let named = Message::user("Shall we deploy?").id("ID").name("Ada");
     let named = named.build().unwrap();
     vec![
@@ -146,15 +146,15 @@ struct Plain;
 impl Writer for Plain {
     type Wire = String;
 
-    fn standing(&mut self, standing: &Standing) -> Result<Vec<String>, Error> {
-        Ok(vec![standing.text()])
+    fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> {
+        Ok(vec![system.text()])
     }
 
     async fn entry(&mut self, _: &Entry) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    fn again(&mut self, _: &[String]) {}
+    fn reuse(&mut self, _: &[String]) {}
 }
 
 async fn calls() -> Texts {
@@ -362,7 +362,11 @@ fn with_artifact(content: &'static str, kind: ArtifactKind) -> DispatchContext {
     let call = ToolCall::builder("export", "{}").id("call-1");
     let call = call.results(ToolResults::Artifacts(vec![artifact]));
     ctx.records().add(call.build().unwrap());
-    for tool in ForgePolicy::Stable.forge(ctx.turn()).unwrap().all() {
+    for tool in ArtifactToolPolicy::Stable
+        .build_tools(ctx.turn())
+        .unwrap()
+        .all()
+    {
         ctx.tools().register(tool).unwrap();
     }
     ctx

@@ -54,7 +54,7 @@ async fn turn_of_secrets(content: bool) -> (TurnOutcome, Seen) {
 async fn content_is_not_traced_by_default() {
     let (outcome, seen) = turn_of_secrets(false).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Failed(error) if error.message().contains(CANARY))
+        matches!(&outcome.status, TurnStatus::Failed(error) if error.message().contains(CANARY))
     );
     assert_eq!(outcome.tool_calls().count(), 6);
     assert_eq!(seen.named("execute_tool").len(), 3);

@@ -138,10 +138,7 @@ async fn rewritten_arguments_are_checked_completely() {
     let outcome = under(too_much, &observed).await;
     let text = texts(&outcome).await.remove(0);
     assert!(text.contains("the changed arguments are invalid"), "{text}");
-    assert!(
-        !text.contains("/n"),
-        "the model has nothing to mend: {text}"
-    );
+    assert!(!text.contains("/n"), "the model has nothing to fix: {text}");
     assert_eq!(
         observed.of("toolCallRefused")[0]["code"],
         "E_INVALID_TOOL_ARGS"

@@ -93,7 +93,7 @@ fn model() -> ScriptedModel {
             ctx.call_tools(calls).await;
             Ok(())
         })
-        .go_on(),
+        .keep_open(),
         Step::stream(["All ", "is ", "done."]),
     ])
 }
@@ -230,7 +230,7 @@ async fn an_attached_turn_can_be_cancelled_and_its_gates_answered() {
             attached.cancel();
         }
     }
-    assert!(matches!(attached.await.ended, TurnStatus::Aborted { .. }));
+    assert!(matches!(attached.await.status, TurnStatus::Aborted { .. }));
 }
 
 #[tokio::test]
@@ -252,7 +252,7 @@ async fn a_turn_in_another_process_is_followed_by_its_records() {
             Ok(())
         }),
     ]);
-    let act = saying("act", "acted");
+    let act = returning("act", "acted");
     let elsewhere = runner(slow).tool(act).storage(storage.clone());
     let elsewhere = elsewhere.build().unwrap();
     let here = runner(ScriptedModel::new([]))

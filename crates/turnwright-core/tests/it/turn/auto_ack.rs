@@ -82,7 +82,7 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
     assert_eq!(rejected, ids[..1]);
     assert_eq!(observed.of("answerRejected").len(), 1);
     assert_eq!(observed.of("dispatchStart").len(), 1);
-    let shown = model.shown(1);
+    let shown = model.request(1);
     assert_eq!(shown.texts()[1], "perhaps", "it sees its own answer");
     let last = shown.messages().last().unwrap();
     assert_eq!(last.author, Author::Framework);
@@ -105,7 +105,7 @@ async fn answer_retries_limits_how_often_the_model_is_asked_again() {
         assert_eq!(code_of(&outcome), "E_ANSWER_REJECTED");
         let error = error_of(&outcome);
         assert!(error.message().contains("Say \"yes\""), "{error}");
-        assert_eq!(model.times_asked(), asked);
+        assert_eq!(model.request_count(), asked);
         assert_eq!(outcome.text, "", "a rejected answer is not the answer");
     }
 }
@@ -178,7 +178,7 @@ async fn a_layer_may_ack_nack_abort_or_fail_instead() {
     let ended = async |builder: TurnRunnerBuilder| {
         let outcome = builder.build().unwrap().run("x").await;
         (
-            outcome.ended.name(),
+            outcome.status.name(),
             outcome.error().map(|error| error.code().as_str()),
         )
     };
@@ -271,5 +271,5 @@ async fn rejected_answers_count_as_iterations() {
         .build()
         .unwrap();
     assert_eq!(code_of(&runner.run("x").await), "E_TURN_LIMIT");
-    assert_eq!(model.times_asked(), 3);
+    assert_eq!(model.request_count(), 3);
 }

@@ -31,7 +31,7 @@ fn calls(tool: &str, numbers: std::ops::Range<u32>) -> Step {
 /// The same, with this many tokens.
 fn costly_calls(tokens: u64, tool: &str, numbers: std::ops::Range<u32>) -> Step {
     let call = |step: Step, n: u32| step.call(tool, json!({ "n": n }));
-    let response = Step::silent().go_on().usage(used(tokens));
+    let response = Step::silent().keep_open().usage(used(tokens));
     numbers.fold(response, call)
 }
 
@@ -51,13 +51,13 @@ async fn the_response_that_uses_up_the_tokens_is_stored_and_its_calls_are_not_ru
     let runner = runner.budget(Budget::new().tokens(100)).build().unwrap();
     let outcome = runner.run(stored("go")).await;
     assert!(matches!(
-        outcome.ended,
+        outcome.status,
         TurnStatus::Limit(Limit::Tokens(100))
     ));
     assert_eq!(code_of(&outcome), "E_TURN_LIMIT");
     let message = error_of(&outcome).message().to_owned();
     assert!(message.contains("its budget of 100 tokens"), "{message}");
-    assert_eq!((model.times_asked(), runs.all().len()), (2, 1));
+    assert_eq!((model.request_count(), runs.all().len()), (2, 1));
     let not_run = "The tool was not run because this turn has used up its budget of 100 tokens.";
     assert_eq!(texts(&outcome).await, ["done", not_run, not_run]);
 }
@@ -97,7 +97,7 @@ async fn calls_within_the_budget_complete_and_the_others_are_recorded_as_not_run
         .unwrap();
     let outcome = runner.run(stored("go")).await;
     assert!(matches!(
-        outcome.ended,
+        outcome.status,
         TurnStatus::Limit(Limit::ToolCalls(5))
     ));
     let mut ran = runs.all();
@@ -106,7 +106,7 @@ async fn calls_within_the_budget_complete_and_the_others_are_recorded_as_not_run
     let not_run = "The tool was not run because this turn has used up its budget of 5 tool calls.";
     let expected = ["done", "done", "done", "done", "done", not_run, not_run];
     assert_eq!(texts(&outcome).await, expected);
-    assert_eq!(model.times_asked(), 2);
+    assert_eq!(model.request_count(), 2);
     observed.assert_paired();
     let refused = observed.of("toolCallRefused");
     assert_eq!(refused.len(), 2);
@@ -143,7 +143,7 @@ async fn no_approval_is_requested_for_a_call_that_cannot_run() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert!(matches!(
-        outcome.ended,
+        outcome.status,
         TurnStatus::Limit(Limit::ToolCalls(1))
     ));
     assert_eq!((asked.all().len(), runs.all().len()), (1, 1));
@@ -159,7 +159,7 @@ async fn the_budget_of_a_turn_takes_precedence_over_that_of_the_runner() {
         runner
             .run(TurnInput::new("go").budget(of_turn))
             .await
-            .ended
+            .status
             .name()
     };
     assert_eq!(run(Budget::new().tool_calls(5)).await, "answered");
@@ -185,11 +185,11 @@ async fn invalid_budgets_are_errors() {
 fn delegate(name: &'static str, agent: TurnRunner, ended: &Notes) -> Tool {
     let ended = ended.clone();
     let delegating = tool(name).handler(move |_: Value, ctx: ToolContext| {
-        let turn = agent.start(TurnInput::new("go").under(&ctx));
+        let turn = agent.start(TurnInput::new("go").under_call(&ctx));
         let ended = ended.clone();
         async move {
             let outcome = turn.await;
-            ended.note(format!("{name}: {}", outcome.ended.name()));
+            ended.note(format!("{name}: {}", outcome.status.name()));
             Ok::<_, ToolError>(outcome.into_answer()?)
         }
     });
@@ -296,10 +296,10 @@ async fn usage_and_calls_of_nested_turns_count_for_all_outer_turns() {
         let (runs, ended) = (Notes::default(), Notes::default());
         let outcome = nested(&runs, &ended, budgets).run(stored("go")).await;
         assert_eq!(
-            outcome.ended.name(),
+            outcome.status.name(),
             status,
             "{budgets:?}: {}",
-            outcome.ended
+            outcome.status
         );
         assert_eq!(runs.all().len(), ran, "{budgets:?}");
         assert_eq!(ended.all(), inner_ended, "{budgets:?}");
@@ -351,7 +351,7 @@ async fn concurrent_calls_never_exceed_the_budget() {
         .build()
         .unwrap();
         let agent = tool("agent").handler(move |_: Value, ctx: ToolContext| {
-            let turn = inner.start(TurnInput::new("go").under(&ctx));
+            let turn = inner.start(TurnInput::new("go").under_call(&ctx));
             async move { Ok::<_, ToolError>(turn.await.into_answer()?) }
         });
         let model = ScriptedModel::new([calls("agent", 0..8), Step::say("Done.")]);
@@ -362,9 +362,9 @@ async fn concurrent_calls_never_exceed_the_budget() {
             .unwrap();
         let outcome = runner.run("go").await;
         assert!(
-            matches!(outcome.ended, TurnStatus::Limit(Limit::ToolCalls(_))),
+            matches!(outcome.status, TurnStatus::Limit(Limit::ToolCalls(_))),
             "{}",
-            outcome.ended
+            outcome.status
         );
         let started = started.load(Ordering::SeqCst) as u64;
         assert!(started <= most, "{started} of {most}");
@@ -388,25 +388,25 @@ async fn a_resumed_turn_has_the_rest_of_its_budget_unless_it_gets_a_larger_one()
     let input = stored("go")
         .turn_id("t")
         .budget(Budget::new().tool_calls(4).tokens(1_000));
-    assert_eq!(runner.run(input).await.ended.name(), "failed");
+    assert_eq!(runner.run(input).await.status.name(), "failed");
     assert_eq!(runs.all().len(), 2);
     // The budget of the turn is stored with it, and so is its usage.
     let outcome = runner.resume("t").await.unwrap().await;
     assert!(
-        matches!(outcome.ended, TurnStatus::Limit(Limit::ToolCalls(4))),
+        matches!(outcome.status, TurnStatus::Limit(Limit::ToolCalls(4))),
         "{}",
-        outcome.ended
+        outcome.status
     );
     assert_eq!(runs.all().len(), 4);
     // Without a larger budget it uses no more.
     let tokens = TurnInput::resume("t").budget(Budget::new().tokens(20));
     let outcome = runner.resume(tokens).await.unwrap().await;
     assert!(
-        matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(20))),
+        matches!(outcome.status, TurnStatus::Limit(Limit::Tokens(20))),
         "{}",
-        outcome.ended
+        outcome.status
     );
-    assert_eq!((model.times_asked(), runs.all().len()), (3, 4));
+    assert_eq!((model.request_count(), runs.all().len()), (3, 4));
     let more = TurnInput::resume("t").budget(Budget::new().tool_calls(5).tokens(500));
     let outcome = runner.resume(more).await.unwrap().await;
     assert_eq!(outcome.into_answer().unwrap(), "Done.");
@@ -422,21 +422,21 @@ async fn the_time_of_all_runs_counts_and_the_time_between_them_does_not() {
         })
     };
     let model = ScriptedModel::new([
-        wait(6).go_on(),
+        wait(6).keep_open(),
         Step::fail("out of reach"),
-        wait(3).go_on(),
-        wait(3).go_on(),
+        wait(3).keep_open(),
+        wait(3).keep_open(),
         Step::say("Done."),
     ]);
     let runner = runner(model).build().unwrap();
     let input = stored("go")
         .turn_id("t")
         .budget(Budget::new().time(10 * SECOND));
-    assert_eq!(runner.run(input).await.ended.name(), "failed");
+    assert_eq!(runner.run(input).await.status.name(), "failed");
     tokio::time::sleep(100 * SECOND).await;
     let outcome = runner.resume("t").await.unwrap().await;
-    let TurnStatus::Limit(Limit::Time(time)) = outcome.ended else {
-        panic!("{}", outcome.ended);
+    let TurnStatus::Limit(Limit::Time(time)) = outcome.status else {
+        panic!("{}", outcome.status);
     };
     assert_eq!(time, 10 * SECOND);
     let more = TurnInput::resume("t").budget(Budget::new().time(15 * SECOND));
@@ -490,9 +490,9 @@ fn the_usage_of_a_dead_process_counts() {
     let outcome = process().block_on(async { runner.resume("t").await.unwrap().await });
     // The interrupted call runs again and is counted once. The tokens of both runs count.
     assert!(
-        matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(90))),
+        matches!(outcome.status, TurnStatus::Limit(Limit::Tokens(90))),
         "{}",
-        outcome.ended
+        outcome.status
     );
     assert_eq!(runs.all(), ["0", "1", "2", "2"]);
     assert_eq!(outcome.usage.total_tokens(), 90);

@@ -25,7 +25,10 @@ async fn the_stream_has_deltas_with_offsets_and_then_the_record() {
             .call("act", "{}"),
         Step::say("!"),
     ]);
-    let runner = runner(model).tool(saying("act", "acted")).build().unwrap();
+    let runner = runner(model)
+        .tool(returning("act", "acted"))
+        .build()
+        .unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
     #[rustfmt::skip]
@@ -144,7 +147,7 @@ async fn a_panicking_observer_does_not_affect_the_turn_or_other_observers() {
         Step::call_tool("act", "{}"),
         Step::say("done"),
     ]))
-    .tool(saying("act", "acted"))
+    .tool(returning("act", "acted"))
     .observer(|_: &Event| std::panic::panic_any("on purpose"))
     .observer(|_: &Event| std::panic::panic_any(Bomb))
     .observer(observed.observer())
@@ -354,11 +357,11 @@ async fn a_record_stored_by_user_code_is_on_the_stream_once() {
             ctx.call("act", "{}").await;
             Ok(())
         })
-        .go_on(),
+        .keep_open(),
         Step::say("done"),
     ]);
     let runner = runner(model)
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .turn_input(storing)
         .build()
         .unwrap();
@@ -413,7 +416,7 @@ async fn events_are_serialised_with_the_names_of_the_reference() {
     ];
     let model = ScriptedModel::new([
         Step::think("Hm.").call("act", "{}"),
-        Step::say("Well.").go_on(),
+        Step::say("Well.").keep_open(),
         Step::run(|ctx| async move {
             ctx.log(Level::Info, "now");
             Err("no".into())
@@ -422,7 +425,7 @@ async fn events_are_serialised_with_the_names_of_the_reference() {
     let (observed, named) = (Observed::default(), Notes::default());
     let names = named.clone();
     let runner = runner(model)
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .policy(tool::approval::always("careful"))
         .observer(observed.observer())
         .observer(move |event| names.note(event.name()))

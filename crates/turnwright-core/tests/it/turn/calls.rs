@@ -218,7 +218,7 @@ async fn records_keep_the_proposed_order_in_the_turn_the_store_and_the_outcome()
             .collect::<Vec<_>>()
     };
     let of_outcome = ids(outcome.tool_calls().map(|call| &**call).collect());
-    let shown = model.shown(1);
+    let shown = model.request(1);
     assert_eq!(
         of_outcome,
         ids(shown.tool_calls().iter().map(|call| &**call).collect())
@@ -250,7 +250,7 @@ async fn the_executor_gets_the_records_in_the_proposed_order_however_they_end() 
     })]);
     let runner = runner(model).tool(after.build()).build().unwrap();
     let outcome = runner.run("go").await;
-    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    assert!(outcome.is_answered(), "{:?}", outcome.status);
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn a_failed_call_does_not_stop_others() {
                 .handler(|_: Value, _: ToolContext| async { "" })
                 .build(),
         )
-        .tool(saying("works", "worked"))
+        .tool(returning("works", "worked"))
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -323,9 +323,9 @@ async fn the_result_for_an_unknown_tool_lists_the_available_ones_similar_names_f
     let observed = Observed::default();
     let runner = runner(model)
         .tools([
-            saying("send_mail", ""),
-            saying("weather", ""),
-            saying("read_log", ""),
+            returning("send_mail", ""),
+            returning("weather", ""),
+            returning("read_log", ""),
         ])
         .observer(observed.observer())
         .build()
@@ -367,14 +367,14 @@ async fn a_hidden_tool_is_callable_and_not_listed() {
         Step::say("done"),
     ]);
     let runner = runner(model.clone())
-        .tools([saying("quiet", "psst"), saying("loud", "")])
+        .tools([returning("quiet", "psst"), returning("loud", "")])
         .turn_input(hide)
         .build()
         .unwrap();
     let texts = texts(&runner.run("go").await).await;
     assert_eq!(texts[0], "psst");
     assert!(!texts[1].contains("quiet"), "{}", texts[1]);
-    assert_eq!(model.shown(0).tool_names(), ["loud"]);
+    assert_eq!(model.request(0).tool_names(), ["loud"]);
 }
 
 #[tokio::test]
@@ -426,7 +426,7 @@ async fn call_ids_are_ours_and_provider_ids_are_separate() {
             .call("act", "{}"),
         Step::say("done"),
     ]);
-    let runner = runner(model).tool(saying("act", "")).build().unwrap();
+    let runner = runner(model).tool(returning("act", "")).build().unwrap();
     let outcome = runner.run("go").await;
     let calls: Vec<_> = outcome.tool_calls().collect();
     let providers: Vec<_> = calls.iter().map(|call| call.provider_id()).collect();

@@ -28,7 +28,7 @@ where
     T: Middleware<TurnContext> + 'static,
     D: Middleware<DispatchContext> + 'static,
 {
-    let model = ScriptedModel::new([Step::say("half").go_on(), Step::say("whole")]);
+    let model = ScriptedModel::new([Step::say("half").keep_open(), Step::say("whole")]);
     let mut builder = runner(model).observer(observed.observer());
     builder = builder
         .turn_input(notes.layer("turn-input outer"))
@@ -185,7 +185,7 @@ async fn a_nack_has_the_error_it_was_given() {
     let own = Error::new(ErrorCode::TOOL_DENIED, "not in this house");
     let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
     let runner = runner(model).build().unwrap();
-    let TurnStatus::Nacked(error) = runner.run("go").await.ended else {
+    let TurnStatus::Nacked(error) = runner.run("go").await.status else {
         panic!()
     };
     assert_eq!(
@@ -217,7 +217,7 @@ async fn the_default_iteration_limit_is_64_and_ends_the_turn() {
     };
     for (text, most) in [(None, 64), (Some(3), 3)] {
         let outcome = runner(text).run("go").await;
-        assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Iterations(n)) if n == most));
+        assert!(matches!(outcome.status, TurnStatus::Limit(Limit::Iterations(n)) if n == most));
         assert_eq!(outcome.iterations, most);
         assert_eq!(code_of(&outcome), "E_TURN_LIMIT");
     }
@@ -229,11 +229,11 @@ async fn a_custom_limit_is_reported_as_a_limit() {
     let observed = Observed::default();
     let budget = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.usage().total_tokens() > 100 {
-            ctx.turn().reach(Limit::Tokens(100));
+            ctx.turn().end_at_limit(Limit::Tokens(100));
         }
         next.run().await
     };
-    let step = || Step::silent().usage(Usage::tokens(60, 1)).go_on();
+    let step = || Step::silent().usage(Usage::tokens(60, 1)).keep_open();
     let model = ScriptedModel::new([step(), step(), step()]);
     let runner = runner(model.clone())
         .dispatch_input(budget)
@@ -242,7 +242,7 @@ async fn a_custom_limit_is_reported_as_a_limit() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert!(matches!(
-        outcome.ended,
+        outcome.status,
         TurnStatus::Limit(Limit::Tokens(100))
     ));
     assert_eq!(model.unplayed(), [2]);
@@ -255,13 +255,13 @@ async fn a_custom_limit_is_reported_as_a_limit() {
 async fn the_first_reason_to_stop_counts() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
         ctx.turn().abort("first");
-        ctx.turn().reach(Limit::Tokens(1));
+        ctx.turn().end_at_limit(Limit::Tokens(1));
         ctx.turn().abort("third");
         Err("a failure after that".into())
     })]);
     let runner = runner(model).build().unwrap();
     let outcome = runner.run("go").await;
-    assert!(matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "first"));
+    assert!(matches!(&outcome.status, TurnStatus::Aborted { reason, .. } if reason == "first"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -278,7 +278,7 @@ async fn a_deadline_is_a_limit_of_turn_or_runner() {
         .unwrap();
     let by_runner = of_runner.run("go").await;
     for outcome in [by_input, by_runner] {
-        assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(limit)) if limit == second));
+        assert!(matches!(outcome.status, TurnStatus::Limit(Limit::Time(limit)) if limit == second));
         assert_eq!(outcome.text, "");
     }
     // The input takes precedence.
@@ -339,11 +339,11 @@ async fn the_records_of_the_outcome_are_those_in_the_store() {
     ]);
     let runner = runner(model)
         .storage(storage_of(Arc::clone(&store)))
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
-    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    assert!(outcome.is_answered(), "{:?}", outcome.status);
     let say = |record: &Record| {
         let text = match record {
             Record::Message(one) => one.text().to_owned(),

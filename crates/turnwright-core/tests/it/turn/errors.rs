@@ -49,7 +49,7 @@ fn invalid_or_colliding_tools_fail_the_build_of_a_runner() {
         .build()
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
-    let twice = [saying("same", ""), saying("same", "")];
+    let twice = [returning("same", ""), returning("same", "")];
     let error = runner(ScriptedModel::new([]))
         .tools(twice)
         .build()
@@ -62,8 +62,8 @@ fn invalid_or_colliding_tools_fail_the_build_of_a_runner() {
         error.message().contains("Rename or remove one of them"),
         "{error}"
     );
-    let registry = ToolRegistry::new([saying("same", "")]).unwrap();
-    let error = registry.register(saying("same", "")).unwrap_err();
+    let registry = ToolRegistry::new([returning("same", "")]).unwrap();
+    let error = registry.register(returning("same", "")).unwrap_err();
     assert!(
         error
             .message()
@@ -121,14 +121,14 @@ async fn a_failed_sub_agent_does_not_tell_the_outer_model_that_its_turn_failed()
     for limited in [false, true] {
         let inner = runner(move |ctx: DispatchContext| async move {
             if limited {
-                ctx.turn().reach(Limit::Iterations(1));
+                ctx.turn().end_at_limit(Limit::Iterations(1));
                 return Ok(());
             }
             Err("no".into())
         });
         let inner = inner.build().unwrap();
         let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
-            let turn = inner.start(TurnInput::new("go").under(&ctx));
+            let turn = inner.start(TurnInput::new("go").under_call(&ctx));
             async move { Ok::<_, ToolError>(turn.await.into_answer()?) }
         });
         let model = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("done")]);
@@ -146,7 +146,7 @@ async fn a_failed_sub_agent_does_not_tell_the_outer_model_that_its_turn_failed()
 async fn the_outcome_of_a_turn_that_cannot_start_has_the_reason() {
     let observed = Observed::default();
     let runner = runner(ScriptedModel::new([]))
-        .tool(saying("same", ""))
+        .tool(returning("same", ""))
         .observer(observed.observer())
         .build()
         .unwrap();
@@ -159,7 +159,7 @@ async fn the_outcome_of_a_turn_that_cannot_start_has_the_reason() {
         (TurnInput::new(""), "E_INVALID_INITIAL_MESSAGE_VALUE"),
         (TurnInput::new("x").stash("a..b", 1), "E_INVALID_STASH_PATH"),
         (
-            TurnInput::new("x").tool(saying("same", "")),
+            TurnInput::new("x").tool(returning("same", "")),
             "E_TOOL_ALREADY_REGISTERED",
         ),
     ] {
@@ -272,7 +272,7 @@ async fn an_id_shared_by_a_call_and_a_retrievable_fails_the_turn() {
     assert_eq!(
         model.unplayed(),
         [1],
-        "the iteration ended where it was forged"
+        "the iteration ended where its artifact tools were built"
     );
 }
 
@@ -304,7 +304,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
                 at == 3,
                 "write {at}: a call that is not on record does not run"
             );
-            assert!(model.times_asked() <= 1);
+            assert!(model.request_count() <= 1);
             observed.assert_paired();
         }
     }

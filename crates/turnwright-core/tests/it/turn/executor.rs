@@ -28,7 +28,7 @@ async fn an_executor_need_not_be_a_model() {
         Ok(())
     };
     let runner = runner(executor)
-        .tool(saying("free_rooms", "room 7"))
+        .tool(returning("free_rooms", "room 7"))
         .build()
         .unwrap();
     assert_eq!(
@@ -66,7 +66,7 @@ async fn tools_run_within_their_iteration_and_are_stored_before_it_ends() {
     let observed = Observed::default();
     let runner = runner(executor)
         .storage(storage_of(Arc::clone(&store)))
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .observer(observed.observer())
         .build()
         .unwrap();
@@ -92,8 +92,8 @@ async fn the_next_iteration_sees_the_results_of_the_calls() {
         .build();
     let runner = runner(model.clone()).tool(act).build().unwrap();
     runner.run("go").await;
-    assert!(model.shown(0).tool_calls().is_empty());
-    let shown = model.shown(1);
+    assert!(model.request(0).tool_calls().is_empty());
+    let shown = model.request(1);
     let rendered: Vec<&str> = shown
         .tool_calls()
         .iter()
@@ -115,12 +115,16 @@ async fn middleware_can_call_tools_like_an_executor() {
     };
     let model = ScriptedModel::new([Step::say("seen")]);
     let runner = runner(model.clone())
-        .tool(saying("look", "a cat"))
+        .tool(returning("look", "a cat"))
         .dispatch_input(look_first)
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert!(model.shown(0).tool_calls()[0].rendered().contains("a cat"));
+    assert!(
+        model.request(0).tool_calls()[0]
+            .rendered()
+            .contains("a cat")
+    );
     assert_eq!(outcome.tool_calls().count(), 1);
 }
 

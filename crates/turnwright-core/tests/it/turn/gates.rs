@@ -73,7 +73,10 @@ async fn a_gate_in_middleware_holds_the_turn_until_it_is_resolved() {
         &**open[0].schema.as_ref().unwrap(),
         gate().schema().unwrap().document()
     );
-    assert_eq!((open[0].tool_call.clone(), model.times_asked()), (None, 0));
+    assert_eq!(
+        (open[0].tool_call.clone(), model.request_count()),
+        (None, 0)
+    );
     // The answer is checked like arguments, including repairs.
     assert!(
         gates
@@ -202,9 +205,9 @@ async fn a_gate_is_aborted_with_its_turn() {
     turn.cancel();
     let outcome = turn.await;
     assert!(
-        matches!(outcome.ended, TurnStatus::Aborted { .. }),
+        matches!(outcome.status, TurnStatus::Aborted { .. }),
         "{:?}",
-        outcome.ended
+        outcome.status
     );
     assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"]);
     assert_eq!(observed.of("turnGateClosed")[0]["how"], "aborted");
@@ -372,12 +375,12 @@ async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
 #[tokio::test]
 async fn waiting_for_gates_ends_for_turns_that_could_not_start() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .tool(saying("same", ""))
+        .tool(returning("same", ""))
         .build()
         .unwrap();
     let refused = [
         TurnInput::new("go").turn_id(""),
-        TurnInput::new("go").tool(saying("same", "")),
+        TurnInput::new("go").tool(returning("same", "")),
         TurnInput::new("go").stash("a..b", 1),
         TurnInput::new(""),
     ];

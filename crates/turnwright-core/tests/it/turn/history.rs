@@ -5,7 +5,7 @@ use turnwright_core::artifact::ArtifactKind;
 use turnwright_core::artifact::Inline;
 use turnwright_core::store::MemoryStore;
 
-use turnwright_core::artifact_tools::ForgePolicy;
+use turnwright_core::artifact_tools::ArtifactToolPolicy;
 use turnwright_core::record::{Author, Memory};
 
 use super::*;
@@ -47,7 +47,7 @@ async fn without_history_a_turn_sees_no_earlier_records() {
         .await
         .unwrap();
     runner.run(input("second")).await;
-    let shown = model.shown(2);
+    let shown = model.request(2);
     assert_eq!(shown.texts(), ["second"]);
     assert!(
         shown.tool_calls().is_empty() && shown.thoughts().is_empty() && shown.memories().is_empty()
@@ -79,7 +79,7 @@ async fn with_history_a_turn_sees_earlier_records_in_order() {
         .await
         .unwrap();
     let outcome = runner.run(input("second")).await;
-    let shown = model.shown(2);
+    let shown = model.request(2);
     assert_eq!(shown.texts(), ["first", "first answer", "second"]);
     let authors: Vec<&Author> = shown
         .messages()
@@ -112,9 +112,9 @@ async fn an_artifact_of_an_earlier_turn_can_be_read_with_history_from_the_first_
     ));
     model.push(Step::say("found"));
     let second = runner.run(input("second")).await;
-    assert!(model.shown(2).tool("artifact_grep").is_some());
+    assert!(model.request(2).tool("artifact_grep").is_some());
     assert_eq!(texts(&second).await, ["471:471 ERROR"]);
-    assert!(model.shown(3).tool_calls()[1].from_artifact_tool());
+    assert!(model.request(3).tool_calls()[1].from_artifact_tool());
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn history_does_not_include_other_conversations() {
     let runner = runner(model.clone()).build().unwrap();
     runner.run(input("mine")).await;
     runner.run(TurnInput::new("yours").conversation("d")).await;
-    assert_eq!(model.shown(1).texts(), ["yours"]);
+    assert_eq!(model.request(1).texts(), ["yours"]);
 }
 
 #[tokio::test]
@@ -139,11 +139,11 @@ async fn a_conversation_continues_across_turns() {
     chat.say("Who am I?").await;
     chat.say(TurnInput::empty()).await;
     assert_eq!(
-        model.shown(1).texts(),
+        model.request(1).texts(),
         ["I am Ada.", "Hello Ada.", "Who am I?"]
     );
     assert_eq!(
-        model.shown(2).texts().len(),
+        model.request(2).texts().len(),
         4,
         "there are no further messages"
     );
@@ -152,7 +152,8 @@ async fn a_conversation_continues_across_turns() {
 #[tokio::test]
 async fn middleware_can_fetch_tools_and_records() {
     let fetch_tools = |ctx: TurnContext, next: Next<TurnContext>| async move {
-        ctx.tools().register(saying("fetched", "from elsewhere"))?;
+        ctx.tools()
+            .register(returning("fetched", "from elsewhere"))?;
         ctx.records()
             .add(Memory::new("from a vector store").build()?);
         next.run().await
@@ -163,8 +164,8 @@ async fn middleware_can_fetch_tools_and_records() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert_eq!(model.shown(0).tool_names(), ["fetched"]);
-    assert_eq!(model.shown(0).memories(), ["from a vector store"]);
+    assert_eq!(model.request(0).tool_names(), ["fetched"]);
+    assert_eq!(model.request(0).memories(), ["from a vector store"]);
     assert_eq!(texts(&outcome).await, ["from elsewhere"]);
 }
 
@@ -178,21 +179,21 @@ async fn stable_tools_appear_with_the_first_artifact_of_a_kind_and_never_change(
         Step::say("done"),
     ]);
     let runner = runner(model.clone())
-        .tools([log().build().unwrap(), saying("small", "inline")])
+        .tools([log().build().unwrap(), returning("small", "inline")])
         .build()
         .unwrap();
     runner.run("go").await;
-    assert_eq!(model.shown(0).tool_names(), ["log", "small"]);
+    assert_eq!(model.request(0).tool_names(), ["log", "small"]);
     assert_eq!(
-        model.shown(1).tool_names(),
+        model.request(1).tool_names(),
         ["log", "small"],
         "a result that is inline needs no tools"
     );
-    let with = model.shown(2);
+    let with = model.request(2);
     assert_eq!(with.tool_names()[..3], ["log", "small", "artifact_head"]);
     for later in 3..5 {
         assert_eq!(
-            model.shown(later).tools(),
+            model.request(later).tools(),
             with.tools(),
             "iteration {later}"
         );
@@ -213,10 +214,10 @@ async fn each_kind_extends_the_list_of_tools_once() {
         .build()
         .unwrap();
     runner.run("go").await;
-    let (text, both) = (model.shown(1), model.shown(2));
+    let (text, both) = (model.request(1), model.request(2));
     assert!(text.tool("artifact_json_get").is_none() && both.tool("artifact_json_get").is_some());
     assert_eq!(both.tools()[..text.tools().len()], *text.tools());
-    assert_eq!(model.shown(3).tools(), both.tools());
+    assert_eq!(model.request(3).tools(), both.tools());
 }
 
 #[cfg(feature = "artifact-json")]
@@ -231,8 +232,8 @@ async fn a_tool_that_is_never_inline_adds_artifact_tools_from_the_first_iteratio
         .build()
         .unwrap();
     runner.run("go").await;
-    assert!(model.shown(0).tool("artifact_json_get").is_some());
-    assert_eq!(model.shown(0).tools(), model.shown(1).tools());
+    assert!(model.request(0).tool("artifact_json_get").is_some());
+    assert_eq!(model.request(0).tools(), model.request(1).tools());
 }
 
 #[tokio::test]
@@ -248,7 +249,7 @@ async fn a_stable_tool_accepts_only_readable_calls_and_lists_them() {
     let text = texts(&outcome).await.remove(1);
     assert!(text.contains(&id), "{text}");
     // The handle has the names of the tools and the id.
-    let shown = model.shown(1);
+    let shown = model.request(1);
     let handle = shown.tool_calls()[0].rendered();
     assert!(
         handle.contains("artifact_head") && handle.contains(&id),
@@ -262,12 +263,12 @@ async fn enumerated_tools_list_readable_calls_and_can_be_disabled() {
     let model = script();
     let runner = runner(model.clone())
         .tool(log().inline(Inline::Never).build())
-        .artifact_tools(ForgePolicy::Enumerated)
+        .artifact_tools(ArtifactToolPolicy::Enumerated)
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert_eq!(model.shown(0).tool_names(), ["log"]);
-    let shown = model.shown(1);
+    assert_eq!(model.request(0).tool_names(), ["log"]);
+    let shown = model.request(1);
     let checksum = &shown.tool("artifact_head").unwrap().document["properties"]["callId"];
     assert_eq!(
         checksum["enum"],
@@ -281,5 +282,5 @@ async fn enumerated_tools_list_readable_calls_and_can_be_disabled() {
         .build()
         .unwrap();
     runner.run("go").await;
-    assert_eq!(model.shown(1).tool_names(), ["log"]);
+    assert_eq!(model.request(1).tool_names(), ["log"]);
 }

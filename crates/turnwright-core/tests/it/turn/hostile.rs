@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use turnwright_core::record::{CallState, Record};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::tool::approval::always;
-use turnwright_testkit::store::{Fail, Failing};
+use turnwright_testkit::store::{Fail, FailingLayer};
 
 use super::*;
 
@@ -190,7 +190,7 @@ async fn a_panicking_spool_affects_only_its_own_call() {
             Ok(Vec::new())
         }
 
-        fn reopens(&self) -> bool {
+        fn can_reopen(&self) -> bool {
             true
         }
 
@@ -359,7 +359,7 @@ async fn gates_of_a_sub_agent_are_answered_at_the_outer_turn() {
     let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
         let inner = inner.clone();
         async move {
-            let outcome = inner.run(TurnInput::new("go").under(&ctx)).await;
+            let outcome = inner.run(TurnInput::new("go").under_call(&ctx)).await;
             let call = outcome.tool_calls().next().unwrap().text().await;
             call.unwrap_or_default()
         }
@@ -387,7 +387,7 @@ async fn an_executor_that_ignores_a_store_failure_is_stopped() {
         noted.note("ran");
         async { "acted" }
     });
-    let failing = Failing::store(MemoryStore::default());
+    let failing = FailingLayer::store(MemoryStore::default());
     failing.layer.fail_call(2, Fail::Before);
     let runner = runner(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();

@@ -53,7 +53,7 @@ async fn a_model_never_sees_the_info_and_no_turn_has_it_among_its_records() {
         let info = RecordKind::ConversationInfo;
         assert!(outcome.records.iter().all(|record| record.kind() != info));
     }
-    for shown in model.all_shown() {
+    for shown in model.requests() {
         let prompt = format!("{shown:?} {:?}", shown.prompt());
         assert!(!prompt.contains(WORD), "{prompt}");
     }
@@ -79,7 +79,7 @@ async fn a_turn_is_resumed_whatever_was_done_to_the_info_since() {
     let later = runner(model.clone()).storage(storage.clone());
     let turn = later.build().unwrap().resume(&outcome.turn_id).await;
     assert_eq!(turn.unwrap().await.into_answer().unwrap(), "Here I am.");
-    assert_eq!(model.shown(0).texts(), ["Hello!"]);
+    assert_eq!(model.request(0).texts(), ["Hello!"]);
     let info = storage.conversation_info("chat").await.unwrap().unwrap();
     assert_eq!((info.title(), info.owner()), (Some("Another"), None));
 }

@@ -152,7 +152,7 @@ fn tool(name: &str) -> ToolBuilder<Value> {
 }
 
 /// A tool that returns a text.
-fn saying(name: &str, text: &'static str) -> Tool {
+fn returning(name: &str, text: &'static str) -> Tool {
     tool(name)
         .handler(move |_: Value, _: ToolContext| async move { text })
         .build()

@@ -103,7 +103,7 @@ async fn the_changed_result_is_stored_shown_and_sent() {
         assert!(outcome.is_answered(), "{what}");
         assert!(!all.contains(SECRET), "{what}: {all}");
         assert!(all.contains("***"), "{what}");
-        let shown = format!("{:?}", model.shown(1).tool_calls());
+        let shown = format!("{:?}", model.request(1).tool_calls());
         assert!(!shown.contains(SECRET), "{what}: {shown}");
     }
 }

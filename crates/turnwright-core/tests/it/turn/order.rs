@@ -9,10 +9,14 @@ async fn layers_and_executor_run_in_the_documented_order() {
     let notes = Notes::default();
     let (seen, played) = (notes.clone(), notes.clone());
     let look = move |ctx: DispatchContext, next: Next<DispatchContext>| {
-        let forged = ctx.tools().has("artifact_head");
+        let artifact_tools = ctx.tools().has("artifact_head");
         seen.note(format!(
             "look: {}",
-            if forged { "forged" } else { "nothing" }
+            if artifact_tools {
+                "artifact tools"
+            } else {
+                "nothing"
+            }
         ));
         async move { next.run().await }
     };
@@ -27,7 +31,7 @@ async fn layers_and_executor_run_in_the_documented_order() {
             again.note("executor 2");
             Ok(())
         })
-        .go_on(),
+        .keep_open(),
         Step::say("done"),
     ]);
     let log = tool("log")
@@ -43,15 +47,15 @@ async fn layers_and_executor_run_in_the_documented_order() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    assert!(outcome.is_answered(), "{:?}", outcome.status);
     assert_eq!(outcome.iterations, 3);
     #[rustfmt::skip]
     assert_eq!(notes.all(), [
         "turn-input in", "turn-input out",
         "input in", "look: nothing", "input out", "executor 1", "output in", "output out",
-        "input in", "look: forged", "input out", "executor 2", "output in", "output out",
+        "input in", "look: artifact tools", "input out", "executor 2", "output in", "output out",
         // The third ends with a signal, so its output layers do not run.
-        "input in", "look: forged", "input out",
+        "input in", "look: artifact tools", "input out",
         "turn-output in", "turn-output out",
     ]);
 }
@@ -59,7 +63,7 @@ async fn layers_and_executor_run_in_the_documented_order() {
 #[tokio::test]
 async fn the_first_layer_of_a_pipeline_is_the_outermost() {
     let notes = Notes::default();
-    let model = ScriptedModel::new([Step::silent().go_on(), Step::silent()]);
+    let model = ScriptedModel::new([Step::silent().keep_open(), Step::silent()]);
     let runner = runner(model)
         .turn_input(notes.layer("ti-a"))
         .turn_input(notes.layer("ti-b"))
@@ -85,18 +89,14 @@ async fn the_first_layer_of_a_pipeline_is_the_outermost() {
 #[tokio::test]
 async fn an_executor_that_returns_without_a_signal_is_asked_again() {
     let model = ScriptedModel::new([
-        Step::silent().go_on(),
-        Step::say("half").go_on(),
+        Step::silent().keep_open(),
+        Step::say("half").keep_open(),
         Step::say("whole"),
     ]);
     let runner = runner(model.clone()).build().unwrap();
     let outcome = runner.run("go").await;
     assert_eq!((outcome.text.as_str(), outcome.iterations), ("whole", 3));
-    let iterations: Vec<u32> = model
-        .all_shown()
-        .iter()
-        .map(|ctx| ctx.iteration())
-        .collect();
+    let iterations: Vec<u32> = model.requests().iter().map(|ctx| ctx.iteration()).collect();
     assert_eq!(iterations, [1, 2, 3]);
     model.assert_finished();
 }
@@ -106,7 +106,7 @@ async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
     let observed = Observed::default();
     let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("done")]);
     let runner = runner(model)
-        .tool(saying("log", "ok"))
+        .tool(returning("log", "ok"))
         .observer(observed.observer())
         .build()
         .unwrap();
@@ -141,10 +141,10 @@ async fn changes_to_tools_are_not_visible_to_other_turns() {
         let meet = Arc::clone(&meet);
         async move {
             let own: String = ctx.stash().get_as("own").unwrap();
-            ctx.tools().register(saying(&own, "mine"))?;
+            ctx.tools().register(returning(&own, "mine"))?;
             // The same name, but a different tool in each turn.
             let text: &'static str = if own == "a" { "of a" } else { "of b" };
-            ctx.tools().register_overwriting(saying("shared", text));
+            ctx.tools().register_overwriting(returning("shared", text));
             ctx.tools().hide("base");
             meet.wait().await;
             next.run().await
@@ -162,8 +162,8 @@ async fn changes_to_tools_are_not_visible_to_other_turns() {
         Ok(())
     };
     let runner = runner(executor)
-        .tool(saying("base", "x"))
-        .tool(saying("shared", "baseline"))
+        .tool(returning("base", "x"))
+        .tool(returning("shared", "baseline"))
         .turn_input(change)
         .build()
         .unwrap();
@@ -178,14 +178,14 @@ async fn changes_to_tools_are_not_visible_to_other_turns() {
     // The baseline is unchanged: a third turn without the middleware sees all of it.
     let model = ScriptedModel::new([Step::silent()]);
     let fresh = turnwright_core::runner(model.clone())
-        .tool(saying("base", "x"))
+        .tool(returning("base", "x"))
         .build()
         .unwrap();
     fresh
-        .run(TurnInput::new("go").tool(saying("extra", "x")))
+        .run(TurnInput::new("go").tool(returning("extra", "x")))
         .await;
-    assert_eq!(model.shown(0).tool_names(), ["base", "extra"]);
+    assert_eq!(model.request(0).tool_names(), ["base", "extra"]);
     model.push(Step::silent());
     fresh.run("go").await;
-    assert_eq!(model.shown(1).tool_names(), ["base"]);
+    assert_eq!(model.request(1).tool_names(), ["base"]);
 }

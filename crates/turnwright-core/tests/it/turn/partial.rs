@@ -18,7 +18,7 @@ async fn seen<T>(turn: &mut TypedTurn<T>) -> Vec<String> {
 }
 
 /// A model that sends these messages, the last one as its answer.
-fn saying(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
+fn streaming(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
     let model = move |ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
         for piece in pieces[ctx.iteration() as usize - 1] {
@@ -35,13 +35,13 @@ fn saying(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
 
 #[tokio::test]
 async fn partial_values_follow_the_deltas_and_precede_the_answer() {
-    let runner = saying(&[&[r#"{"value": ["a"#, r#"b", 1"#, r#"2], "#, "\n", "}"]]);
+    let runner = streaming(&[&[r#"{"value": ["a"#, r#"b", 1"#, r#"2], "#, "\n", "}"]]);
     let mut turn = runner.start_typed::<(String, Vec<u8>)>("x");
     drop(seen(&mut turn).await);
     let outcome = turn.await;
     assert!(outcome.answer.is_err(), "it is not validated on the way");
 
-    let runner = saying(&[&["{", r#""value": "#, r#"["a"#, r#"b", "c"#, r#"d"]}"#]]);
+    let runner = streaming(&[&["{", r#""value": "#, r#"["a"#, r#"b", "c"#, r#"d"]}"#]]);
     let mut turn = runner.start_typed::<Vec<String>>("x");
     let seen = seen(&mut turn).await;
     assert_eq!(seen, [r#"["a"]"#, r#"["ab","c"]"#, r#"["ab","cd"]"#]);
@@ -50,7 +50,7 @@ async fn partial_values_follow_the_deltas_and_precede_the_answer() {
 
 #[tokio::test]
 async fn a_repeated_request_resets_the_partial_answer() {
-    let runner = saying(&[&[r#"{"value": ["a"#, "again", r#"{"value": ["b"#, r#""]}"#]]);
+    let runner = streaming(&[&[r#"{"value": ["a"#, "again", r#"{"value": ["b"#, r#""]}"#]]);
     let mut turn = runner.start_typed::<Vec<String>>("x");
     let seen = seen(&mut turn).await;
     assert_eq!(seen, [r#"["a"]"#, "reset", r#"["b"]"#, r#"["b"]"#]);
@@ -59,7 +59,7 @@ async fn a_repeated_request_resets_the_partial_answer() {
 
 #[tokio::test]
 async fn a_rejected_answer_resets_the_partial_answer() {
-    let runner = saying(&[&[r#"{"value": "many"}"#], &[r#"{"value": 7}"#]]);
+    let runner = streaming(&[&[r#"{"value": "many"}"#], &[r#"{"value": 7}"#]]);
     let mut turn = runner.start_typed::<u8>("x");
     let mut names = Vec::new();
     while let Some(event) = turn.next().await {
@@ -107,7 +107,7 @@ async fn a_user_type_with_optional_fields_reads_partial_values() {
         title: Option<String>,
         tags: Vec<String>,
     }
-    let runner = saying(&[&[r#"{"title": "T"#, r#"ea", "tags": ["h"#, r#"ot"]}"#]]);
+    let runner = streaming(&[&[r#"{"title": "T"#, r#"ea", "tags": ["h"#, r#"ot"]}"#]]);
     let mut turn = runner.start_typed::<Draft>("x");
     let mut drafts = Vec::new();
     while let Some(event) = turn.next().await {
@@ -122,7 +122,7 @@ async fn a_user_type_with_optional_fields_reads_partial_values() {
 
 #[tokio::test]
 async fn a_type_without_a_schema_is_an_error_and_the_stream_ends() {
-    let runner = saying(&[]);
+    let runner = streaming(&[]);
     let mut turn = runner.start_typed::<u128>("x");
     assert!(seen(&mut turn).await.is_empty());
     let typed = turn.await;

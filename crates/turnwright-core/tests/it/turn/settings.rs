@@ -24,7 +24,7 @@ async fn an_executor_reads_the_instructions_and_settings_of_runner_and_turn() {
         .instructions("The user is Ada.")
         .settings(temperature(0.9));
     runner.run(input).await;
-    let (first, second) = (model.shown(0), model.shown(1));
+    let (first, second) = (model.request(0), model.request(1));
     assert_eq!(first.instructions(), Some("Be brief."));
     assert_eq!(second.instructions(), Some("Be brief.\n\nThe user is Ada."));
     assert_eq!(*first.settings(), temperature(0.2).seed(7));
@@ -44,9 +44,12 @@ async fn instructions_are_not_records_and_standing_instructions_are_separate() {
         .turn_input(adds);
     let outcome = runner.build().unwrap().run(stored("go")).await;
     assert_eq!(outcome.records.len(), 2, "the message and the answer");
-    assert_eq!(model.shown(0).instructions(), Some("Be brief."));
-    assert_eq!(model.shown(0).standing_instructions(), ["Answer in verse."]);
-    let system = model.shown(0).prompt()[0].to_string();
+    assert_eq!(model.request(0).instructions(), Some("Be brief."));
+    assert_eq!(
+        model.request(0).standing_instructions(),
+        ["Answer in verse."]
+    );
+    let system = model.request(0).prompt()[0].to_string();
     assert!(system.starts_with("system: Be brief.\n\n"), "{system}");
 }
 
@@ -79,17 +82,17 @@ async fn a_resumed_turn_has_its_own_settings_and_those_of_the_runner_that_resume
     let expected = temperature(0.9).provider("p", json!({ "key": 1.5 }));
     for n in [0, 1] {
         assert_eq!(
-            model.shown(n).instructions(),
+            model.request(n).instructions(),
             Some("Be brief.\n\nThe user is Ada.")
         );
-        assert_eq!(*model.shown(n).settings(), expected);
+        assert_eq!(*model.request(n).settings(), expected);
     }
-    assert_eq!(*model.shown(2).settings(), expected.seed(3));
+    assert_eq!(*model.request(2).settings(), expected.seed(3));
 }
 
 #[tokio::test]
 async fn middleware_sets_the_settings_of_one_iteration() {
-    let model = ScriptedModel::new([Step::silent().go_on(), Step::say("Yes.")]);
+    let model = ScriptedModel::new([Step::silent().keep_open(), Step::say("Yes.")]);
     let first = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 1 {
             ctx.override_settings(temperature(1.0))?;
@@ -100,20 +103,20 @@ async fn middleware_sets_the_settings_of_one_iteration() {
     let runner = runner(model.clone()).settings(temperature(0.2).seed(7));
     let runner = runner.dispatch_input(first).build().unwrap();
     runner.run("go").await.into_answer().unwrap();
-    assert_eq!(*model.shown(0).settings(), temperature(1.0).seed(7));
-    assert_eq!(*model.shown(1).settings(), temperature(0.2).seed(7));
+    assert_eq!(*model.request(0).settings(), temperature(1.0).seed(7));
+    assert_eq!(*model.request(1).settings(), temperature(0.2).seed(7));
 }
 
 #[tokio::test]
 async fn a_forced_call_is_forced_until_the_first_call() {
     let model = ScriptedModel::new([Step::call_tool("look", "{}"), Step::say("Yes.")]);
     let runner = runner(model.clone())
-        .tool(saying("look", "seen"))
+        .tool(returning("look", "seen"))
         .settings(ModelSettings::new().tool_choice(ToolChoice::Required))
         .build()
         .unwrap();
     runner.run("go").await.into_answer().unwrap();
-    let choices = [0, 1].map(|n| model.shown(n).settings().tool_choice.clone());
+    let choices = [0, 1].map(|n| model.request(n).settings().tool_choice.clone());
     assert_eq!(
         choices,
         [Some(ToolChoice::Required), Some(ToolChoice::Auto)]
@@ -204,5 +207,5 @@ async fn invalid_settings_are_errors_before_anything_runs() {
         .run(TurnInput::new("go").settings(temperature(3.0)))
         .await;
     assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
-    assert_eq!(model.times_asked(), 0);
+    assert_eq!(model.request_count(), 0);
 }

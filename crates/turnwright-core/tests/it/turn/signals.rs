@@ -26,7 +26,7 @@ fn give(what: Give, ctx: &DispatchContext) {
 /// A layer that gives a signal, and then continues or not.
 fn giving(
     what: Option<Give>,
-    goes_on: bool,
+    continues: bool,
     notes: &Notes,
     name: &'static str,
 ) -> impl Middleware<DispatchContext> + use<> {
@@ -37,7 +37,7 @@ fn giving(
             notes.note(format!("{name} in"));
             if let Some(what) = what {
                 give(what, &ctx);
-                if !goes_on {
+                if !continues {
                     notes.note(format!("{name} out"));
                     return Ok(());
                 }
@@ -49,7 +49,7 @@ fn giving(
     }
 }
 
-async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<String>) {
+async fn play(at: &'static str, what: Give, continues: bool) -> (TurnOutcome, Vec<String>) {
     let notes = Notes::default();
     let observed = Observed::default();
     let here = |place: &str| (place == at).then_some(what);
@@ -59,13 +59,13 @@ async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<
         given.into_iter().for_each(|what| give(what, &ctx));
         Ok(())
     })
-    .go_on()]);
+    .keep_open()]);
     let runner = runner(model)
         .dispatch_input(notes.layer("i1"))
-        .dispatch_input(giving(here("input"), goes_on, &notes, "i2"))
+        .dispatch_input(giving(here("input"), continues, &notes, "i2"))
         .dispatch_input(notes.layer("i3"))
         .dispatch_output(notes.layer("o1"))
-        .dispatch_output(giving(here("output"), goes_on, &notes, "o2"))
+        .dispatch_output(giving(here("output"), continues, &notes, "o2"))
         .dispatch_output(notes.layer("o3"))
         .turn_output(notes.layer("t"))
         .observer(observed.observer())
@@ -79,7 +79,7 @@ async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<
 #[tokio::test]
 async fn a_signal_skips_the_rest_of_the_iteration() {
     for what in [Give::Ack, Give::Nack, Give::Abort] {
-        for goes_on in [false, true] {
+        for continues in [false, true] {
             for (at, expected) in [
                 ("input", vec!["i1 in", "i2 in", "i2 out", "i1 out"]),
                 (
@@ -96,13 +96,13 @@ async fn a_signal_skips_the_rest_of_the_iteration() {
                     ],
                 ),
             ] {
-                let (outcome, notes) = play(at, what, goes_on).await;
+                let (outcome, notes) = play(at, what, continues).await;
                 let mut expected = expected;
                 if what != Give::Abort {
                     expected.extend(["t in", "t out"]);
                 }
-                assert_eq!(notes, expected, "{what:?} at {at}, next: {goes_on}");
-                match (what, &outcome.ended) {
+                assert_eq!(notes, expected, "{what:?} at {at}, next: {continues}");
+                match (what, &outcome.status) {
                     (Give::Ack, TurnStatus::Answered) => {}
                     (Give::Nack, TurnStatus::Nacked(error)) => {
                         assert_eq!(error.message(), "no more");
@@ -110,7 +110,7 @@ async fn a_signal_skips_the_rest_of_the_iteration() {
                     (Give::Abort, TurnStatus::Aborted { reason, .. }) => {
                         assert_eq!(reason, "enough");
                     }
-                    (_, ended) => panic!("{what:?} at {at}, next {goes_on}: {ended:?}"),
+                    (_, ended) => panic!("{what:?} at {at}, next {continues}: {ended:?}"),
                 }
                 assert_eq!(outcome.iterations, 1);
             }
@@ -120,11 +120,11 @@ async fn a_signal_skips_the_rest_of_the_iteration() {
 
 #[tokio::test]
 async fn an_abort_in_the_turn_input_skips_dispatch_and_output() {
-    for goes_on in [false, true] {
+    for continues in [false, true] {
         let (notes, observed) = (Notes::default(), Observed::default());
         let abort = move |ctx: TurnContext, next: Next<TurnContext>| async move {
             ctx.abort("not today");
-            if goes_on {
+            if continues {
                 return next.run().await;
             }
             Ok(())
@@ -141,11 +141,11 @@ async fn an_abort_in_the_turn_input_skips_dispatch_and_output() {
             .unwrap();
         let outcome = runner.run("go").await;
         assert!(
-            matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "not today")
+            matches!(&outcome.status, TurnStatus::Aborted { reason, .. } if reason == "not today")
         );
         assert_eq!(notes.all(), ["outer in", "outer out"]);
         assert_eq!(observed.names(), ["turnStart", "turnEnd"]);
-        assert_eq!((model.times_asked(), outcome.iterations), (0, 0));
+        assert_eq!((model.request_count(), outcome.iterations), (0, 0));
     }
 }
 
@@ -161,7 +161,7 @@ async fn an_abort_in_the_turn_output_aborts_the_turn() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason.contains("not fit"))
+        matches!(&outcome.status, TurnStatus::Aborted { reason, .. } if reason.contains("not fit"))
     );
     assert_eq!(code_of(&outcome), "E_TURN_ABORTED");
 }
@@ -209,7 +209,7 @@ async fn the_first_of_racing_signals_counts_and_the_others_fail() {
     let outcome = runner.run("go").await;
     assert_eq!(late.load(Ordering::Relaxed), MANY - 1);
     let texts = texts(&outcome).await;
-    let expected = match &outcome.ended {
+    let expected = match &outcome.status {
         TurnStatus::Answered => "acked",
         TurnStatus::Nacked(_) => "nacked",
         other => panic!("{other:?}"),
@@ -291,7 +291,7 @@ async fn ephemeral_tools_are_removed_on_ack_and_stay_on_nack() {
         });
         let step = if nack { step.then_nack("no") } else { step };
         let runner = runner(ScriptedModel::new([step]))
-            .tool(saying("lasting", ""))
+            .tool(returning("lasting", ""))
             .turn_output(look)
             .build()
             .unwrap();
@@ -312,11 +312,11 @@ async fn records_stay_stored_after_a_nack() {
     ]);
     let runner = runner(model)
         .storage(storage_of(Arc::clone(&store)))
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
-    assert!(matches!(outcome.ended, TurnStatus::Nacked(_)));
+    assert!(matches!(outcome.status, TurnStatus::Nacked(_)));
     let held = held(&*store, &outcome).await;
     let kinds: Vec<&str> = held.iter().map(|record| record.kind().as_str()).collect();
     assert_eq!(

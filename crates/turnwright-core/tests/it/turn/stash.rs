@@ -35,7 +35,7 @@ async fn middleware_dispatches_and_handlers_share_the_stash() {
     let outcome = runner
         .run(TurnInput::new("go").stash("trace.given", 0))
         .await;
-    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    assert!(outcome.is_answered(), "{:?}", outcome.status);
     assert_eq!(
         notes.all(),
         [r#"{"given":0,"input":1,"handler":2,"executor":3}"#]

@@ -47,7 +47,7 @@ fn delegate(
 ) -> Tool {
     let delegating = tool(name).effects(Effects::ReadOnly);
     let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {
-        let turn = agent.start(input(TurnInput::new("go")).under(&ctx));
+        let turn = agent.start(input(TurnInput::new("go")).under_call(&ctx));
         async move { Ok::<_, ToolError>(turn.await.into_answer()?) }
     });
     delegating.build().unwrap()
@@ -299,7 +299,7 @@ async fn a_sub_agents_answer_taints_the_outer_prompt_unless_the_tool_is_trusted(
         let inner = inner.build().unwrap();
         let delegating = tool("inner").trusted(trusted);
         let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {
-            let turn = inner.start(TurnInput::new("go").under(&ctx));
+            let turn = inner.start(TurnInput::new("go").under_call(&ctx));
             async move { Ok::<_, ToolError>(turn.await.into_answer()?) }
         });
         let ctx = DispatchContext::builder()
@@ -374,7 +374,7 @@ async fn the_gates_of_a_turn_under_a_call_end_with_it() {
     let inner = runner(ScriptedModel::new([Step::say("done")]));
     let inner = inner.build().unwrap();
     let delegating = tool("inner").handler(move |_: Value, ctx: ToolContext| {
-        let turn = inner.start(TurnInput::new("go").under(&ctx));
+        let turn = inner.start(TurnInput::new("go").under_call(&ctx));
         async move {
             let mut gates = turn.gates();
             let answer = turn.await.into_answer()?;
@@ -446,7 +446,7 @@ fn a_resumed_turn_has_the_rules_of_the_turns_that_it_ran_under() {
     };
     die_below(&parts, &reached);
     assert_eq!(parts.seen.all(), ["third-party-private first-party"]);
-    parts.look = saying("look", "seen");
+    parts.look = returning("look", "seen");
     let process = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -464,7 +464,7 @@ fn a_resumed_turn_has_the_rules_of_the_turns_that_it_ran_under() {
             async move {
                 let input = TurnInput::resume("inner-turn")
                     .conversation("inner-talk")
-                    .under(&ctx);
+                    .under_call(&ctx);
                 let turn = inner.resume(input).await?;
                 Ok::<_, ToolError>(turn.await.into_answer()?)
             }
@@ -496,7 +496,7 @@ fn a_turn_that_ran_under_a_call_can_be_resumed_alone_explicitly() {
         asked: Notes::default(),
     };
     die_below(&parts, &reached);
-    parts.look = saying("look", "seen");
+    parts.look = returning("look", "seen");
     let process = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -38,7 +38,7 @@ async fn the_executor_gets_the_schema_and_a_valid_answer_is_parsed() {
     let typed = ask(&model).await;
     assert_eq!(typed.outcome.text, GOOD);
     assert_eq!(typed.into_answer().unwrap(), paris(17));
-    let shown = model.shown(0);
+    let shown = model.request(0);
     let schema = shown.answer_schema().expect("the provider may want it");
     assert_eq!(schema["properties"]["celsius"]["maximum"], 60);
     assert_eq!(shown.texts(), ["How warm is it in Paris?"]);
@@ -67,7 +67,7 @@ async fn the_faults_of_an_invalid_answer_are_sent_to_the_model() {
     let typed = ask(&model).await;
     assert_eq!(typed.outcome.iterations, 2);
     assert_eq!(typed.into_answer().unwrap(), paris(17));
-    let shown = model.shown(1);
+    let shown = model.request(1);
     let shown_text = shown.messages().last().unwrap();
     assert_eq!(shown_text.author, Author::Framework);
     assert!(
@@ -103,7 +103,7 @@ async fn the_model_may_retry_twice_by_default() {
             AnswerFormat::new("weather", Schema::of::<Weather>().unwrap()).retries(retries);
         let typed: TypedOutcome<Weather> = runner.run_formatted("x", format).await;
         assert!(typed.answer.is_err());
-        assert_eq!(model.times_asked(), retries as usize + 1);
+        assert_eq!(model.request_count(), retries as usize + 1);
     }
 }
 
@@ -133,12 +133,12 @@ async fn each_try_is_an_iteration_with_the_same_tools() {
     observed.assert_paired();
     for later in 1..4 {
         assert_eq!(
-            model.shown(later).tools(),
-            model.shown(0).tools(),
+            model.request(later).tools(),
+            model.request(0).tools(),
             "iteration {later}"
         );
     }
-    assert_eq!(model.shown(3).tool_calls().len(), 2);
+    assert_eq!(model.request(3).tool_calls().len(), 2);
 }
 
 #[tokio::test]
@@ -165,6 +165,6 @@ async fn a_type_without_a_schema_is_rejected_before_the_turn() {
     let runner = runner(model.clone()).build().unwrap();
     let typed: TypedOutcome<u128> = runner.run_typed("x").await;
     assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::INVALID_SCHEMA);
-    assert!(matches!(typed.outcome.ended, TurnStatus::Failed(_)));
-    assert_eq!(model.times_asked(), 0);
+    assert!(matches!(typed.outcome.status, TurnStatus::Failed(_)));
+    assert_eq!(model.request_count(), 0);
 }

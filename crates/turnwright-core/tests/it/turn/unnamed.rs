@@ -84,7 +84,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
             );
             Ok(())
         })
-        .go_on(),
+        .keep_open(),
         Step::say("done"),
     ]);
     let runner = runner(model)
@@ -100,7 +100,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    assert!(outcome.is_answered(), "{:?}", outcome.status);
     assert!(is_empty(&store, &spool).await);
 
     // The outcome has everything.
@@ -126,7 +126,7 @@ async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_behind() {
         .handler(move |_: Value, ctx: ToolContext| {
             let inner = inner.clone();
             async move {
-                let outcome = inner.run(TurnInput::new("look").under(&ctx)).await;
+                let outcome = inner.run(TurnInput::new("look").under_call(&ctx)).await;
                 Ok::<_, ToolError>(outcome.into_answer()?)
             }
         });
@@ -243,7 +243,7 @@ async fn a_turn_without_a_conversation_can_read_other_conversations() {
         .build()
         .unwrap();
     assert!(runner.run("go").await.is_answered());
-    assert_eq!(model.shown(0).memories().len(), 1);
+    assert_eq!(model.request(0).memories().len(), 1);
     let stored = store.conversations(&ConversationFilter::all()).await;
     let stored: Vec<_> = stored.unwrap().into_iter().map(|found| found.id).collect();
     assert_eq!(stored, [ConversationId::new("ada")]);

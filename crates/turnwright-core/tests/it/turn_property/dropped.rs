@@ -286,7 +286,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
                 assert!(!ran || edited == edits, "{what}");
             }
             Record::Ledger(entry) => {
-                assert_ne!(entry.state, CallState::Begun, "{what}");
+                assert_ne!(entry.state, CallState::Started, "{what}");
                 let ran = started.iter().any(|id| **id == entry.tool_call);
                 assert!(ran || entry.state == CallState::Failed, "{what}");
             }

@@ -24,7 +24,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// How a turn ended, as one word.
 pub(super) fn ended(outcome: &TurnOutcome) -> String {
-    match &outcome.ended {
+    match &outcome.status {
         TurnStatus::Aborted { reason, .. } => format!("aborted: {reason}"),
         TurnStatus::Nacked(error) => format!("refused: {}", error.message()),
         TurnStatus::Failed(error) => format!("failed: {}", error.code().as_str()),
@@ -215,7 +215,7 @@ impl Turn<'_> {
         let state = entries.first().map(|entry| entry.state);
         let fits = match (state, code) {
             _ if entries.len() > 1 => false,
-            (Some(CallState::Begun), _) => false,
+            (Some(CallState::Started), _) => false,
             (None | Some(CallState::Failed), None) => true,
             (_, None) => false,
             (None, Some(_)) => self.reads_only(asked),
@@ -368,7 +368,7 @@ impl Turn<'_> {
         }
         if let Some(outcome) = self.outcome.filter(|_| !self.is_disturbed()) {
             // A cancelled turn does not wait for readers.
-            let stopped = matches!(outcome.ended, TurnStatus::Aborted { .. });
+            let stopped = matches!(outcome.status, TurnStatus::Aborted { .. });
             let stored = outcome.records.iter().filter(
                 |record| !matches!(record, Record::Message(message) if message.text() == "go"),
             );

@@ -97,7 +97,7 @@ async fn a_turn_cancelled_at_a_gate_is_aborted_and_not_failed() {
     let gates = turn.gates();
     assert_eq!(opened(&gates).await.len(), 1);
     token.cancel();
-    let ended = turn.outcome().await.ended;
+    let ended = turn.outcome().await.status;
     assert!(matches!(ended, TurnStatus::Aborted { .. }), "{ended:?}");
     assert!(gates.open().is_empty());
 }

@@ -24,7 +24,7 @@ use turnwright_testkit::store::storage_of;
 const TALK: &str = "talk";
 const TURN: &str = "turn";
 /// No script has as many gates and suspensions.
-const MOST_RUNS: usize = 200;
+const MAX_RUNS: usize = 200;
 
 /// What the model does in one iteration.
 #[derive(Clone, Debug)]
@@ -239,7 +239,7 @@ fn paused() -> Runtime {
 
 /// What came of a turn, without ids and times.
 async fn result(outcome: &TurnOutcome) -> Vec<String> {
-    let mut result = vec![format!("{}: {}", outcome.ended.name(), outcome.text)];
+    let mut result = vec![format!("{}: {}", outcome.status.name(), outcome.text)];
     for call in outcome.tool_calls() {
         let text = call.text().await.unwrap_or_default();
         let edited = call.edited_args();
@@ -307,7 +307,7 @@ fn suspend_and_resume(parts: &[Part], moments: &[Suspension]) -> (Vec<String>, u
         at_once: true,
     };
     let (mut left, mut moments) = (None::<Vec<OpenGate>>, moments.iter().copied());
-    for _ in 0..MOST_RUNS {
+    for _ in 0..MAX_RUNS {
         let moment = moments.next();
         let how = moment.unwrap_or(at_gates);
         let outcome = paused().block_on(async {
@@ -323,7 +323,7 @@ fn suspend_and_resume(parts: &[Part], moments: &[Suspension]) -> (Vec<String>, u
             };
             let outcome = run_until(turn, moment).await;
             let suspended = world.state().await == TurnState::Suspended;
-            assert_eq!(outcome.is_suspended(), suspended, "{}", outcome.ended);
+            assert_eq!(outcome.is_suspended(), suspended, "{}", outcome.status);
             outcome
         });
         if !outcome.is_suspended() {

@@ -128,7 +128,7 @@ fn put(change: &Change) -> Option<Put> {
         id: record.id().to_owned(),
         ended: match record {
             Record::ToolCall(call) => call.is_complete(),
-            Record::Ledger(entry) => entry.state != CallState::Begun,
+            Record::Ledger(entry) => entry.state != CallState::Started,
             _ => true,
         },
     })

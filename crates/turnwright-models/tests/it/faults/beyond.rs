@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::chat::{self, Script};
-use turnwright_testkit::server::fault::{ARGUMENTS, Fault, TEXT, TOOL, Where};
+use turnwright_testkit::server::fault::{ARGUMENTS, Fault, FaultPosition, TEXT, TOOL};
 use turnwright_testkit::server::{Answer, Server};
 
 use super::rig::{builder, soon, weather};
@@ -39,7 +39,7 @@ async fn retry_after_is_respected_up_to_the_limit() {
     let cases = [(Duration::from_millis(10), 1), (Duration::from_secs(30), 2)];
     for (longest, requests) in cases {
         let server = Server::start(move |request| match request.number {
-            0 => late.answer(Where::BeforeFirstByte),
+            0 => late.answer(FaultPosition::BeforeFirstByte),
             _ => chat::text(WELL, 3).answer(request),
         })
         .await

@@ -16,7 +16,7 @@ use turnwright_models::ModelBuilder;
 use turnwright_models::chat_completions::ChatCompletionsCodec;
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 use turnwright_models::retry::RetryPolicy;
-use turnwright_testkit::server::fault::{Fault, TOOL, Where};
+use turnwright_testkit::server::fault::{Fault, FaultPosition, TOOL};
 use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
 use turnwright_testkit::store::storage_of;
 
@@ -56,8 +56,8 @@ pub(super) struct Rig {
 
 impl Rig {
     /// Returns short timeouts where a timeout ends the turn, otherwise practically infinite ones.
-    pub(super) fn of(fault: Fault, place: Where) -> Self {
-        let before = fault == Fault::Silence && place == Where::BeforeFirstByte;
+    pub(super) fn of(fault: Fault, place: FaultPosition) -> Self {
+        let before = fault == Fault::Silence && place == FaultPosition::BeforeFirstByte;
         let silent = is_silent(fault);
         Rig {
             request_timeout: if before { SILENT } else { BOUND },
@@ -94,7 +94,7 @@ impl Rig {
         let (ends, error, held) = match ended {
             Ok(outcome) => {
                 let held = held(&store, &outcome).await;
-                (ends(&outcome.ended), message_of(&outcome.ended), held)
+                (ends(&outcome.status), message_of(&outcome.status), held)
             }
             Err(_) => (
                 Ends::Otherwise,
@@ -148,7 +148,7 @@ pub(super) fn weather() -> (Tool, Arc<Mutex<Vec<String>>>) {
     (tool.build().unwrap(), runs)
 }
 
-fn ends(ended: &TurnStatus) -> Ends {
+fn ends(status: &TurnStatus) -> Ends {
     match ended {
         TurnStatus::Answered => Ends::Answered,
         TurnStatus::Nacked(error) => Ends::Nacked(error.code()),
@@ -157,7 +157,7 @@ fn ends(ended: &TurnStatus) -> Ends {
     }
 }
 
-fn message_of(ended: &TurnStatus) -> String {
+fn message_of(status: &TurnStatus) -> String {
     ended
         .error()
         .map_or_else(String::new, |item| item.with_causes())

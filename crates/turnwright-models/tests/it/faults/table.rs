@@ -2,10 +2,10 @@
 
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::fault::Fault::*;
-use turnwright_testkit::server::fault::Where::{
+use turnwright_testkit::server::fault::FaultPosition::{
     BeforeFirstByte as Before, InArguments as InArgs, InText,
 };
-use turnwright_testkit::server::fault::{Fault, Where};
+use turnwright_testkit::server::fault::{Fault, FaultPosition};
 
 use super::Ends::{Answered, Failed, Nacked};
 use super::Held::{Answer, Made, Nothing, Piece, Unmade, Words};
@@ -85,7 +85,7 @@ pub(super) const TABLE: &[Row] = &[
 #[expect(clippy::too_many_arguments, reason = "the columns of the table")]
 const fn row(
     fault: Fault,
-    place: Where,
+    place: FaultPosition,
     requests: usize,
     ends: Ends,
     says: &'static str,

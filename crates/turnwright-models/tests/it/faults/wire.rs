@@ -15,7 +15,7 @@ use turnwright_core::store::MemoryStore;
 use turnwright_core::{Budget, ErrorCode, TurnEventKind, TurnInput, TurnStatus};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::fault::{Fault, HUGE, Where};
+use turnwright_testkit::server::fault::{Fault, FaultPosition, HUGE};
 use turnwright_testkit::store::storage_of;
 
 use super::BOUND;
@@ -93,7 +93,7 @@ async fn pass(client: TcpStream, server: SocketAddr, sent: Arc<AtomicU64>, gone:
 }
 
 /// Returns how many bytes were sent before the client closed the connection.
-async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
+async fn sent(fault: Fault, place: FaultPosition, limit: Option<usize>) -> u64 {
     let server = Server::start(move |_| fault.answer(place)).await.unwrap();
     let relay = Relay::to(&server).await;
     let mut model = builder(&relay.url()).retry(RetryPolicy::never());
@@ -113,7 +113,7 @@ async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
 #[tokio::test]
 async fn endless_event_is_not_read_beyond_the_limit() {
     const MIB: u64 = 1 << 20;
-    for &place in Where::ALL {
+    for &place in FaultPosition::ALL {
         // The socket buffers of both ends add to this.
         let most = sent(Fault::HugeFrame, place, None).await;
         assert!((8 * MIB..HUGE / 2).contains(&most), "{place}: {most}");
@@ -129,7 +129,7 @@ async fn endless_event_is_not_read_beyond_the_limit() {
 
 #[tokio::test]
 async fn cancelling_a_turn_closes_a_hanging_connection() {
-    for place in [Where::InText, Where::InArguments] {
+    for place in [FaultPosition::InText, FaultPosition::InArguments] {
         let server = Server::script([Fault::Silence.answer(place)])
             .await
             .unwrap();
@@ -151,9 +151,9 @@ async fn cancelling_a_turn_closes_a_hanging_connection() {
         turn.cancel();
         let outcome = timeout(BOUND, turn.outcome()).await.expect("in time");
         assert!(
-            matches!(outcome.ended, TurnStatus::Aborted { .. }),
+            matches!(outcome.status, TurnStatus::Aborted { .. }),
             "{place}: {}",
-            outcome.ended
+            outcome.status
         );
         relay.closed().await;
         assert_eq!(server.requests().len(), 1, "{place}");
@@ -168,7 +168,7 @@ async fn cancelling_a_turn_closes_a_hanging_connection() {
 
 #[tokio::test]
 async fn deadline_closes_a_hanging_connection() {
-    for &place in Where::ALL {
+    for &place in FaultPosition::ALL {
         let server = Server::script([Fault::Silence.answer(place)])
             .await
             .unwrap();
@@ -179,9 +179,9 @@ async fn deadline_closes_a_hanging_connection() {
         let input = TurnInput::new("Go.").budget(Budget::new().time(Duration::from_secs(1)));
         let outcome = timeout(BOUND, runner.run(input)).await.expect("in time");
         assert!(
-            matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))),
+            matches!(outcome.status, TurnStatus::Limit(Limit::Time(_))),
             "{place}: {}",
-            outcome.ended
+            outcome.status
         );
         relay.closed().await;
         assert_eq!(

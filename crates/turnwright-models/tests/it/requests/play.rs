@@ -75,8 +75,8 @@ async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> 
 fn builder_for(caught: &Caught) -> ModelBuilder<ChatCompletionsCodec> {
     ChatCompletions::builder(UNUSED_URL)
         .transport(caught.clone())
-        .explain_fences(false)
-        .shows(|_| true)
+        .explain_envelopes(false)
+        .accepted_media(|_| true)
 }
 
 fn hydrating(history: Vec<Record>) -> impl turnwright_core::Middleware<TurnContext> + 'static {

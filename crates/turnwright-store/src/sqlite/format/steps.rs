@@ -62,7 +62,7 @@ fn index_record(
     match Record::from_json(kind, &body, reopen) {
         Ok(Record::Turn(turn)) => {
             state = Some(turn.state.as_str());
-            began_at = Some(nanoseconds(turn.began_at));
+            began_at = Some(nanoseconds(turn.started_at));
         }
         Ok(Record::Gate(gate)) if gate.state == GateState::Open => {
             open_gate_turn = Some(gate.turn_id.to_owned());

@@ -32,7 +32,7 @@ use crate::child::say;
 
 const ORDERS: &str = "TURNWRIGHT_TURNS_ORDERS";
 /// A process that runs for longer hangs.
-const LONGEST: Duration = Duration::from_secs(100);
+const MAX_LEN: Duration = Duration::from_secs(100);
 
 pub(crate) fn command(orders: &Orders) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
@@ -58,7 +58,7 @@ fn does_its_turns() {
         return;
     };
     thread::spawn(|| {
-        thread::sleep(LONGEST);
+        thread::sleep(MAX_LEN);
         say("stuck");
         std::process::exit(3);
     });
@@ -166,13 +166,13 @@ async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conv
             }
         };
         let outcome = answered(world, turn, conversation).await;
-        let ended = outcome.ended.name();
+        let ended = outcome.status.name();
         let code = outcome.error().map(|error| error.code().as_str());
         let code = code.unwrap_or("-");
         let text = outcome.text;
         say(&format!("outcome {} {ended} {code} {text}", planned.turn));
         if code != "-" {
-            say(&format!("because {}", outcome.ended));
+            say(&format!("because {}", outcome.status));
             return;
         }
     }

@@ -138,7 +138,7 @@ impl Judge {
         }
         let mut count = 0;
         for ((conversation_id, kind, id), known) in known {
-            let kind = RecordKind::named(kind).unwrap();
+            let kind = RecordKind::from_name(kind).unwrap();
             let found = self
                 .store
                 .get(&ConversationId::new(conversation_id), kind, id)

@@ -7,12 +7,12 @@ mod case;
 mod child;
 mod journal;
 mod judge;
-#[cfg(unix)]
-mod lost;
 mod random;
 mod rivals;
 mod script;
 mod stages;
+#[cfg(unix)]
+mod taken_over;
 mod tools;
 mod watched;
 mod world;

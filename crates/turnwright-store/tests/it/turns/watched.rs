@@ -51,7 +51,8 @@ fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
     let running =
         has(&|item| matches!(item, Record::Turn(turn) if turn.state == TurnState::Running));
     let leases = has(&|item| matches!(item, Record::Lease(lease) if lease.turn_id.is_some()));
-    let begun = has(&|item| matches!(item, Record::Ledger(line) if line.state == CallState::Begun));
+    let begun =
+        has(&|item| matches!(item, Record::Ledger(line) if line.state == CallState::Started));
     let is = |yes: bool, before: Stage, after: Stage| yes.then_some((before, after));
     let all = [
         is(
@@ -202,8 +203,8 @@ impl Spool for WatchedSpool {
         self.spool.list().await
     }
 
-    fn reopens(&self) -> bool {
-        self.spool.reopens()
+    fn can_reopen(&self) -> bool {
+        self.spool.can_reopen()
     }
 
     fn is_persistent(&self) -> bool {

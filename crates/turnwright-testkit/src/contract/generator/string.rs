@@ -6,14 +6,14 @@ use super::{Generator, bounds};
 use crate::contract::document::Object;
 
 /// Longer strings would not reveal more.
-const LONGEST: usize = 20_000;
+const MAX_LEN: usize = 20_000;
 
 const LETTERS: [char; 12] = ['a', 'b', 'c', 'x', 'Z', '0', '7', ' ', '-', 'é', '漢', '😀'];
 
 impl<'d> Generator<'_, 'd> {
     pub(super) fn string(&mut self, schemas: &[&'d Object]) -> Option<String> {
         let (least, most) = bounds(schemas, "minLength", "maxLength");
-        if least > LONGEST || most.is_some_and(|most| most < least) {
+        if least > MAX_LEN || most.is_some_and(|most| most < least) {
             return None;
         }
         let doc = self.doc;
@@ -61,7 +61,7 @@ impl<'d> Generator<'_, 'd> {
     /// Returns a length within the bounds, often one of the bounds if that is readable.
     fn length(&mut self, least: usize, most: Option<usize>) -> usize {
         let usual = most.map_or(least + 12, |most| most.min(least + 12));
-        let edge = most.filter(|&most| most <= 300 || most <= LONGEST && self.rng.one_in(40));
+        let edge = most.filter(|&most| most <= 300 || most <= MAX_LEN && self.rng.one_in(40));
         match (self.rng.below(5), edge) {
             (0, _) => least,
             (1, Some(most)) => most,

@@ -48,7 +48,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use player::{Played, Player, What};
+pub use player::{AnswerKind, PlayedAnswer, Player};
 pub use reply::{Call, Reply};
 pub use script::Script;
 

@@ -22,7 +22,7 @@ use crate::server::{Answer, ReceivedRequest};
 ///     .keep_requests(10)
 ///     .start(move |request| {
 ///         let played = player.answer(request);
-///         eprintln!("{} {}: {:?}", request.method, request.route(), played.what);
+///         eprintln!("{} {}: {:?}", request.method, request.route(), played.kind);
 ///         played.answer
 ///     })
 ///     .await?;
@@ -39,17 +39,17 @@ pub struct Player {
 /// The answer to a request, and its kind.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Played {
+pub struct PlayedAnswer {
     /// The answer.
     pub answer: Answer,
     /// The kind of answer.
-    pub what: What,
+    pub kind: AnswerKind,
 }
 
 /// The kind of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum What {
+pub enum AnswerKind {
     /// A reply of the script.
     #[non_exhaustive]
     Reply {
@@ -84,22 +84,22 @@ impl Player {
 
     /// Returns the answer to a request. A `POST` of JSON to any path that ends in `/chat/completions` takes the next
     /// reply, streamed if requested. `GET …/models` returns a list of one model. Anything else takes no reply.
-    pub fn answer(&self, request: &ReceivedRequest) -> Played {
-        let (what, answer) = self.choose(request);
-        Played { answer, what }
+    pub fn answer(&self, request: &ReceivedRequest) -> PlayedAnswer {
+        let (kind, answer) = self.choose(request);
+        PlayedAnswer { answer, kind }
     }
 
     /// Returns the number of remaining replies; of the first pass if it repeats.
     #[must_use]
-    pub fn left(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         let asked = self.asked.load(Ordering::Relaxed);
         self.replies.len().saturating_sub(asked)
     }
 
-    fn choose(&self, request: &ReceivedRequest) -> (What, Answer) {
+    fn choose(&self, request: &ReceivedRequest) -> (AnswerKind, Answer) {
         let route = request.route();
         if request.method == "GET" && route.ends_with("/models") {
-            return (What::Models, models());
+            return (AnswerKind::Models, models());
         }
         if request.method != "POST" || !route.ends_with("/chat/completions") {
             let served = "only POST …/chat/completions and GET …/models are served";
@@ -116,9 +116,12 @@ impl Player {
         match self.replies.get(number) {
             Some(reply) => {
                 let streamed = streams(request);
-                (What::Reply { number, streamed }, reply.answer(request))
+                (
+                    AnswerKind::Reply { number, streamed },
+                    reply.answer(request),
+                )
             }
-            None => (What::Ended, script_ended(self.replies.len())),
+            None => (AnswerKind::Ended, script_ended(self.replies.len())),
         }
     }
 }
@@ -128,7 +131,7 @@ fn models() -> Answer {
     Answer::json(200, json!({ "object": "list", "data": [model] }))
 }
 
-fn invalid(status: u16, message: &str) -> (What, Answer) {
+fn invalid(status: u16, message: &str) -> (AnswerKind, Answer) {
     let answer = Answer::error(status, "invalid_request_error", message);
-    (What::Invalid, answer)
+    (AnswerKind::Invalid, answer)
 }

@@ -2,7 +2,7 @@
 
 use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
-    Batch, Changes, KEPT_DELETIONS, Loaded, Revision, Store as _, StoreExt as _,
+    Batch, Changes, Loaded, MIN_DELETION_HISTORY, Revision, Store as _, StoreExt as _,
 };
 
 use crate::store::chat::Chat;
@@ -100,7 +100,7 @@ pub(super) async fn unknown(chat: Chat) -> Outcome {
 }
 
 pub(super) async fn many_deletions(chat: Chat) -> Outcome {
-    let count = KEPT_DELETIONS + 20;
+    let count = MIN_DELETION_HISTORY + 20;
     let ids: Vec<String> = (0..count).map(|n| format!("n-{n:04}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     chat.notes(&[&["stays"], ids.as_slice()].concat(), "x")
@@ -109,11 +109,18 @@ pub(super) async fn many_deletions(chat: Chat) -> Outcome {
         chat.delete(id).await?;
     }
     // Revision 1 has all of them, and each deletion is one more revision.
-    for deleted in [0, 1, KEPT_DELETIONS - 1, KEPT_DELETIONS, count - 1, count] {
+    for deleted in [
+        0,
+        1,
+        MIN_DELETION_HISTORY - 1,
+        MIN_DELETION_HISTORY,
+        count - 1,
+        count,
+    ] {
         let left = count - deleted;
         let since = 1 + left as u64;
         let promised = ids.get(left..).unwrap_or_default();
-        if deleted <= KEPT_DELETIONS || changes(&chat, since).await?.is_some() {
+        if deleted <= MIN_DELETION_HISTORY || changes(&chat, since).await?.is_some() {
             changed(&chat, since, Some((&[], promised))).await?;
         }
     }

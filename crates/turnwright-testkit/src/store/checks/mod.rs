@@ -22,15 +22,15 @@ type Checking = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// A requirement and its check.
 pub(super) struct Check {
-    pub(super) promise: &'static str,
+    pub(super) requirement: &'static str,
     pub(super) run: fn(Chat) -> Checking,
 }
 
 macro_rules! checks {
-    ($($promise:literal => $module:ident::$check:ident;)+) => {
+    ($($requirement:literal => $module:ident::$check:ident;)+) => {
         /// All requirements.
         pub(super) const ALL: &[Check] = &[$(
-            Check { promise: $promise, run: |chat| Box::pin($module::$check(chat)) },
+            Check { requirement: $requirement, run: |chat| Box::pin($module::$check(chat)) },
         )+];
     };
 }
@@ -87,5 +87,5 @@ checks! {
     "of writers that expect the same revision, exactly one wins" => races::one_winner;
     "no update is lost" => races::no_lost_update;
     "no write is lost, and each has its own revision" => races::no_lost_write;
-    "a reader sees all of a batch or nothing" => races::whole_batches;
+    "a reader sees all of a batch or nothing" => races::atomic_batches;
 }

@@ -110,7 +110,7 @@ pub(super) async fn no_lost_write(chat: Chat) -> Outcome {
 }
 
 /// Each batch deletes three records and puts them again with its number, while a reader reads.
-pub(super) async fn whole_batches(chat: Chat) -> Outcome {
+pub(super) async fn atomic_batches(chat: Chat) -> Outcome {
     let over = Arc::new(AtomicBool::new(false));
     let looks = Arc::new(AtomicUsize::new(0));
     let (read, stop, looked) = (chat.clone(), Arc::clone(&over), Arc::clone(&looks));

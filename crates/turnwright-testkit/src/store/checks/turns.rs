@@ -121,8 +121,8 @@ pub(super) async fn contents(chat: Chat) -> Outcome {
     let gates: Vec<_> = found.iter().map(gates).collect();
     same("open gates", gates, ["", "", "", "", "g-3", "g-1 g-2", ""])?;
     for turn in &found {
-        let began = turn.turn.as_ref().map(|record| record.began_at);
-        same("when it began", Some(turn.began_at), began)?;
+        let began = turn.turn.as_ref().map(|record| record.started_at);
+        same("when it began", Some(turn.started_at), began)?;
         same("damaged records", turn.damaged.len(), 0)?;
     }
     Ok(())

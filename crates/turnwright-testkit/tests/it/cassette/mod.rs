@@ -155,7 +155,7 @@ async fn in_order_ignores_the_request() {
     assert!(exchanges[2].truncated);
     assert!(!format!("{exchanges:?}").contains("one"));
     let read_from_text = Cassette::from_json(&tape.to_string()).unwrap();
-    for cassette in [Cassette::playing(exchanges), read_from_text] {
+    for cassette in [Cassette::from_exchanges(exchanges), read_from_text] {
         let cassette = cassette.in_order();
         let mut seen = Vec::new();
         for number in 0..3 {

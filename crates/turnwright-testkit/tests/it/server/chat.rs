@@ -155,19 +155,19 @@ async fn player_reports_answers_and_can_repeat() {
         let noted = Arc::clone(&seen);
         let server = Server::start(move |request| {
             let played = playing.answer(request);
-            noted.lock().push(format!("{:?}", played.what));
+            noted.lock().push(format!("{:?}", played.kind));
             played.answer
         })
         .await
         .unwrap();
         get(server.address(), "/v1/models").await;
-        assert_eq!(player.left(), 2);
+        assert_eq!(player.remaining(), 2);
         let mut message = Vec::new();
         for asked in [r#"{"stream":true}"#, "{}", "{}"] {
             message.push(ask(server.address(), asked, ALL).await);
         }
         ask(server.address(), "not json", ALL).await;
-        assert_eq!(player.left(), 0);
+        assert_eq!(player.remaining(), 0);
         let third = message[2].json();
         let expected = match repeats {
             true => {

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, HUGE, TEXT, TOOL, Where};
+use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, FaultPosition, HUGE, TEXT, TOOL};
 
 use super::ALL;
 use super::wire::{End, Seen, ask, ask_silent};
 
-async fn seen(fault: Fault, place: Where, most: usize) -> Seen {
+async fn seen(fault: Fault, place: FaultPosition, most: usize) -> Seen {
     let server = Server::script([fault.answer(place)]).await.unwrap();
     let (address, body) = (server.address(), r#"{"stream":true}"#);
     match fault {
-        Fault::Silence => ask_silent(address, body, place != Where::BeforeFirstByte).await,
+        Fault::Silence => ask_silent(address, body, place != FaultPosition::BeforeFirstByte).await,
         Fault::HalfFrame => ask_silent(address, body, true).await,
         _ => ask(address, body, most).await,
     }
@@ -41,15 +41,15 @@ fn content(text: &str) -> (String, Option<String>) {
     (content, finish)
 }
 
-fn reply(place: Where) -> (&'static str, &'static str) {
+fn reply(place: FaultPosition) -> (&'static str, &'static str) {
     match place {
-        Where::InArguments => (ARGUMENTS, "tool_calls"),
+        FaultPosition::InArguments => (ARGUMENTS, "tool_calls"),
         _ => (TEXT, "stop"),
     }
 }
 
 /// Asserts that the beginning of the reply arrived: nothing before its first byte, otherwise a non-empty part.
-fn assert_begun(text: &str, place: Where, what: &str) {
+fn assert_begun(text: &str, place: FaultPosition, what: &str) {
     let (content, finish) = content(text);
     assert_eq!(finish, None, "{what}");
     let (complete, _) = reply(place);
@@ -57,10 +57,14 @@ fn assert_begun(text: &str, place: Where, what: &str) {
     assert!(content.len() < complete.len(), "{what}");
     assert_eq!(
         content.is_empty(),
-        place == Where::BeforeFirstByte,
+        place == FaultPosition::BeforeFirstByte,
         "{what}"
     );
-    assert_eq!(text.contains(TOOL), place == Where::InArguments, "{what}");
+    assert_eq!(
+        text.contains(TOOL),
+        place == FaultPosition::InArguments,
+        "{what}"
+    );
 }
 
 #[test]
@@ -96,8 +100,10 @@ async fn status_faults_replace_the_reply() {
         ),
     ];
     for (fault, begins) in statuses {
-        assert!(!fault.applies(Where::InText) && !fault.applies(Where::InArguments));
-        let seen = seen(fault, Where::BeforeFirstByte, ALL).await;
+        assert!(
+            !fault.applies(FaultPosition::InText) && !fault.applies(FaultPosition::InArguments)
+        );
+        let seen = seen(fault, FaultPosition::BeforeFirstByte, ALL).await;
         assert!(
             seen.head().starts_with(&format!("HTTP/1.1 {begins}")),
             "{}",
@@ -118,10 +124,10 @@ async fn status_faults_replace_the_reply() {
 
 #[tokio::test]
 async fn huge_error_and_huge_frame_are_sent() {
-    let body = seen(Fault::HugeErrorBody, Where::BeforeFirstByte, ALL).await;
+    let body = seen(Fault::HugeErrorBody, FaultPosition::BeforeFirstByte, ALL).await;
     assert!(body.head().starts_with("HTTP/1.1 500 "));
     assert_eq!(body.rest().len() as u64, HUGE);
-    for &place in Where::ALL {
+    for &place in FaultPosition::ALL {
         let body = seen(Fault::HugeFrame, place, ALL).await.chunked();
         assert!(body.complete);
         let text = body.text();
@@ -152,11 +158,11 @@ async fn connections_break_at_the_requested_position() {
         (Fault::HalfFrame, End::Silent),
     ];
     for (fault, end) in ends {
-        for &place in Where::ALL {
+        for &place in FaultPosition::ALL {
             let what = format!("{fault}, {place}");
             let seen = seen(fault, place, ALL).await;
             assert_eq!(seen.end, end, "{what}");
-            if place == Where::BeforeFirstByte && fault != Fault::HalfFrame {
+            if place == FaultPosition::BeforeFirstByte && fault != Fault::HalfFrame {
                 assert!(seen.bytes.is_empty(), "{what}");
                 continue;
             }
@@ -173,7 +179,7 @@ async fn connections_break_at_the_requested_position() {
 
 #[tokio::test]
 async fn comments_are_endless() {
-    for &place in Where::ALL {
+    for &place in FaultPosition::ALL {
         let seen = seen(Fault::EndlessComments, place, 1 << 20).await;
         assert_eq!(seen.end, End::Enough);
         let text = seen.chunked().text();

@@ -2,7 +2,7 @@ use turnwright_core::record::Memory;
 use turnwright_core::store::{
     Batch, ConversationId, MemoryStore, Query, Store as _, StoreExt as _,
 };
-use turnwright_testkit::store::{Fail, Failing};
+use turnwright_testkit::store::{Fail, FailingLayer};
 
 fn note(id: &str) -> Batch {
     Batch::new().put(Memory::new("x").id(id).build().unwrap())
@@ -11,7 +11,7 @@ fn note(id: &str) -> Batch {
 #[tokio::test]
 async fn every_nth_call_fails_before_or_after_its_effect() {
     for (fail, saved) in [(Fail::Before, 4), (Fail::After, 6)] {
-        let store = Failing::store(MemoryStore::default());
+        let store = FailingLayer::store(MemoryStore::default());
         store.layer.fail_each(3, fail);
         let conversation_id = ConversationId::new("s");
         let mut failed = Vec::new();
@@ -40,7 +40,7 @@ async fn every_nth_call_fails_before_or_after_its_effect() {
 
 #[tokio::test]
 async fn single_call_fails_for_every_operation() {
-    let store = Failing::store(MemoryStore::default());
+    let store = FailingLayer::store(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
     store.layer.fail_call(2, Fail::Before);
     assert!(store.apply(&conversation_id, note("a")).await.is_ok());
@@ -50,7 +50,7 @@ async fn single_call_fails_for_every_operation() {
     assert!(store.conversations(&Default::default()).await.is_err());
     store.layer.fail_each(1, Fail::Before);
     assert!(store.conversations(&Default::default()).await.is_err());
-    store.layer.mend();
+    store.layer.stop_failing();
     let listed = store.conversations(&Default::default()).await.unwrap();
     let listed: Vec<_> = listed.into_iter().map(|found| found.id).collect();
     assert_eq!(listed, [conversation_id]);
@@ -58,7 +58,7 @@ async fn single_call_fails_for_every_operation() {
 
 #[tokio::test]
 async fn errors_of_the_store_are_passed_through() {
-    let store = Failing::store(MemoryStore::default());
+    let store = FailingLayer::store(MemoryStore::default());
     store.layer.fail_each(1, Fail::After);
     let batch = note("a").expect(turnwright_core::store::Revision(9));
     let error = store
@@ -70,7 +70,7 @@ async fn errors_of_the_store_are_passed_through() {
 
 #[tokio::test]
 async fn paging_continues_after_a_failure() {
-    let store = Failing::store(MemoryStore::default());
+    let store = FailingLayer::store(MemoryStore::default());
     let conversation_id = ConversationId::new("s");
     for n in 0..10 {
         store

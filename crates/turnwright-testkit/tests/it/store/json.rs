@@ -117,7 +117,7 @@ impl JsonStore {
     ) -> Result<Loaded, StoreError> {
         let mut loaded = Loaded::new(Vec::new(), Revision(head.revision), head.fencing_token);
         for (position, row) in rows {
-            let kind = RecordKind::named(&row.kind);
+            let kind = RecordKind::from_name(&row.kind);
             let kind = kind.ok_or_else(|| StoreError::failed("an unknown kind"))?;
             let record = Record::from_json(kind, &row.json, &self.reopen);
             loaded.add(Position(*position), kind, &row.id, record);

@@ -31,7 +31,7 @@ pub(super) type Flow = ControlFlow<()>;
 pub(super) type Take<'t> = dyn FnMut(&Place<'_>, &Value) -> Flow + 't;
 
 /// Maximum length of a path in bytes.
-const LONGEST: usize = 4096;
+const MAX_LEN: usize = 4096;
 
 /// A JSONPath expression (RFC 9535).
 ///
@@ -87,9 +87,9 @@ impl JsonPath {
     }
 
     fn read(text: &str) -> Result<Self, Fault> {
-        if text.len() > LONGEST {
-            let message = format!("a path can have at most {LONGEST} bytes");
-            return Err(Fault::new(LONGEST, message));
+        if text.len() > MAX_LEN {
+            let message = format!("a path can have at most {MAX_LEN} bytes");
+            return Err(Fault::new(MAX_LEN, message));
         }
         let path = JsonPath::within_bounds(text)?;
         pattern::check(text)?;
@@ -178,7 +178,7 @@ impl JsonPath {
     }
 
     /// Iterates over the prefixes of the path, from the longest to `$`.
-    pub(super) fn ways_there(&self) -> impl Iterator<Item = JsonPath> {
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = JsonPath> {
         let starts = self
             .layout
             .segments

@@ -1,12 +1,12 @@
 //! JSON artifacts: answers, errors and their limits.
 
-mod asking;
 mod bad_content;
 mod bad_paths;
 mod generate;
 mod json5;
 mod paging;
 mod paths;
+mod queries;
 mod streaming;
 
 use std::future::Future;

@@ -53,7 +53,7 @@ async fn every_answer(artifact: &SpooledJsonArtifact, text: &str, condition: &st
             "artifact_json_slice" => args["step"] = (-1).into(),
             _ => {}
         }
-        let answer: Result<String, ToolError> = tool.ask((**artifact).clone(), args).await;
+        let answer: Result<String, ToolError> = tool.run((**artifact).clone(), args).await;
         answers.push(answer.unwrap_or_else(|error| error.model_text().to_owned()));
     }
     answers

@@ -52,7 +52,7 @@ impl FoundLine {
     fn label(&self) -> String {
         let mark = if self.matches { ':' } else { '-' };
         match self.line.offset {
-            Some(offset) if !self.line.is_whole() => format!("{}+{offset}{mark}", self.number),
+            Some(offset) if !self.line.is_complete() => format!("{}+{offset}{mark}", self.number),
             _ => format!("{}{mark}", self.number),
         }
     }
@@ -120,7 +120,7 @@ impl Matches {
                 "{shown} of {total} matching lines{from} shown: continue with start={next}"
             ));
         }
-        if let Some(cut) = self.lines.iter().find(|line| !line.line.is_whole()) {
+        if let Some(cut) = self.lines.iter().find(|line| !line.line.is_complete()) {
             let (number, offset) = (cut.number, cut.line.offset.unwrap_or_default());
             notes.push(format!(
                 "long lines are truncated; N+B means line N from byte B: read more with artifact_cat start={number} offset={offset}"

@@ -100,8 +100,8 @@ impl<'a> Collector<'a> {
         let skipped = usize::try_from(begin - from).unwrap_or_default();
         let start = show::character_start(line, skipped);
         let line = line.get(start..).unwrap_or_default();
-        let goes_on = newline.is_none() && long.at + from + (came as u64) < long.end;
-        Ok(part(line, from + start as u64, self.share, goes_on))
+        let continues = newline.is_none() && long.at + from + (came as u64) < long.end;
+        Ok(part(line, from + start as u64, self.share, continues))
     }
 
     /// Returns the offset at which to start showing a line: 0 if the match is near the start, else slightly before the match.
@@ -174,6 +174,6 @@ pub(super) fn part(rest: &[u8], offset: u64, share: usize, more: bool) -> Line {
         number: None,
         offset: Some(offset),
         bytes: rest.get(..fitting).unwrap_or_default().to_vec(),
-        goes_on: more || fitting < rest.len(),
+        continues: more || fitting < rest.len(),
     }
 }

@@ -161,7 +161,7 @@ impl SpooledArtifact {
         let Some((at, line)) = self.first_line(source, grep.start)? else {
             return Ok(matches);
         };
-        let room = super::page(self.limits.answer).room();
+        let room = super::page(self.limits.answer).remaining();
         let mut collector = Collector::new(source.read(), &pattern, index, line, room, matches);
         Blocks::new(source.read(), &pattern, grep.sizes).search(at, &mut collector)?;
         let mut matches = collector.matches;

@@ -175,12 +175,12 @@ proptest! {
                 let answer = excerpt.to_answer();
                 prop_assert!(answer.len() <= budget, "{} bytes of {budget}: {answer}", answer.len());
                 prop_assert!(excerpt.lines.len() as u64 <= many);
-                prop_assert!(!excerpt.is_cut || !excerpt.lines.is_empty());
+                prop_assert!(!excerpt.is_truncated || !excerpt.lines.is_empty());
             }
             let (from, many) = (from as usize, many as usize);
-            if !head.is_cut { prop_assert_eq!(shown(&head), range(0, many)); }
-            if !cat.is_cut { prop_assert_eq!(shown(&cat), range(from, from + many)); }
-            if !tail.is_cut { prop_assert_eq!(shown(&tail), range(lines.len().saturating_sub(many), lines.len())); }
+            if !head.is_truncated { prop_assert_eq!(shown(&head), range(0, many)); }
+            if !cat.is_truncated { prop_assert_eq!(shown(&cat), range(from, from + many)); }
+            if !tail.is_truncated { prop_assert_eq!(shown(&tail), range(lines.len().saturating_sub(many), lines.len())); }
             for (line, given) in tail.lines.iter().zip(&lines[lines.len() - tail.lines.len()..]) {
                 prop_assert!(given.ends_with(&line.bytes));
                 prop_assert_eq!(line.offset.unwrap() as usize, given.len() - line.bytes.len());

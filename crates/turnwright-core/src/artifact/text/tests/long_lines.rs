@@ -88,9 +88,9 @@ fn a_long_line_is_shown_around_its_match_and_can_be_continued() {
         );
         let shown = std::str::from_utf8(&line.bytes).expect("no character is split");
         assert!(shown.contains("caf\u{e9}NEEDLE\u{e9}"), "{shown}");
-        assert!(line.goes_on);
+        assert!(line.continues);
         let at_end = artifact.grep(&small("\u{e9}$")).await.unwrap();
-        assert!(!at_end.lines[0].line.goes_on || at_end.lines[0].line.offset > Some(6000));
+        assert!(!at_end.lines[0].line.continues || at_end.lines[0].line.offset > Some(6000));
     });
 }
 
@@ -126,10 +126,10 @@ fn tail_shows_the_end_of_a_long_last_line() {
 fn only_the_requested_part_of_a_huge_line_is_read() {
     let (artifact, reader) = Watched::new(vec![b'x'; 20_000_000]).artifact();
     wait(async {
-        assert!(artifact.head(10).await.unwrap().is_cut);
+        assert!(artifact.head(10).await.unwrap().is_truncated);
         let read = reader.read_since();
         assert!(read <= 9 * 1024, "{read}");
-        assert!(artifact.tail(10).await.unwrap().is_cut);
+        assert!(artifact.tail(10).await.unwrap().is_truncated);
         let read = reader.read_since();
         assert!(read <= 64 * 1024, "{read}");
         assert_eq!(artifact.count(&Grep::new("y")).await.unwrap(), 0);

@@ -1,10 +1,10 @@
 //! Text queries on readers that count, fail and are slow.
 
-mod finding;
+mod grep;
 mod lines;
 mod long_lines;
 mod paging;
-mod questions;
+mod queries;
 mod readers;
 mod reading;
 mod tokens;

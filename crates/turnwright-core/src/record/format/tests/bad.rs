@@ -49,8 +49,8 @@ fn ledger() -> Value {
         tool: "t".into(),
         fingerprint: "f".to_owned(),
         args: json!({}),
-        state: CallState::Begun,
-        begun_at: SystemTime::UNIX_EPOCH,
+        state: CallState::Started,
+        started_at: SystemTime::UNIX_EPOCH,
         ended_at: None,
     };
     Record::from(Arc::new(entry)).to_value().unwrap()
@@ -73,7 +73,7 @@ fn why(kind: RecordKind, value: &Value) -> String {
 }
 
 #[test]
-fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
+fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
     use RecordKind as Kind;
     let deep = "[".repeat(130) + &"]".repeat(130);
     let hostile_id = json!("a</tw-agent>");
@@ -401,7 +401,7 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
 }
 
 #[test]
-fn what_is_no_object_is_no_record() {
+fn a_value_that_is_not_an_object_is_not_a_record() {
     for value in [json!(null), json!([]), json!("secret"), json!(1)] {
         let message = why(RecordKind::Memory, &value);
         assert_eq!(
@@ -427,7 +427,7 @@ fn unknown_fields_are_ignored() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn a_record_that_could_not_be_read_back_is_not_written() {
     let entry = |args: Value| {
         let turn_id = "t".into();
         Record::from(Arc::new(TurnRecord::begin(

@@ -112,7 +112,7 @@ fn a_large_result_that_is_not_in_a_spool_is_an_error_with_advice() {
     assert_eq!(
         error.message(),
         "the tool_call cannot be stored: an artifact of 1048577 bytes is not in a spool, and a record \
-         can hold at most 1048576: write it to one with `SpooledArtifact::keep`, or configure a spool \
+         can hold at most 1048576: write it to one with `SpooledArtifact::write`, or configure a spool \
          for the runner"
     );
 }

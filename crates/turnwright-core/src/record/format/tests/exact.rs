@@ -332,7 +332,7 @@ fn records_of_the_previous_release_are_read_and_written_in_the_current_format() 
     ];
     for text in texts {
         let value: Value = serde_json::from_str(&text).unwrap();
-        let kind = RecordKind::named(value["kind"].as_str().unwrap()).unwrap();
+        let kind = RecordKind::from_name(value["kind"].as_str().unwrap()).unwrap();
         let record = Record::from_json(kind, &text, &resolver()).unwrap();
         // Two fields and a state have other names now, and a gate has one id.
         let renamed = text.replace(r#""callId":"#, r#""checksum":"#);

@@ -283,13 +283,13 @@ fn tool_call() -> impl Strategy<Value = Record> {
 
 fn ledger() -> impl Strategy<Value = Record> {
     let state = prop_oneof![
-        Just(CallState::Begun),
+        Just(CallState::Started),
         Just(CallState::Done),
         Just(CallState::Failed),
         Just(CallState::Unknown),
     ];
     let names = (words(), text(), words(), words(), words(), text());
-    (names, value(), state, time(), time()).prop_map(|(names, args, state, begun_at, ended)| {
+    (names, value(), state, time(), time()).prop_map(|(names, args, state, started_at, ended)| {
         let (idempotency_key, turn_id, tool_call, checksum, tool, fingerprint) = names;
         let entry = LedgerEntry {
             ordinal: None,
@@ -301,8 +301,8 @@ fn ledger() -> impl Strategy<Value = Record> {
             fingerprint,
             args,
             state,
-            begun_at,
-            ended_at: (state != CallState::Begun).then_some(ended.max(begun_at)),
+            started_at,
+            ended_at: (state != CallState::Started).then_some(ended.max(started_at)),
         };
         Arc::new(entry).into()
     })

@@ -126,7 +126,7 @@ fn same_entry(a: &LedgerEntry, b: &LedgerEntry) {
     assert_eq!(a.fingerprint, b.fingerprint);
     assert_eq!(a.args, b.args);
     assert_eq!(a.state, b.state);
-    assert_eq!((a.begun_at, a.ended_at), (b.begun_at, b.ended_at));
+    assert_eq!((a.started_at, a.ended_at), (b.started_at, b.ended_at));
 }
 
 fn assert_same(a: &Record, b: &Record) {

@@ -41,7 +41,7 @@ async fn each_of_several_calls_is_closed_with_its_own_state() {
             .call("act", "{}");
         let scene = Scene::new([step], |builder, reached, _, _| {
             builder
-                .tool(saying("quick", "done"))
+                .tool(returning("quick", "done"))
                 .tool(endless("act", reached).build())
                 .tool(endless("look", reached).effects(Effects::ReadOnly).build())
                 .tool(
@@ -105,7 +105,7 @@ async fn a_call_that_waits_for_approval_was_not_run() {
             let scene = Scene::new([step], |builder, reached, _, _| {
                 let asked = Arc::clone(reached);
                 builder
-                    .tool(saying("act", "acted"))
+                    .tool(returning("act", "acted"))
                     .policy(always("careful"))
                     .approver(move |_: ApprovalRequest| {
                         asked.notify_one();
@@ -147,7 +147,7 @@ async fn nothing_runs_after_a_cancellation_even_if_the_executor_ignores_it() {
     };
     let notes = Notes::default();
     let runner = runner(executor)
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .dispatch_output(notes.layer("output"))
         .turn_output(notes.layer("turn-output"))
         .observer(observed.observer())
@@ -155,9 +155,9 @@ async fn nothing_runs_after_a_cancellation_even_if_the_executor_ignores_it() {
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").cancellation(token)).await;
     assert!(
-        matches!(outcome.ended, TurnStatus::Aborted { .. }),
+        matches!(outcome.status, TurnStatus::Aborted { .. }),
         "{:?}",
-        outcome.ended
+        outcome.status
     );
     assert_eq!(observed.of("toolExecutionStart").len(), 0);
     assert_eq!(notes.all(), [""; 0]);
@@ -175,13 +175,13 @@ async fn a_call_whose_turn_is_cancelled_while_it_is_recorded_is_not_run() {
     let store = Odd::store(1, How::Cancels(token.clone()));
     let runner = runner(ScriptedModel::new([Step::call_tool("act", "{}")]))
         .storage(storage_of(store.clone()))
-        .tool(saying("act", "acted"))
+        .tool(returning("act", "acted"))
         .observer(observed.observer())
         .build()
         .unwrap();
     let input = TurnInput::new("go").conversation("c").cancellation(token);
     let outcome = runner.run(input).await;
-    assert!(matches!(outcome.ended, TurnStatus::Aborted { .. }));
+    assert!(matches!(outcome.status, TurnStatus::Aborted { .. }));
     assert_eq!(texts(&outcome).await, [NOT_RUN]);
     assert_eq!(
         ledger(&*store.store, "c").await,
@@ -253,7 +253,7 @@ fn a_call_left_open_is_unknown_for_the_model() {
     drop((first, turn));
     runtime().block_on(async {
         runner.run(input()).await;
-        let shown = model.shown(1);
+        let shown = model.request(1);
         let text = shown.tool_calls()[0].rendered();
         assert!(!text.contains("was not run"), "{text}");
         assert!(text.contains("may not have taken effect"), "{text}");

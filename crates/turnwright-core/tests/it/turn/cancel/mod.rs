@@ -109,7 +109,7 @@ impl Scene {
         if way == Way::DropRun {
             let mut run = Box::pin(self.runner.run(input));
             tokio::select! {
-                outcome = &mut run => panic!("it ended: {:?}", outcome.ended),
+                outcome = &mut run => panic!("it ended: {:?}", outcome.status),
                 () = self.there() => {}
             }
             drop(run);
@@ -167,7 +167,7 @@ impl Scene {
             !self.notes.has("turn-output in"),
             "{way:?}: nothing comes after"
         );
-        match (way, outcome.map(|outcome| &outcome.ended)) {
+        match (way, outcome.map(|outcome| &outcome.status)) {
             (Way::Deadline, Some(TurnStatus::Limit(Limit::Time(limit)))) => {
                 assert_eq!(*limit, 10 * SECOND);
             }

@@ -23,7 +23,7 @@ async fn a_turn_is_cancelled_in_its_input_middleware() {
 async fn a_turn_is_cancelled_in_its_dispatch_middleware() {
     for way in WAYS {
         for output in [false, true] {
-            let scene = Scene::new([Step::silent().go_on()], |builder, reached, _, _| {
+            let scene = Scene::new([Step::silent().keep_open()], |builder, reached, _, _| {
                 let reached = Arc::clone(reached);
                 let waits = move |_: DispatchContext, _: Next<DispatchContext>| {
                     reached.notify_one();
@@ -130,7 +130,7 @@ async fn a_write_to_the_store_is_completed() {
                 odd.store = Arc::clone(store);
                 builder
                     .storage(storage_of(odd))
-                    .tool(saying("act", "acted"))
+                    .tool(returning("act", "acted"))
             });
             let outcome = scene.call_off(way).await;
             scene.assert_clean(way, outcome.as_ref()).await;

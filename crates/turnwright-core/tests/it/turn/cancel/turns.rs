@@ -13,8 +13,8 @@ async fn a_turn_cancelled_before_it_starts_does_nothing() {
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").cancellation(token)).await;
-    assert!(matches!(outcome.ended, TurnStatus::Aborted { .. }));
-    assert_eq!((notes.all().len(), model.times_asked()), (0, 0));
+    assert!(matches!(outcome.status, TurnStatus::Aborted { .. }));
+    assert_eq!((notes.all().len(), model.request_count()), (0, 0));
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn a_token_cancels_all_its_turns_and_a_turn_does_not_cancel_the_token() {
     assert!(!token.is_cancelled());
     token.cancel();
     for turn in [a, b] {
-        assert!(matches!(turn.await.ended, TurnStatus::Aborted { .. }));
+        assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));
     }
 }
 

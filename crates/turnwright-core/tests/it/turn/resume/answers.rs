@@ -116,7 +116,7 @@ fn a_turn_whose_last_answer_was_rejected_continues_from_the_reason() {
         let runner = world.runner(&model).build().unwrap();
         let outcome = runner.resume(TURN).await.unwrap().await;
         assert_eq!(outcome.text, "yes");
-        let last = model.shown(1);
+        let last = model.request(1);
         assert!(last.texts().last().unwrap().contains("Not this."));
     });
 }

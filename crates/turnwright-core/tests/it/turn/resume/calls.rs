@@ -29,7 +29,7 @@ fn a_read_only_call_runs_again_with_the_same_ids() {
         assert!(runs[0].len() == 64 && !runs[0].contains("talk"), "{runs:?}");
         // The model was asked once, after the result.
         assert!(
-            model.shown(0).tool_calls()[0]
+            model.request(0).tool_calls()[0]
                 .rendered()
                 .contains("look is done")
         );
@@ -50,10 +50,10 @@ fn a_writing_call_is_unknown_and_not_run_again() {
         let pay = world.acting("pay").build();
         let second = world.runner(&model).tool(pay).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
-        assert!(outcome.is_answered(), "{:?}", outcome.ended);
+        assert!(outcome.is_answered(), "{:?}", outcome.status);
         assert_eq!(world.runs.all().len(), 1, "it ran twice");
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
-        let shown = model.shown(0);
+        let shown = model.request(0);
         let text = shown.tool_calls()[0].rendered();
         assert!(text.contains("may or may not have taken effect"), "{text}");
     });
@@ -176,7 +176,7 @@ async fn a_call_of_a_truncated_response_is_not_run_after_a_resume() {
     let world = World::default();
     let cut = Step::run(|ctx: DispatchContext| async move {
         let call = ctx.propose("pay", "{}");
-        call.keep_incomplete().await?;
+        call.record_incomplete().await?;
         Err("the connection broke".into())
     });
     let model = ScriptedModel::new([cut, Step::say("All is well.")]);

@@ -101,7 +101,7 @@ async fn a_conversation_continues_without_damaged_records_and_warns() {
     let outcome = runner.run(more()).await;
     assert_eq!(outcome.text, "two");
     // The answer of the first turn, and the new message.
-    assert_eq!(model.shown(1).messages().len(), 2);
+    assert_eq!(model.request(1).messages().len(), 2);
     let warned = observed.of("warning");
     assert_eq!(warned.len(), 1, "{warned:?}");
     let warned = warned[0]["message"].as_str().unwrap();
@@ -176,7 +176,7 @@ async fn a_holder_whose_lease_was_damaged_keeps_it() {
         let damage = damage.clone();
         async move {
             damage.layer.damage(RecordKind::Lease, record::Lease::ID);
-            ctx.ensure_held().await?;
+            ctx.ensure_lease().await?;
             assert!(
                 damage.lease(ctx.conversation_id()).await.is_ok(),
                 "it was not mended"
@@ -240,7 +240,7 @@ fn without_its_ledger_entry_a_call_is_not_run_again() {
             assert!(error_of(&outcome).message().contains("damaged"));
             assert_eq!(second.run(more()).await.text, "All is well.");
             assert_eq!(runs.all(), ["paid"]);
-            let shown = model.shown(0);
+            let shown = model.request(0);
             let shown_text = shown.tool_calls().iter().map(|call| call.rendered());
             let shown_text: Vec<&str> = shown_text.collect();
             let expected = usize::from(kind == RecordKind::Ledger);

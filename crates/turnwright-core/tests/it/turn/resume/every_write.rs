@@ -169,7 +169,7 @@ async fn judge(world: &World, what: &str) {
         *runs.entry(key).or_default() += 1;
     }
     for (key, state) in &states {
-        assert_ne!(*state, CallState::Begun, "{what}: {key} was left begun");
+        assert_ne!(*state, CallState::Started, "{what}: {key} was left begun");
         let ran = runs.remove(key).unwrap_or(0);
         match state {
             CallState::Done => assert_eq!(ran, 1, "{what}: {key} is done"),

@@ -95,7 +95,7 @@ fn an_earlier_approval_with_edits_is_reused() {
         let second = world.runner(&answers()).tool(pay());
         let second = second.observer(observed.observer()).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
-        assert!(outcome.is_answered(), "{:?}", outcome.ended);
+        assert!(outcome.is_answered(), "{:?}", outcome.status);
         assert!(
             observed.of("turnGateOpen").is_empty(),
             "approval was requested again"
@@ -139,7 +139,7 @@ fn asked_again(given: &str, recalls: bool) {
             .runner(&answers())
             .tool(pay())
             .approval_timeout(minute);
-        let second = second.recall_answers(recalls).build().unwrap();
+        let second = second.reuse_answers(recalls).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();
         assert_eq!(*opened(&gates).await[0].id, *id);

@@ -101,7 +101,7 @@ async fn only_one_process_runs_a_turn_of_a_conversation() {
         before,
         "nothing was written"
     );
-    assert_eq!(model.times_asked(), 1);
+    assert_eq!(model.request_count(), 1);
     alive.abort();
     // Once it has expired, another process may run a turn.
     world
@@ -137,7 +137,7 @@ async fn a_process_that_lost_the_turn_writes_and_starts_nothing_more() {
     let outcome = turn.await;
     assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER");
     assert_eq!(world.runs.all(), Vec::<String>::new());
-    assert_eq!(model.times_asked(), 1);
+    assert_eq!(model.request_count(), 1);
     let now = world
         .store
         .load(&conversation_id, &Query::all().limit(0))
@@ -217,7 +217,7 @@ fn a_new_turn_abandons_an_interrupted_one_and_reports_its_calls() {
         let warned = observed.of("warning");
         let warned = warned[0]["message"].as_str().unwrap();
         assert!(warned.contains("one of its calls"), "{warned}");
-        let shown = model.shown(0);
+        let shown = model.request(0);
         let text: Vec<&str> = shown
             .tool_calls()
             .iter()
@@ -318,7 +318,7 @@ async fn a_lease_written_with_a_wrong_clock_does_not_block_others() {
         .await
         .unwrap();
     let held = world.store.lease(&conversation_id).await.unwrap().unwrap();
-    assert_eq!(held.estimated_left(), Some(TERM));
+    assert_eq!(held.estimated_remaining(), Some(TERM));
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
     let error = turnwright_core::runner(answers()).lease(Duration::from_secs(3_601));
@@ -425,7 +425,7 @@ async fn observations_of_a_lease_count_for_the_next_attempt() {
             break outcome;
         }
     };
-    assert_eq!(outcome.text, "All is well.", "{}", outcome.ended);
+    assert_eq!(outcome.text, "All is well.", "{}", outcome.status);
     assert!((4..=5).contains(&attempts), "{attempts}");
 }
 
@@ -438,7 +438,7 @@ async fn ensure_held_notices_a_takeover_immediately() {
         let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
             let (store, notes) = (Arc::clone(&store), notes.clone());
             async move {
-                notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
+                notes.note(format!("{:?}", ctx.ensure_lease().await.is_ok()));
                 match deleted {
                     "not" => {
                         let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
@@ -453,7 +453,7 @@ async fn ensure_held_notices_a_takeover_immediately() {
                         }
                     }
                 }
-                let error = ctx.ensure_held().await.unwrap_err();
+                let error = ctx.ensure_lease().await.unwrap_err();
                 notes.note(error.code().as_str());
                 Ok::<_, ToolError>("never")
             }
@@ -481,7 +481,7 @@ async fn a_deleted_lease_does_not_reuse_its_fencing_token() {
             let other = other.storage(storage_of(Arc::clone(&store))).build()?;
             let input = TurnInput::new("Hello?").conversation(conversation_id.as_str());
             assert!(other.run(input).await.is_answered());
-            notes.note(ctx.ensure_held().await.unwrap_err().code().as_str());
+            notes.note(ctx.ensure_lease().await.unwrap_err().code().as_str());
             Ok::<_, ToolError>("never")
         }
     });
@@ -518,12 +518,12 @@ async fn ensure_held_succeeds_while_the_lease_is_held() {
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
         let (store, notes) = (Arc::clone(&store), notes.clone());
         async move {
-            notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
+            notes.note(format!("{:?}", ctx.ensure_lease().await.is_ok()));
             let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
             store.apply(ctx.conversation_id(), taken).await?;
             // The process was suspended for longer than its lease duration.
             std::thread::sleep(Duration::from_millis(150));
-            let error = ctx.ensure_held().await.unwrap_err();
+            let error = ctx.ensure_lease().await.unwrap_err();
             notes.note(error.code().as_str());
             Ok::<_, ToolError>("never")
         }

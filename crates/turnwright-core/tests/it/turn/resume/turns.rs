@@ -92,7 +92,7 @@ async fn an_answered_turn_returns_its_answer_and_runs_nothing() {
             .collect()
     };
     assert_eq!(ids(&again), ids(&first));
-    assert_eq!(model.times_asked(), 3);
+    assert_eq!(model.request_count(), 3);
     assert_eq!(world.runs.all().len(), 1);
     assert_eq!(layers.all().len(), seen);
 }
@@ -116,9 +116,9 @@ fn a_stored_answer_counts_even_if_the_process_died_before_the_end() {
         let layers = Notes::default();
         let second = world.runner(&model).turn_output(layers.layer("output"));
         let outcome = second.build().unwrap().resume(TURN).await.unwrap().await;
-        assert!(outcome.is_answered(), "{:?}", outcome.ended);
+        assert!(outcome.is_answered(), "{:?}", outcome.status);
         assert_eq!(outcome.text, "All is well.");
-        assert_eq!(model.times_asked(), 0);
+        assert_eq!(model.request_count(), 0);
         assert_eq!(layers.all(), ["output in", "output out"]);
         assert_eq!(world.state().await, ("answered", 2));
     });
@@ -143,7 +143,7 @@ fn a_message_whose_calls_were_lost_is_not_the_end_of_the_prompt() {
         let second = world.runner(&model).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
         assert_eq!(outcome.text, "All is well.");
-        let shown = model.shown(0);
+        let shown = model.request(0);
         let words = shown.texts();
         assert_eq!(words[..2], ["go", "Let me see."]);
         assert!(words[2].contains("Continue from here"), "{words:?}");
@@ -162,15 +162,15 @@ async fn a_cancelled_or_limited_turn_can_be_resumed() {
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).iteration_limit(1).build();
     let runner = runner.unwrap();
-    assert_eq!(runner.run(go_input()).await.ended.name(), "limit");
+    assert_eq!(runner.run(go_input()).await.status.name(), "limit");
     assert_eq!(world.state().await, ("limit", 1));
     let token = Cancellation::new();
     token.cancel();
     let input = TurnInput::resume(TURN).cancellation(token);
-    let ended = runner.resume(input).await.unwrap().await.ended;
+    let ended = runner.resume(input).await.unwrap().await.status;
     assert_eq!(ended.name(), "aborted");
     assert_eq!(world.state().await, ("aborted", 2));
-    let ended = runner.resume(TURN).await.unwrap().await.ended;
+    let ended = runner.resume(TURN).await.unwrap().await.status;
     assert_eq!(ended.name(), "limit");
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
@@ -263,7 +263,7 @@ async fn a_resumed_turn_has_its_history() {
     let outcome = chat.resume(failed.turn_id).await.unwrap().await;
     assert_eq!(outcome.text, "You are Ada.");
     let words = ["I am Ada.", "Hello, Ada.", "Who am I?"];
-    assert_eq!(model.shown(2).texts(), words);
+    assert_eq!(model.request(2).texts(), words);
 }
 
 #[tokio::test]
@@ -283,7 +283,7 @@ async fn a_stored_typed_answer_is_checked_and_requested_again_if_invalid() {
     assert!(failed.answer.is_err());
     let again = runner.resume_typed::<Count>(TURN).await;
     assert_eq!(again.unwrap().await.answer.unwrap().n, 3);
-    assert_eq!(model.times_asked(), 3);
+    assert_eq!(model.request_count(), 3);
 }
 
 #[tokio::test]

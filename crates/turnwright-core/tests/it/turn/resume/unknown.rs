@@ -36,7 +36,7 @@ fn a_tool_reconciles_by_idempotency_key() {
         assert!(outcome.is_answered());
         assert_eq!(texts(&outcome).await, ["receipt 17"]);
         assert!(
-            model.shown(0).tool_calls()[0]
+            model.request(0).tool_calls()[0]
                 .rendered()
                 .contains("receipt 17")
         );
@@ -171,7 +171,7 @@ fn a_turn_cancelled_during_reconciliation_leaves_the_call_unknown() {
         let gates = turn.gates();
         opened(&gates).await;
         turn.cancel();
-        assert_eq!(turn.await.ended.name(), "aborted");
+        assert_eq!(turn.await.status.name(), "aborted");
         assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
         // The operator is asked again and can still answer.
         let turn = runner(&answers()).resume(TURN).await.unwrap();

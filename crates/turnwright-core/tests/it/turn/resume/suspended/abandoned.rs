@@ -48,8 +48,8 @@ fn abandon_waiting_closes_the_old_turn_and_starts_a_new_one() {
     let id = suspend(&runner);
     process().block_on(async {
         let second = world.paying(&answers()).build().unwrap();
-        let outcome = second.run(more().abandon_waiting()).await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        let outcome = second.run(more().abandon_suspended()).await;
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(world.state().await.0, "abandoned");
         assert_eq!(world.gate_states().await, [GateState::Unanswered]);
         let call = &world.calls().await[0];

@@ -127,7 +127,7 @@ fn a_recorded_answer_reaches_a_turn_in_memory() {
             tokio::task::yield_now().await;
         }
         let outcome = turn.await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(texts(&outcome).await, ["paid 7"]);
     });
 }
@@ -188,7 +188,7 @@ async fn an_answer_that_races_with_the_suspension_is_never_lost() {
             };
             outcome = turn.unwrap().await;
         }
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(world.runs.all().len(), 1);
     }
 }
@@ -228,7 +228,7 @@ async fn an_answer_by_the_runner_that_races_with_the_suspension_continues_the_tu
             assert!(first.is_suspended() && gates_of(&outcome).is_empty());
             outcome = runner.resume(TURN).await.unwrap().await;
         }
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(world.runs.all().len(), 1);
     }
 }

@@ -60,7 +60,7 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
                 true => runner.start(go_input()),
                 false => runner.resume(TURN).await.unwrap(),
             };
-            let TurnStatus::Suspended { gates, .. } = turn.await.ended else {
+            let TurnStatus::Suspended { gates, .. } = turn.await.status else {
                 return;
             };
             for gate in gates {

@@ -86,10 +86,10 @@ fn gates_of_every_layer_suspend_and_are_asked_once() {
                 turn.unwrap().await
             });
         }
-        assert!(outcome.is_answered(), "{name}: {}", outcome.ended);
+        assert!(outcome.is_answered(), "{name}: {}", outcome.status);
         assert_eq!(asked.len(), questions, "{name}");
         assert_eq!(world.runs.all().len(), 1, "{name}");
-        assert_eq!(model.times_asked(), 2, "{name}");
+        assert_eq!(model.request_count(), 2, "{name}");
     }
 }
 
@@ -120,7 +120,7 @@ fn a_gate_in_a_handler_suspends_if_the_tool_is_read_only() {
         let second = world.runner(&answers()).tool(ask()).build().unwrap();
         let turn = second.answer_gate(TALK, &id, json!("here")).await.unwrap();
         let outcome = turn.await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(texts(&outcome).await, ["\"here\""]);
         assert_eq!(world.runs.all().len(), 2, "its handler runs again");
     });
@@ -146,7 +146,7 @@ fn a_gate_in_a_writing_handler_keeps_the_turn_in_memory() {
             tokio::task::yield_now().await;
         }
         let call = world.calls().await[0].id().to_owned();
-        let held = TurnActivity::Held {
+        let held = TurnActivity::NotSuspendable {
             gates: vec![gate.id.clone()],
             tool_calls: vec![call.into()],
         };
@@ -160,7 +160,7 @@ fn a_gate_in_a_writing_handler_keeps_the_turn_in_memory() {
         assert!(gates_of(&outcome).is_empty());
         assert_eq!(world.runs.all().len(), 1);
         let outcome = runner.resume(TURN).await.unwrap().await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(world.runs.all().len(), 1);
     });
 }
@@ -177,7 +177,7 @@ fn a_waiting_sub_agent_keeps_the_outer_turn_in_memory() {
         let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
             let inner = inner.clone();
             async move {
-                let input = TurnInput::new("pay").conversation("inner").under(&ctx);
+                let input = TurnInput::new("pay").conversation("inner").under_call(&ctx);
                 Ok::<_, ToolError>(inner.run(input).await.into_answer()?)
             }
         });
@@ -193,7 +193,7 @@ fn a_waiting_sub_agent_keeps_the_outer_turn_in_memory() {
         for _ in 0..50 {
             tokio::task::yield_now().await;
         }
-        let TurnActivity::Held { tool_calls, .. } = turn.activity() else {
+        let TurnActivity::NotSuspendable { tool_calls, .. } = turn.activity() else {
             panic!("{:?}", turn.activity())
         };
         assert_eq!(*tool_calls[0], *world.calls().await[0].id());
@@ -203,7 +203,7 @@ fn a_waiting_sub_agent_keeps_the_outer_turn_in_memory() {
             .await;
         assert_eq!(answered.unwrap().await.text, "It is paid.");
         let outcome = turn.await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(texts(&outcome).await, ["It is paid."]);
         assert_eq!(world.runs.all().len(), 1);
     });

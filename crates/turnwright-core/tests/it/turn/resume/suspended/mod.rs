@@ -61,7 +61,7 @@ fn pays() -> ScriptedModel {
 /// The gates of a turn that must have been suspended.
 #[track_caller]
 fn gates_of(outcome: &TurnOutcome) -> Vec<OpenGate> {
-    match &outcome.ended {
+    match &outcome.status {
         TurnStatus::Suspended { gates, .. } => gates.clone(),
         other => panic!("it ended {other}"),
     }
@@ -86,7 +86,7 @@ fn a_turn_that_can_only_wait_ends_as_suspended_and_is_stored_without_a_lease() {
         let gates = gates_of(&outcome);
         assert_eq!((gates.len(), &gates[0].kind), (1, &GateKind::Approval));
         assert_eq!(gates[0].question["args"], json!({ "amount": 7 }));
-        assert_eq!(outcome.ended.name(), "suspended");
+        assert_eq!(outcome.status.name(), "suspended");
         let error = outcome.clone().into_answer().unwrap_err();
         assert_eq!(error.code(), ErrorCode::TURN_WAITING);
         let waiting = error.find_cause::<TurnWaiting>().unwrap();
@@ -123,7 +123,7 @@ fn resume_continues_with_the_recorded_answer_in_another_process() {
         process().block_on(async {
             let second = world.paying(&answers()).suspend_at_gates().build().unwrap();
             let outcome = second.resume(TURN).await.unwrap().await;
-            assert!(outcome.is_answered(), "{}", outcome.ended);
+            assert!(outcome.is_answered(), "{}", outcome.status);
             assert!(texts(&outcome).await[0].contains(text));
             assert_eq!(world.runs.all().len(), ran);
             assert_eq!(world.state().await, ("answered", 2));

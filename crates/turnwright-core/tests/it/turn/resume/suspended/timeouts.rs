@@ -45,7 +45,7 @@ fn without_a_timeout_a_suspended_turn_waits_for_years_and_its_answer_counts_for_
         age(&world, year).await;
         let second = world.paying(&answers()).suspend_at_gates().build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         assert_eq!(world.runs.all().len(), 1);
     });
 }

@@ -53,7 +53,7 @@ fn running_work_finishes_and_nothing_new_is_started() {
         let open = gates.next().await.unwrap();
         assert!(gates.deny(&open.id, "once is enough").unwrap());
         let outcome = turn.await;
-        assert!(outcome.is_answered(), "{}", outcome.ended);
+        assert!(outcome.is_answered(), "{}", outcome.status);
         let mut texts = texts(&outcome).await;
         texts.sort();
         assert!(
@@ -92,12 +92,12 @@ fn a_turn_that_does_not_wait_is_suspended_before_its_next_iteration() {
         let outcome = started.outcome().await;
         assert!(gates_of(&outcome).is_empty());
         assert_eq!(texts(&outcome).await, ["stopped"]);
-        assert_eq!(model.times_asked(), 1);
+        assert_eq!(model.request_count(), 1);
         // It does not wait for anything, and still a new message does not overtake it.
         let more = runner.run(TurnInput::new("more").conversation(TALK)).await;
         assert_eq!(code_of(&more), "E_TURN_WAITING");
         assert!(runner.resume(TURN).await.unwrap().await.is_answered());
-        assert_eq!(model.times_asked(), 2);
+        assert_eq!(model.request_count(), 2);
     });
 }
 

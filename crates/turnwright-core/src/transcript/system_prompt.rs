@@ -8,28 +8,28 @@ use crate::trust::{NAMES_NOTICE, NOTICE, neutralise};
 /// The constant start of a prompt: the system prompt, the standing instructions, and the memories as of the start of the turn.
 ///
 /// ```
-/// use turnwright_core::transcript::Standing;
+/// use turnwright_core::transcript::SystemPrompt;
 ///
-/// let standing = Standing::new("Be brief.").explain_fences(false);
-/// assert_eq!(standing.text(), "Be brief.");
+/// let system = SystemPrompt::new("Be brief.").explain_envelopes(false);
+/// assert_eq!(system.text(), "Be brief.");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct SystemPrompt {
     pub(super) system: String,
-    pub(super) explains_fences: bool,
+    pub(super) explains_envelopes: bool,
     pub(super) names_users: bool,
     pub(super) instructions: Vec<Arc<StandingInstruction>>,
     pub(super) memories: Vec<Arc<Memory>>,
 }
 
-impl Standing {
+impl SystemPrompt {
     /// Creates it from a system prompt, which may be empty. Envelopes are explained by default: see
-    /// [`explain_fences`](Standing::explain_fences).
+    /// [`explain_envelopes`](SystemPrompt::explain_envelopes).
     pub fn new(system: impl Into<String>) -> Self {
-        Standing {
+        SystemPrompt {
             system: system.into(),
-            explains_fences: true,
-            ..Standing::default()
+            explains_envelopes: true,
+            ..SystemPrompt::default()
         }
     }
 
@@ -37,8 +37,8 @@ impl Standing {
     ///
     /// Default: `true`.
     #[must_use]
-    pub fn explain_fences(mut self, explains: bool) -> Self {
-        self.explains_fences = explains;
+    pub fn explain_envelopes(mut self, explains: bool) -> Self {
+        self.explains_envelopes = explains;
         self
     }
 
@@ -59,14 +59,14 @@ impl Standing {
         if !self.system.trim().is_empty() {
             parts.push(neutralise(&self.system).into_owned());
         }
-        if self.explains_fences {
+        if self.explains_envelopes {
             parts.push(NOTICE.to_owned());
         }
-        if self.explains_fences && self.names_users {
+        if self.explains_envelopes && self.names_users {
             parts.push(NAMES_NOTICE.to_owned());
         }
         parts.extend(listed(
-            "Standing instructions:",
+            "SystemPrompt instructions:",
             self.instructions
                 .iter()
                 .map(|instruction| instruction.text()),

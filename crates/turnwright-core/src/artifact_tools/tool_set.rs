@@ -6,7 +6,7 @@ mod tests;
 use std::ptr;
 use std::sync::Arc;
 
-use super::ForgePolicy;
+use super::ArtifactToolPolicy;
 use super::readable::{Current, Readable};
 use super::tool::ArtifactTool;
 use crate::artifact::{ArtifactKind, Inline, Query, text};
@@ -19,7 +19,7 @@ use crate::tool::registry::ToolRegistry;
 /// artifacts there are no tools.
 ///
 /// ```
-/// use turnwright_core::artifact_tools::forge_tools;
+/// use turnwright_core::artifact_tools::build_artifact_tools;
 /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
 /// use turnwright_core::tool::OnCollision;
 /// use serde_json::{Value, json};
@@ -34,8 +34,8 @@ use crate::tool::registry::ToolRegistry;
 /// let ctx = DispatchContext::builder().tools(ToolRegistry::new([log])?).build();
 /// let call = ctx.call("read_log", "{}").await;
 ///
-/// let forged = forge_tools(ctx.turn())?;
-/// let grep = forged.get("artifact_grep").expect("there is an artifact");
+/// let built = build_artifact_tools(ctx.turn())?;
+/// let grep = built.get("artifact_grep").expect("there is an artifact");
 /// let answer = grep.call(&ctx, json!({ "callId": call.id(), "pattern": "ERROR" })).await?;
 /// assert!(answer.as_text().unwrap().starts_with("4711:4711 ERROR disk full"));
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
@@ -44,18 +44,18 @@ use crate::tool::registry::ToolRegistry;
 /// # Errors
 /// - `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
 /// - `E_INVALID_INITIAL_TOOL_VALUE` if a kind has an invalid query.
-pub fn forge_tools(ctx: &TurnContext) -> Result<ToolRegistry, Error> {
-    ForgePolicy::Enumerated.forge(ctx)
+pub fn build_artifact_tools(ctx: &TurnContext) -> Result<ToolRegistry, Error> {
+    ArtifactToolPolicy::Enumerated.build_tools(ctx)
 }
 
-impl ForgePolicy {
+impl ArtifactToolPolicy {
     /// Builds tools that read the current artifacts of this dispatch.
     ///
     /// # Errors
-    /// See [`forge_tools`].
-    pub fn forge(self, ctx: &TurnContext) -> Result<ToolRegistry, Error> {
+    /// See [`build_artifact_tools`].
+    pub fn build_tools(self, ctx: &TurnContext) -> Result<ToolRegistry, Error> {
         let registry = ToolRegistry::default();
-        Forge::new(self).refresh_in(&registry, ctx)?;
+        ArtifactToolSet::new(self).refresh_in(&registry, ctx)?;
         Ok(registry)
     }
 }
@@ -64,10 +64,10 @@ impl ForgePolicy {
 ///
 /// They read the artifacts as of the last refresh. If other code removes or replaces one of these tools, a refresh does not
 /// restore it.
-pub(crate) struct Forge {
-    policy: ForgePolicy,
+pub(crate) struct ArtifactToolSet {
+    policy: ArtifactToolPolicy,
     current: Arc<Current>,
-    /// The kinds whose tools are registered. Under [`ForgePolicy::Stable`], tools are never removed.
+    /// The kinds whose tools are registered. Under [`ArtifactToolPolicy::Stable`], tools are never removed.
     kinds: Vec<ArtifactKind>,
     made: Vec<Made>,
 }
@@ -76,14 +76,14 @@ pub(crate) struct Forge {
 #[derive(Clone)]
 struct Made {
     query: &'static Query,
-    /// The ids listed in its schema. Empty under [`ForgePolicy::Stable`].
+    /// The ids listed in its schema. Empty under [`ArtifactToolPolicy::Stable`].
     ids: Vec<String>,
     tool: Tool,
 }
 
-impl Forge {
-    pub(crate) fn new(policy: ForgePolicy) -> Self {
-        Forge {
+impl ArtifactToolSet {
+    pub(crate) fn new(policy: ArtifactToolPolicy) -> Self {
+        ArtifactToolSet {
             policy,
             current: Arc::default(),
             kinds: Vec::new(),
@@ -94,7 +94,7 @@ impl Forge {
     /// Updates the artifact tools of the dispatch. On error, nothing has changed.
     ///
     /// # Errors
-    /// See [`forge_tools`].
+    /// See [`build_artifact_tools`].
     pub(crate) fn refresh(&mut self, ctx: &TurnContext) -> Result<(), Error> {
         self.refresh_in(ctx.tools(), ctx)
     }
@@ -108,7 +108,7 @@ impl Forge {
             }
         };
         readable.kinds().for_each(&mut add);
-        if self.policy == ForgePolicy::Stable {
+        if self.policy == ArtifactToolPolicy::Stable {
             // Also when a tool exists whose output is never inlined, so that the list of tools does not change when it is called.
             ctx.tools().for_each(|tool| {
                 if tool.inline() == Inline::Never {
@@ -123,8 +123,8 @@ impl Forge {
         let mut made = Vec::new();
         for query in queries_of(&kinds) {
             let ids = match self.policy {
-                ForgePolicy::Stable => Vec::new(),
-                ForgePolicy::Enumerated => {
+                ArtifactToolPolicy::Stable => Vec::new(),
+                ArtifactToolPolicy::Enumerated => {
                     let able = readable.for_query(query);
                     able.ids().map(str::to_owned).collect()
                 }
@@ -135,8 +135,8 @@ impl Forge {
                 None => Made {
                     query,
                     tool: match self.policy {
-                        ForgePolicy::Stable => ArtifactTool::stable(query, &self.current)?,
-                        ForgePolicy::Enumerated => {
+                        ArtifactToolPolicy::Stable => ArtifactTool::stable(query, &self.current)?,
+                        ArtifactToolPolicy::Enumerated => {
                             ArtifactTool::naming(query, &ids, &self.current)?
                         }
                     },
@@ -145,7 +145,7 @@ impl Forge {
             });
         }
         self.current.set(readable);
-        if self.policy == ForgePolicy::Stable {
+        if self.policy == ArtifactToolPolicy::Stable {
             self.kinds = kinds;
         }
         let before = std::mem::replace(&mut self.made, made);

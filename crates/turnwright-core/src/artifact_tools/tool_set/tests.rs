@@ -57,12 +57,12 @@ fn noop(name: &str) -> ToolBuilder<Value> {
         .handler(|_: Value, _: ToolContext| async { "" })
 }
 
-/// A dispatch with two tools of its own, and its forge.
-fn turn(policy: ForgePolicy) -> (DispatchContext, Forge) {
+/// A dispatch with two tools of its own, and its artifact tools.
+fn turn(policy: ArtifactToolPolicy) -> (DispatchContext, ArtifactToolSet) {
     let own = [noop("first"), noop("second")].map(|tool| tool.build().unwrap());
     let tools = ToolRegistry::new(own).unwrap();
     let ctx = DispatchContext::builder().tools(tools).build();
-    (ctx, Forge::new(policy))
+    (ctx, ArtifactToolSet::new(policy))
 }
 
 fn names(ctx: &DispatchContext) -> Vec<String> {
@@ -90,11 +90,11 @@ fn all_same(left: &[Tool], right: &[Tool]) -> bool {
 
 #[test]
 fn tools_of_a_kind_are_registered_once_and_keep_their_position() {
-    let (ctx, mut forge) = turn(ForgePolicy::Stable);
-    forge.refresh(ctx.turn()).unwrap();
+    let (ctx, mut tools) = turn(ArtifactToolPolicy::Stable);
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), ["first", "second"], "no noise");
     ctx.records().add(handle("a", "1", ROWS_KIND));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     let rows = expected(&["artifact_rows", "artifact_shared"]);
     assert_eq!(names(&ctx), rows);
     let shown = ctx.tools().visible();
@@ -110,29 +110,29 @@ fn tools_of_a_kind_are_registered_once_and_keep_their_position() {
         ctx.records().add(handle(&format!("b{n}"), "2", ROWS_KIND));
         ctx.records()
             .add(handle(&format!("c{n}"), "2", ArtifactKind::TEXT));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         assert!(all_same(&shown, &ctx.tools().visible()));
     }
     assert_eq!(text(&ctx.tools().visible()), told_first);
 
     // Another kind is added after them. Queries that both have stay the same.
     ctx.records().add(handle("d", "3", COLUMNS_KIND));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     let now = ctx.tools().visible();
     assert!(all_same(&shown, &now[..shown.len()]));
     assert_eq!(names(&ctx)[rows.len()..], ["artifact_columns"]);
     // Another dispatch gets identical tools.
-    let (other, mut forge) = turn(ForgePolicy::Stable);
+    let (other, mut tools) = turn(ArtifactToolPolicy::Stable);
     other.records().add(handle("z", "1", ROWS_KIND));
-    forge.refresh(other.turn()).unwrap();
+    tools.refresh(other.turn()).unwrap();
     assert_eq!(text(&other.tools().visible()), told_first);
 }
 
 #[tokio::test]
 async fn a_new_artifact_is_readable_only_after_a_refresh() {
-    let (ctx, mut forge) = turn(ForgePolicy::Stable);
+    let (ctx, mut tools) = turn(ArtifactToolPolicy::Stable);
     ctx.records().add(handle("a", "one", ROWS_KIND));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     let tool = ctx.tools().get("artifact_rows").unwrap();
     assert_eq!(read(&tool, "a").await.unwrap(), "one");
     ctx.records().add(handle("b", "two", ROWS_KIND));
@@ -140,7 +140,7 @@ async fn a_new_artifact_is_readable_only_after_a_refresh() {
         .add(handle("text", "three", ArtifactKind::TEXT));
     ctx.records().add(call("open", None));
     assert!(read(&tool, "b").await.is_err(), "not before");
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(read(&tool, "b").await.unwrap(), "two");
     for wrong in ["text", "open", "missing"] {
         let error = read(&tool, wrong).await.unwrap_err();
@@ -155,7 +155,7 @@ async fn a_new_artifact_is_readable_only_after_a_refresh() {
     ctx.records().add(handle("a", "other", ROWS_KIND));
     ctx.records().add(call("b", None));
     assert_eq!(read(&tool, "a").await.unwrap(), "one");
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(read(&tool, "open").await.unwrap(), "four");
     assert_eq!(read(&tool, "a").await.unwrap(), "other");
     assert!(read(&tool, "b").await.is_err(), "there is none any more");
@@ -163,46 +163,46 @@ async fn a_new_artifact_is_readable_only_after_a_refresh() {
 
 #[test]
 fn a_refresh_without_changes_touches_nothing() {
-    for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
-        let (ctx, mut forge) = turn(policy);
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let (ctx, mut tools) = turn(policy);
         ctx.records().add(handle("a", "one", ROWS_KIND));
         ctx.records().add(document("doc", false));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         let shown = ctx.tools().all();
         for _ in 0..3 {
-            forge.refresh(ctx.turn()).unwrap();
+            tools.refresh(ctx.turn()).unwrap();
         }
         // Calls without an artifact are not a change.
         ctx.records().add(call("open", None));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         assert!(all_same(&shown, &ctx.tools().all()));
     }
 }
 
 #[test]
 fn a_tool_that_is_never_inline_is_noticed_when_it_is_added() {
-    let (ctx, mut forge) = turn(ForgePolicy::Stable);
-    forge.refresh(ctx.turn()).unwrap();
+    let (ctx, mut tools) = turn(ArtifactToolPolicy::Stable);
+    tools.refresh(ctx.turn()).unwrap();
     let large = noop("large").artifact_kind(ROWS_KIND).inline(Inline::Never);
     ctx.tools().register(large.build().unwrap()).unwrap();
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert!(ctx.tools().has("artifact_rows") && ctx.tools().has("artifact_head"));
     let before = names(&ctx);
     ctx.records().add(handle("a", "one", ROWS_KIND));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), before);
 }
 
 #[test]
 fn a_refresh_does_not_undo_changes_to_artifact_tools() {
-    for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
-        let (ctx, mut forge) = turn(policy);
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let (ctx, mut tools) = turn(policy);
         // A tool that was there before is replaced, in the same position and with the same visibility.
         let early = noop("artifact_tail").build().unwrap();
         ctx.tools().register(early).unwrap();
         ctx.tools().hide("artifact_tail");
         ctx.records().add(handle("a", "one", ROWS_KIND));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         let tail = ctx.tools().get("artifact_tail").unwrap();
         assert!(tail.is_artifact_tool() && ctx.tools().is_hidden("artifact_tail"));
         assert_eq!(ctx.tools().all()[2].name(), "artifact_tail");
@@ -210,35 +210,35 @@ fn a_refresh_does_not_undo_changes_to_artifact_tools() {
         ctx.tools().unregister("artifact_grep");
         let own = noop("artifact_cat").build().unwrap();
         ctx.tools().register_overwriting(own.clone());
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         ctx.records().add(handle("b", "two", ROWS_KIND));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         ctx.records().add(handle("c", "three", COLUMNS_KIND));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         assert!(!ctx.tools().has("artifact_grep"));
         assert!(ctx.tools().get("artifact_cat").unwrap().is_same(&own));
         assert!(ctx.tools().has("artifact_columns"));
         for id in ["a", "b", "c"] {
             ctx.records().add(call(id, None));
         }
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         assert!(ctx.tools().get("artifact_cat").unwrap().is_same(&own));
     }
 }
 
 #[tokio::test]
 async fn enumerated_tools_follow_the_readable_artifacts() {
-    let (ctx, mut forge) = turn(ForgePolicy::Enumerated);
+    let (ctx, mut tools) = turn(ArtifactToolPolicy::Enumerated);
     let ids = |name: &str| {
         let tool = ctx.tools().get(name).unwrap();
         tool.schema().document()["properties"]["callId"]["enum"].clone()
     };
     ctx.records().add(handle("a", "one", ROWS_KIND));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     let rows = ctx.tools().get("artifact_rows").unwrap();
     assert_eq!(names(&ctx), expected(&["artifact_rows", "artifact_shared"]));
     ctx.records().add(handle("b", "two", ArtifactKind::TEXT));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(ids("artifact_head"), json!(["a", "b"]));
     assert_eq!(names(&ctx), expected(&["artifact_rows", "artifact_shared"]));
     let still = ctx.tools().get("artifact_rows").unwrap();
@@ -248,45 +248,45 @@ async fn enumerated_tools_follow_the_readable_artifacts() {
     );
     // The same id with other content: the schema does not change.
     ctx.records().add(handle("a", "other", ROWS_KIND));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert!(ctx.tools().get("artifact_rows").unwrap().is_same(&rows));
     assert_eq!(read(&rows, "a").await.unwrap(), "other");
 
     ctx.records().add(call("a", None));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), expected(&[]));
     ctx.records().add(call("b", None));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), ["first", "second"]);
     ctx.records().add(handle("b", "again", ArtifactKind::TEXT));
-    forge.refresh(ctx.turn()).unwrap();
+    tools.refresh(ctx.turn()).unwrap();
     assert_eq!(names(&ctx), expected(&[]));
     assert_eq!(ids("artifact_head"), json!(["b"]));
 }
 
 #[tokio::test]
 async fn an_id_collision_fails_every_refresh_until_it_is_gone() {
-    for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
-        let (ctx, mut forge) = turn(policy);
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let (ctx, mut tools) = turn(policy);
         ctx.records().add(handle("a", "one", ROWS_KIND));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         let shown = ctx.tools().all();
         ctx.records().add(handle("b", "two", COLUMNS_KIND));
         ctx.records().add(document("a", false));
         for _ in 0..2 {
-            let error = forge.refresh(ctx.turn()).unwrap_err();
+            let error = tools.refresh(ctx.turn()).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ARTIFACT_ID_COLLISION);
             assert!(error.message().contains("\"a\""));
             assert!(all_same(&shown, &ctx.tools().all()));
-            assert_eq!(forge.current.now().ids().collect::<Vec<_>>(), ["a"]);
+            assert_eq!(tools.current.now().ids().collect::<Vec<_>>(), ["a"]);
         }
         ctx.records().add(document("a", true));
-        forge.refresh(ctx.turn()).unwrap();
-        assert_eq!(forge.current.now().ids().collect::<Vec<_>>(), ["a", "b"]);
+        tools.refresh(ctx.turn()).unwrap();
+        assert_eq!(tools.current.now().ids().collect::<Vec<_>>(), ["a", "b"]);
         // The id moves from the call to the retrievable.
         ctx.records().add(document("a", false));
         ctx.records().add(call("a", None));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         let tool = ctx.tools().get("artifact_rows").unwrap();
         assert_eq!(read(&tool, "a").await.unwrap(), "page");
     }
@@ -294,29 +294,29 @@ async fn an_id_collision_fails_every_refresh_until_it_is_gone() {
 
 #[test]
 fn a_kind_with_an_invalid_query_fails_every_refresh() {
-    for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
-        let (ctx, mut forge) = turn(policy);
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let (ctx, mut tools) = turn(policy);
         ctx.records().add(handle("a", "one", WRONG_KIND));
         for _ in 0..2 {
-            let error = forge.refresh(ctx.turn()).unwrap_err();
+            let error = tools.refresh(ctx.turn()).unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             assert!(error.message().contains("no name for a tool"));
             assert_eq!(names(&ctx), ["first", "second"]);
-            assert!(forge.current.now().is_empty());
+            assert!(tools.current.now().is_empty());
         }
     }
 }
 
 #[tokio::test]
 async fn an_artifact_tool_does_not_keep_its_dispatch_alive() {
-    for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
-        let (ctx, mut forge) = turn(policy);
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let (ctx, mut tools) = turn(policy);
         ctx.records().add(handle("a", "one", ROWS_KIND));
-        forge.refresh(ctx.turn()).unwrap();
+        tools.refresh(ctx.turn()).unwrap();
         let (tool, weak) = (ctx.tools().get("artifact_rows").unwrap(), ctx.downgrade());
         drop(ctx);
         assert!(weak.upgrade().is_none(), "{policy:?}");
-        drop(forge);
+        drop(tools);
         assert_eq!(read(&tool, "a").await.unwrap(), "one");
     }
 }
@@ -327,7 +327,7 @@ proptest! {
     fn a_refresh_after_any_changes_finds_what_is_readable(
         steps in proptest::collection::vec((0..5u8, 0..4usize), 1..40),
     ) {
-        let (ctx, mut forge) = turn(ForgePolicy::Stable);
+        let (ctx, mut tools) = turn(ArtifactToolPolicy::Stable);
         for (n, (step, id)) in steps.into_iter().enumerate() {
             let id = ["a", "b", "c", "d"][id];
             match step {
@@ -335,9 +335,9 @@ proptest! {
                 1 => ctx.records().add(call(id, None)),
                 2 => ctx.records().add(document(id, false)),
                 3 => ctx.records().add(document(id, true)),
-                _ => match (forge.refresh(ctx.turn()), Readable::of(ctx.turn())) {
+                _ => match (tools.refresh(ctx.turn()), Readable::of(ctx.turn())) {
                     (Ok(()), Ok(full)) => {
-                        let known = forge.current.now();
+                        let known = tools.current.now();
                         prop_assert_eq!(known.ids().count(), full.ids().count());
                         for id in full.ids() {
                             let (known, full) = (known.get(id).unwrap(), full.get(id).unwrap());
@@ -364,14 +364,14 @@ async fn ids_of_third_parties_are_not_shown() {
         let found = Retrievable::artifact(artifact, tier).id(HOSTILE);
         found.build().unwrap()
     };
-    for policy in [ForgePolicy::Stable, ForgePolicy::Enumerated] {
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
         for tier in [TrustTier::ThirdPartyPrivate, TrustTier::ThirdPartyPublic] {
-            let (ctx, mut forge) = turn(policy);
+            let (ctx, mut tools) = turn(policy);
             let theirs = found(tier);
             let shown = theirs.shown_id().into_owned();
             assert!(!shown.contains("previous") && shown.len() <= 20, "{shown}");
             ctx.records().add(theirs);
-            forge.refresh(ctx.turn()).unwrap();
+            tools.refresh(ctx.turn()).unwrap();
             let tool = ctx.tools().get("artifact_rows").unwrap();
             assert_eq!(read(&tool, &shown).await.unwrap(), "page");
             // A wrong id, and the original one: neither error contains it.
@@ -396,7 +396,7 @@ async fn ids_of_third_parties_are_not_shown() {
             }
             // Added again as first-party, it is readable under its own id, and the replacement id is unknown.
             ctx.records().add(found(TrustTier::FirstParty));
-            forge.refresh(ctx.turn()).unwrap();
+            tools.refresh(ctx.turn()).unwrap();
             let tool = ctx.tools().get("artifact_rows").unwrap();
             assert_eq!(read(&tool, HOSTILE).await.unwrap(), "page");
             assert!(read(&tool, &shown).await.is_err());

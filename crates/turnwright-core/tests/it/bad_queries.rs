@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use turnwright_core::DispatchContext;
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
-use turnwright_core::artifact_tools::ForgePolicy;
+use turnwright_core::artifact_tools::ArtifactToolPolicy;
 use turnwright_core::record::{ToolCall, ToolResults};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::spool::{ByteReader, MemoryReader};
@@ -20,7 +20,11 @@ fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchCo
         .id("call-1")
         .results(ToolResults::Artifacts(vec![artifact]));
     ctx.records().add(call.build().unwrap());
-    for tool in ForgePolicy::Stable.forge(ctx.turn()).unwrap().all() {
+    for tool in ArtifactToolPolicy::Stable
+        .build_tools(ctx.turn())
+        .unwrap()
+        .all()
+    {
         ctx.tools().register(tool).unwrap();
     }
     ctx

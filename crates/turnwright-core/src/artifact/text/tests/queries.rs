@@ -8,7 +8,7 @@ use crate::schema::Schema;
 
 fn ask(content: &str, name: &str, args: Value) -> Result<String, String> {
     let query = queries().iter().find(|query| query.name() == name).unwrap();
-    wait(query.ask(text(content), args)).map_err(|error| error.model_text().to_owned())
+    wait(query.run(text(content), args)).map_err(|error| error.model_text().to_owned())
 }
 
 #[test]

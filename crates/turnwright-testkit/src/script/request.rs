@@ -1,4 +1,4 @@
-//! A snapshot of what a model was shown.
+//! A request to a scripted model.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use turnwright_core::render::{Part, Renderer};
 use turnwright_core::transcript::Transcript;
 use turnwright_core::{BoxError, DispatchContext, ModelSettings};
 
-use super::prompt::{self, ShownPart};
+use super::prompt::{self, PromptPart};
 
-/// Everything that a model was shown in one iteration: an immutable copy.
+/// A request to a model: everything that it is shown in one iteration. An immutable copy.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ModelRequest {
     turn_id: String,
     iteration: u32,
-    tools: Vec<ShownTool>,
+    tools: Vec<RequestTool>,
     instructions: Option<String>,
     settings: ModelSettings,
     standing_instructions: Vec<String>,
     memories: Vec<String>,
-    retrievables: Vec<ShownRetrievable>,
-    messages: Vec<ShownMessage>,
+    retrievables: Vec<RenderedRetrievable>,
+    messages: Vec<RequestMessage>,
     thoughts: Vec<String>,
-    tool_calls: Vec<ShownCall>,
-    prompt: Vec<ShownPart>,
+    tool_calls: Vec<RenderedCall>,
+    prompt: Vec<PromptPart>,
     answer_schema: Option<Value>,
 }
 
 /// A tool as the model sees it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ShownTool {
+pub struct RequestTool {
     /// The name of the tool.
     pub name: String,
     /// The description of the tool.
@@ -46,7 +46,7 @@ pub struct ShownTool {
 /// A message in a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ShownMessage {
+pub struct RequestMessage {
     /// The author.
     pub author: Author,
     /// The text.
@@ -61,10 +61,10 @@ pub struct Rendered<R> {
 }
 
 /// A tool call in a prompt.
-pub type ShownCall = Rendered<ToolCall>;
+pub type RenderedCall = Rendered<ToolCall>;
 
 /// A retrieved record in a prompt.
-pub type ShownRetrievable = Rendered<Retrievable>;
+pub type RenderedRetrievable = Rendered<Retrievable>;
 
 impl<R> Rendered<R> {
     /// Returns the text that the model sees, in its envelope.
@@ -88,11 +88,11 @@ impl<R> Deref for Rendered<R> {
     }
 }
 
-impl Shown {
+impl ModelRequest {
     /// Takes a snapshot of the context. The transcript contains what this model was shown earlier in the turn.
     pub(super) async fn of(
         ctx: &DispatchContext,
-        transcript: &mut Transcript<ShownPart>,
+        transcript: &mut Transcript<PromptPart>,
     ) -> Result<Self, BoxError> {
         let renderer = Renderer::new(ctx.turn().secret()?);
         prompt::update(transcript, ctx, &renderer).await?;
@@ -110,17 +110,17 @@ impl Shown {
             .records()
             .all::<Message>()
             .into_iter()
-            .map(|message| ShownMessage {
+            .map(|message| RequestMessage {
                 author: message.author().clone(),
                 text: message.text().to_owned(),
             });
         let visible = ctx.tools().visible();
-        let tools = visible.iter().map(|tool| ShownTool {
+        let tools = visible.iter().map(|tool| RequestTool {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             document: tool.schema().document().clone(),
         });
-        Ok(Shown {
+        Ok(ModelRequest {
             turn_id: ctx.turn_id().to_owned(),
             iteration: ctx.iteration(),
             tools: tools.collect(),
@@ -169,7 +169,7 @@ impl Shown {
 
     /// Returns the tools, in order, without hidden ones.
     #[must_use]
-    pub fn tools(&self) -> &[ShownTool] {
+    pub fn tools(&self) -> &[RequestTool] {
         &self.tools
     }
 
@@ -181,7 +181,7 @@ impl Shown {
 
     /// Returns the tool with this name.
     #[must_use]
-    pub fn tool(&self, name: &str) -> Option<&ShownTool> {
+    pub fn tool(&self, name: &str) -> Option<&RequestTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
@@ -210,13 +210,13 @@ impl Shown {
 
     /// Returns the retrieved records.
     #[must_use]
-    pub fn retrievables(&self) -> &[ShownRetrievable] {
+    pub fn retrievables(&self) -> &[RenderedRetrievable] {
         &self.retrievables
     }
 
     /// Returns the messages of all authors.
     #[must_use]
-    pub fn messages(&self) -> &[ShownMessage] {
+    pub fn messages(&self) -> &[RequestMessage] {
         &self.messages
     }
 
@@ -235,7 +235,7 @@ impl Shown {
 
     /// Returns the calls, both complete and open ones.
     #[must_use]
-    pub fn tool_calls(&self) -> &[ShownCall] {
+    pub fn tool_calls(&self) -> &[RenderedCall] {
         &self.tool_calls
     }
 
@@ -245,7 +245,7 @@ impl Shown {
     ///
     /// The order is that of [`Transcript`], which `ChatCompletions` uses too.
     #[must_use]
-    pub fn prompt(&self) -> &[ShownPart] {
+    pub fn prompt(&self) -> &[PromptPart] {
         &self.prompt
     }
 

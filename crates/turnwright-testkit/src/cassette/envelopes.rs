@@ -1,4 +1,4 @@
-//! Normalises fences, whose codes are different each time.
+//! Normalises envelopes, whose codes are different each time.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,16 +6,18 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-/// The tag of a fence with its code and id: both depend on a secret and on randomness.
-static FENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// The tag of an envelope with its code and id: both depend on a secret and on randomness.
+static ENVELOPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(</?tw-(?:untrusted|trusted|agent))-[0-9a-f]{20}(?: id="[^"]*")?"#).ok()
 });
 
-/// Removes the codes and ids from all fences in a value. Only for parsed values, whose depth is limited.
+/// Removes the codes and ids from all envelopes in a value. Only for parsed values, whose depth is limited.
 pub(super) fn plain(value: &mut Value) {
     match value {
         Value::String(text) => {
-            let found = FENCE.as_ref().map(|fence| fence.replace_all(text, "$1"));
+            let found = ENVELOPE
+                .as_ref()
+                .map(|envelope| envelope.replace_all(text, "$1"));
             if let Some(Cow::Owned(replaced)) = found {
                 *text = replaced;
             }

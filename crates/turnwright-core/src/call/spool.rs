@@ -24,7 +24,7 @@ impl ToolContext {
     /// let export = Tool::dynamic("export", json!({ "type": "object" }))
     ///     .description("Exports the log.")
     ///     .handler(async |_, ctx| {
-    ///         let log = ctx.keep("one\ntwo\n", ArtifactKind::TEXT).await?;
+    ///         let log = ctx.spool("one\ntwo\n", ArtifactKind::TEXT).await?;
     ///         ctx.progress(format!("{} lines", log.line_count().await?));
     ///         Ok(log)
     ///     })
@@ -36,7 +36,7 @@ impl ToolContext {
     ///
     /// # Errors
     /// Returns `E_SPOOL_ERROR` if the spool cannot store the content.
-    pub async fn keep(
+    pub async fn spool(
         &self,
         content: impl Into<Body>,
         kind: ArtifactKind,
@@ -63,7 +63,7 @@ impl TurnContext {
         kind: ArtifactKind,
     ) -> io::Result<SpooledArtifact> {
         let (spooled, reader) = Spooled::put(&**self.spool(), spool_id, content).await?;
-        let place = match self.spool().reopens() {
+        let place = match self.spool().can_reopen() {
             true => Place::Spool(spooled),
             false => Place::Reader,
         };
@@ -73,7 +73,7 @@ impl TurnContext {
     /// Returns whether a record of this turn may refer to the bytes of an artifact. Bytes of another conversation may be deleted
     /// with it before the record is stored, and bytes of another spool cannot be found when the record is loaded.
     pub(super) fn may_share(&self, artifact: &SpooledArtifact) -> bool {
-        if !self.spool().reopens() {
+        if !self.spool().can_reopen() {
             // Records hold the reader itself.
             return true;
         }

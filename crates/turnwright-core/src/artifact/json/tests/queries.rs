@@ -36,7 +36,7 @@ fn ask(tool: &str, mut args: Value) -> String {
         if args.get("path").is_some() || root != "$" {
             args["path"] = format!("{root}{}", below.trim_start_matches('$')).into();
         }
-        let answer = wait(query.ask((*artifact).clone(), args.clone())).unwrap();
+        let answer = wait(query.run((*artifact).clone(), args.clone())).unwrap();
         answers.push(answer.replace("$['log']", "$").replace("$.log", "$"));
         args["path"] = below.clone().into();
     }

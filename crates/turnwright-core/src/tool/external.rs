@@ -20,7 +20,7 @@ static ANY_OBJECT: LazyLock<Schema> = LazyLock::new(|| {
 
 impl Tool {
     /// Creates a tool without a handler. Results are stored like those of `own`, if there is such a tool.
-    pub(crate) fn elsewhere(name: &Arc<str>, own: Option<&Tool>) -> Tool {
+    pub(crate) fn external(name: &Arc<str>, own: Option<&Tool>) -> Tool {
         let mut builder = ToolBuilder::<Value>::new(String::from(&**name), Ok(ANY_OBJECT.clone()));
         if let Some(Tool(own)) = own {
             let facts = &mut builder.facts;

@@ -391,7 +391,7 @@ async fn every_defect_is_found_by_its_check() {
         let found = report
             .broken
             .iter()
-            .any(|finding| finding.promise == broken);
+            .any(|finding| finding.requirement == broken);
         assert!(found, "{broken}\n{report}");
     }
 }
@@ -408,7 +408,7 @@ async fn check_then_write_is_found_by_the_race_checks() {
         if report
             .broken
             .iter()
-            .any(|finding| races.contains(&finding.promise.as_str()))
+            .any(|finding| races.contains(&finding.requirement.as_str()))
         {
             return;
         }

@@ -14,20 +14,20 @@ use crate::tool::context::TurnContext;
 impl TurnContext {
     /// Runs the work and meanwhile checks for answers at the gates where the turn waits. A turn that does not wait does not query
     /// the store.
-    pub(crate) async fn hear_answers_while<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn watch_answers_while<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let Some(store) = self.record_store() else {
             return work.await;
         };
-        let mut heard = pin!(self.hear_answers(&**store));
+        let mut watched = pin!(self.watch_answers(&**store));
         poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(done),
-            Poll::Pending => heard.as_mut().poll(cx).map(|never| match never {}),
+            Poll::Pending => watched.as_mut().poll(cx).map(|never| match never {}),
         })
         .await
     }
 
-    async fn hear_answers(&self, store: &dyn Store) -> std::convert::Infallible {
+    async fn watch_answers(&self, store: &dyn Store) -> std::convert::Infallible {
         let activity = self.inner().gates.activity();
         let mut since = Revision::default();
         loop {
