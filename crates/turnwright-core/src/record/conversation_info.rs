@@ -197,6 +197,18 @@ fn is_visible(c: char) -> bool {
 debug_fields!(ConversationInfo { id });
 
 /// Builds a [`ConversationInfo`].
+///
+/// ```
+/// use turnwright_core::Storage;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let storage = Storage::memory();
+/// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome").label("stage", "draft")).await?;
+/// let info = storage.update_conversation_info("chat-1", |info| info.remove_label("stage")).await?;
+/// assert_eq!(info.title(), Some("Trip to Rome"));
+/// assert!(info.labels().is_empty());
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ConversationInfoBuilder(ConversationInfo);

@@ -51,6 +51,22 @@ use crate::trust::ConversationSecret;
 /// is for a store of your own.
 ///
 /// A runner takes it with [`storage`](crate::runner::TurnRunnerBuilder::storage).
+///
+/// ```
+/// use turnwright_core::{Conversation, DispatchContext, Message, Storage};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages", ctx.records().all::<Message>().len())).await?;
+///     Ok(())
+/// })
+/// .storage(Storage::memory())
+/// .build()?;
+/// let mut chat = Conversation::new(&runner, "chat-1");
+/// assert_eq!(chat.say("Hello").await.text, "1 messages");
+/// assert_eq!(chat.say("Hello again").await.text, "3 messages");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Storage {
     store: Arc<dyn Store>,

@@ -126,6 +126,18 @@ impl ConversationFilter {
 }
 
 /// A conversation that [`Store::conversations`](super::Store::conversations) found.
+///
+/// ```
+/// use turnwright_core::record::ConversationInfo;
+/// use turnwright_core::store::{ConversationId, FoundConversation, Loaded, Position, Revision, Stored};
+///
+/// // A store loads `FoundConversation::query()` for each conversation that it lists.
+/// let info = ConversationInfo::new().title("Trip to Rome").build()?;
+/// let loaded = Loaded::new(vec![Stored::new(Position(1), info.into())], Revision(1), 0);
+/// let found = FoundConversation::new(ConversationId::new("chat-1"), loaded);
+/// assert_eq!(found.info.unwrap().title(), Some("Trip to Rome"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FoundConversation {

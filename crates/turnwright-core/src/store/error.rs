@@ -7,6 +7,20 @@ use super::{BatchId, DamagedRecord, Revision};
 use crate::error::{Error, ErrorCode};
 
 /// The error of a [`Store`](super::Store).
+///
+/// ```
+/// use turnwright_core::store::{Batch, Revision, StoreError};
+///
+/// fn check(batch: &Batch, current: Revision) -> Result<(), StoreError> {
+///     match batch.expect {
+///         Some(expected) if expected != current => Err(StoreError::conflict(current)),
+///         _ => Ok(()),
+///     }
+/// }
+///
+/// let error = check(&Batch::new().expect(Revision(1)), Revision(2)).unwrap_err();
+/// assert_eq!(error.found_revision(), Some(Revision(2)));
+/// ```
 pub struct StoreError(Kind);
 
 #[derive(Debug)]

@@ -151,6 +151,15 @@ impl TurnFilter {
 }
 
 /// The position of a turn in the order of [`Store::find_turns`].
+///
+/// ```
+/// use std::time::UNIX_EPOCH;
+/// use turnwright_core::store::{ConversationId, TurnCursor, TurnFilter};
+///
+/// // The last row of the page that a client has seen.
+/// let cursor = TurnCursor::new(UNIX_EPOCH, ConversationId::new("chat-1"), "turn-1");
+/// let next_page = TurnFilter::all().after(cursor).limit(50);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct TurnCursor {
@@ -179,6 +188,17 @@ impl TurnCursor {
 }
 
 /// A turn that [`Store::find_turns`] found.
+///
+/// ```
+/// use std::time::UNIX_EPOCH;
+/// use turnwright_core::store::{ConversationId, FoundTurn, TurnCursor};
+///
+/// // A store creates it from the index, then adds the records of the turn with `add`.
+/// let cursor = TurnCursor::new(UNIX_EPOCH, ConversationId::new("chat-1"), "turn-1");
+/// let found = FoundTurn::new(cursor.clone());
+/// assert_eq!(found.cursor(), cursor);
+/// assert!(found.open_gates.is_empty());
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FoundTurn {

@@ -16,6 +16,17 @@ use crate::record::{TurnState, is_gone, time_text};
 const PAGE: usize = 256;
 
 /// Lists the turns that wait to be answered or resumed, oldest first: see [`Storage::waiting`](crate::Storage::waiting).
+///
+/// ```
+/// use turnwright_core::Storage;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let storage = Storage::memory();
+/// for turn in storage.waiting().prefix("ada/").limit(50).await? {
+///     println!("{}: {} open gates", turn.turn_id, turn.gates.len());
+/// }
+/// # Ok::<(), turnwright_core::store::StoreError>(()) }).unwrap();
+/// ```
 #[must_use = "a query does nothing until it is awaited"]
 pub struct WaitingQuery<'s> {
     store: &'s dyn Store,

@@ -7,6 +7,19 @@ use serde_json::{Map, Value};
 
 /// State that is stored with every record of a model response: the id of the response, so that its records can be grouped again;
 /// its origin; and fields that the provider expects back.
+///
+/// ```
+/// use turnwright_core::Message;
+/// use turnwright_core::transcript::ResponseState;
+///
+/// let state = ResponseState::new("https://models.example/v1").cut("length");
+/// let message = Message::assistant("Once upon a").provider_state(state.for_protocol("chat")).build()?;
+///
+/// let read = ResponseState::read(message.provider_state(), "chat").unwrap();
+/// assert!(read.is_from("https://models.example/v1"));
+/// assert_eq!(read.why_cut(), Some("length"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ResponseState {
     response: String,

@@ -45,6 +45,23 @@ pub use client::{Body, Client, ClientBuilder};
 pub use url::Url;
 
 /// Sends requests to a model server.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use turnwright_core::Error;
+/// use turnwright_models::http::{Client, Request, Response, Transport};
+///
+/// /// Adds a header that the gateway of the company requires.
+/// #[derive(Debug)]
+/// struct Gateway(Client);
+///
+/// #[async_trait]
+/// impl Transport for Gateway {
+///     async fn send(&self, request: Request) -> Result<Response, Error> {
+///         self.0.send(request.header("x-team", "search")).await
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Transport: Send + Sync + fmt::Debug {
     /// Sends one request. A response with an error status is not an error here.
@@ -55,6 +72,16 @@ pub trait Transport: Send + Sync + fmt::Debug {
 }
 
 /// A request: always a `POST` with a JSON body.
+///
+/// ```
+/// use turnwright_models::http::{Request, Url};
+///
+/// let url = Url::parse("http://127.0.0.1:8080/v1/chat/completions")?;
+/// let request = Request::new(url, r#"{"model": "qwen3", "messages": []}"#).header("Authorization", "Bearer sk-secret");
+/// assert_eq!(request.headers[0].0, "authorization");
+/// assert!(!format!("{request:?}").contains("sk-secret"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Request {
@@ -86,6 +113,14 @@ impl Request {
 }
 
 /// A response with a streamed body.
+///
+/// ```
+/// use turnwright_models::http::{Body, Response};
+///
+/// let headers = vec![("retry-after".to_owned(), "2".to_owned())];
+/// let response = Response::new(429, headers, Body::full("slow down"));
+/// assert_eq!(response.header("retry-after"), Some("2"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Response {
