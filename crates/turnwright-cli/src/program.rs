@@ -45,7 +45,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program with its built-in tools and nothing else.
+    /// Creates the program with its built-in tools and nothing else.
     pub fn new() -> Self {
         Program {
             name: "turnwright",

@@ -304,7 +304,7 @@ impl RecordKind {
         matches!(self, RecordKind::Instruction | RecordKind::Memory)
     }
 
-    /// Whether it is the books that a store keeps of turns, calls and the conversation itself, which no prompt shows.
+    /// Returns whether records of this kind are bookkeeping of turns, calls and the conversation itself, which no prompt shows.
     ///
     /// ```
     /// use turnwright_core::record::RecordKind;

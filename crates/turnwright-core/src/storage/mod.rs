@@ -76,7 +76,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Storage in memory. It is lost with the process.
+    /// Creates a storage in memory. It is lost with the process.
     ///
     /// Results take at most 1 GiB in all. Each is held for as long as a record refers to it: deleting a conversation releases
     /// its results. The secret is random, and the same for all storages in memory of this process.

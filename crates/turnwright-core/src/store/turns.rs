@@ -60,42 +60,42 @@ impl TurnFilter {
         TurnFilter::default()
     }
 
-    /// Only turns in this state. Can be repeated for more states.
+    /// Selects only turns in this state. Can be repeated for more states.
     #[must_use]
     pub fn state(mut self, state: TurnState) -> Self {
         self.states.push(state);
         self
     }
 
-    /// Only turns with this id.
+    /// Selects only turns with this id.
     #[must_use]
     pub fn turn_id(mut self, id: impl Into<String>) -> Self {
         self.turn_id = Some(id.into());
         self
     }
 
-    /// Only turns of conversations whose id begins with this text.
+    /// Selects only turns of conversations whose id begins with this text.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
         self
     }
 
-    /// Only turns without a lease, or with one that ended before this time, see [`TurnFilter::lease_expired_before`].
+    /// Selects only turns without a lease, or with one that ended before this time, see [`TurnFilter::lease_expired_before`].
     #[must_use]
     pub fn lease_expired_before(mut self, time: SystemTime) -> Self {
         self.lease_expired_before = Some(time);
         self
     }
 
-    /// Only turns that wait at an open gate.
+    /// Selects only turns that wait at an open gate.
     #[must_use]
     pub fn waiting(mut self) -> Self {
         self.waiting = true;
         self
     }
 
-    /// Only turns after this one.
+    /// Selects only turns after this one.
     #[must_use]
     pub fn after(mut self, cursor: TurnCursor) -> Self {
         self.after = Some(cursor);

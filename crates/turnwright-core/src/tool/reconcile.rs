@@ -146,7 +146,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// The call took effect and has this text as its result.
+    /// Creates the finding that the call took effect and has this text as its result.
     pub fn done(text: impl Into<String>) -> Self {
         Finding::Done(ToolOutput::text(text))
     }
