@@ -20,7 +20,23 @@ use crate::{chat, demo, doctor, man, new, schema, serve, storage, tools, turns, 
 
 /// The program `turnwright`, extended by your tools, state, policies and executor.
 ///
-/// See the [crate](crate) for an example.
+/// ```no_run
+/// use turnwright::prelude::*;
+///
+/// /// Number of items in stock.
+/// #[tool(effects = "read_only")]
+/// async fn stock() -> String {
+///     "3 items".to_owned()
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+///     turnwright_cli::Program::new()
+///         .name("shop")
+///         .version(env!("CARGO_PKG_VERSION"))
+///         .tool(stock())
+///         .main()
+/// }
+/// ```
 #[must_use = "a program does nothing until `main` is called"]
 pub struct Program {
     name: &'static str,
@@ -29,7 +45,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program with its built-in tools and nothing else.
+    /// Creates the program with its built-in tools and nothing else.
     pub fn new() -> Self {
         Program {
             name: "turnwright",

@@ -3,6 +3,19 @@
 use serde::Serialize;
 
 /// What a call may change outside of the conversation.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::{Effects, Tool, ToolContext};
+///
+/// let stock = Tool::dynamic("stock", json!({ "type": "object" }))
+///     .description("Returns the number of items in stock.")
+///     .effects(Effects::ReadOnly)
+///     .handler(|_: Value, _: ToolContext| async { "3 items" })
+///     .build()?;
+/// assert_eq!(stock.effects(), Effects::ReadOnly);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -15,6 +28,19 @@ pub enum Effects {
 }
 
 /// Which calls may run concurrently.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::tool::Concurrency;
+/// use turnwright_core::{Tool, ToolContext};
+///
+/// let migrate = Tool::dynamic("migrate", json!({ "type": "object" }))
+///     .description("Migrates the database.")
+///     .concurrency(Concurrency::Exclusive)
+///     .handler(|_: Value, _: ToolContext| async { "migrated" })
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -27,6 +53,20 @@ pub enum Concurrency {
 }
 
 /// What happens when two tools have the same name.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::tool::OnCollision;
+/// use turnwright_core::{Tool, ToolContext};
+///
+/// // Replaces a tool of this name when tools are merged or fetched.
+/// let search = Tool::dynamic("search", json!({ "type": "object" }))
+///     .description("Searches the documents of this tenant.")
+///     .on_collision(OnCollision::Replace)
+///     .handler(|_: Value, _: ToolContext| async { "nothing found" })
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCollision {

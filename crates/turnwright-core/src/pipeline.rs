@@ -1,27 +1,4 @@
 //! Middleware around turns and dispatches.
-//!
-//! Each layer receives the context and `next`. Code before `next.run()` runs on the way in, code after it on the way out. A layer
-//! must either call `next.run()` or abort the turn; anything else is reported as an error. A layer wraps the later layers of its
-//! own pipeline only, not the steps after the pipeline. To measure the duration of a turn, use `TurnEnd`.
-//!
-//! ```
-//! use turnwright_core::Next;
-//! use turnwright_core::{Message, TurnContext};
-//!
-//! let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
-//!     match ctx.input() {
-//!         Some(message) if message.text().contains("password") => {
-//!             // The message was stored at the start of the turn.
-//!             ctx.records().delete::<Message>(message.id()).await?;
-//!             ctx.abort("the input contained a password");
-//!             Ok(())
-//!         }
-//!         _ => next.run().await,
-//!     }
-//! };
-//! # fn is<M: turnwright_core::Middleware<TurnContext>>(_: M) {}
-//! # is(guard);
-//! ```
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -35,6 +12,50 @@ use crate::error::{BoxError, Error, ErrorCode};
 use crate::panic::text_of;
 
 /// A layer of a pipeline. Implemented for async closures that take the context and [`Next`].
+///
+/// Code before `next.run()` runs on the way in, code after it on the way out. A layer must either call `next.run()` or abort the
+/// turn; anything else is reported as an error. A layer wraps the later layers of its own pipeline only, not the steps after the
+/// pipeline. To measure the duration of a turn, observe [`EventKind::TurnEnd`](crate::event::EventKind::TurnEnd).
+///
+/// ```
+/// use turnwright_core::Next;
+/// use turnwright_core::{Message, TurnContext};
+///
+/// let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
+///     match ctx.input() {
+///         Some(message) if message.text().contains("password") => {
+///             // The message was stored at the start of the turn.
+///             ctx.records().delete::<Message>(message.id()).await?;
+///             ctx.abort("the input contained a password");
+///             Ok(())
+///         }
+///         _ => next.run().await,
+///     }
+/// };
+/// # fn is<M: turnwright_core::Middleware<TurnContext>>(_: M) {}
+/// # is(guard);
+/// ```
+///
+/// A struct implements it if it has settings:
+///
+/// ```
+/// use async_trait::async_trait;
+/// use turnwright_core::{BoxError, Middleware, Next, TurnContext};
+///
+/// /// Aborts turns whose input is too long.
+/// struct MaxInput(usize);
+///
+/// #[async_trait]
+/// impl Middleware<TurnContext> for MaxInput {
+///     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+///         if ctx.input().is_some_and(|message| message.text().len() > self.0) {
+///             ctx.abort("the input is too long");
+///             return Ok(());
+///         }
+///         next.run().await
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Middleware<C: Send + Sync + 'static>: Send + Sync {
     /// Runs the layer. Calls `next.run()` to continue.

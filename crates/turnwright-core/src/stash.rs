@@ -1,17 +1,4 @@
 //! Values of one turn that dispatches, handlers and middleware share.
-//!
-//! ```
-//! use turnwright_core::Stash;
-//! use serde_json::json;
-//!
-//! let stash = Stash::new();
-//! stash.set("user.name", "Ada")?;
-//! assert_eq!(stash.get("user"), Some(json!({ "name": "Ada" })));
-//! // Atomic, even if handlers run concurrently:
-//! stash.update("calls", |count| json!(count.and_then(|n| n.as_u64()).unwrap_or(0) + 1))?;
-//! assert_eq!(stash.get_as::<u64>("calls"), Some(1));
-//! # Ok::<(), turnwright_core::Error>(())
-//! ```
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +12,19 @@ use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, MAX_DEPTH, admit_key, admit_within, escape};
 
 /// JSON values by dot path. Clones share the content; values that are returned are copies.
+///
+/// ```
+/// use turnwright_core::Stash;
+/// use serde_json::json;
+///
+/// let stash = Stash::new();
+/// stash.set("user.name", "Ada")?;
+/// assert_eq!(stash.get("user"), Some(json!({ "name": "Ada" })));
+/// // Atomic, even if handlers run concurrently:
+/// stash.update("calls", |count| json!(count.and_then(|n| n.as_u64()).unwrap_or(0) + 1))?;
+/// assert_eq!(stash.get_as::<u64>("calls"), Some(1));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Stash(Arc<RwLock<Map<String, Value>>>);
 

@@ -20,9 +20,10 @@ pub type AnyModel = Model<AnyCodec>;
 pub struct AnyCodec(Box<dyn Codec>);
 
 /// The prefixes of [`model`], with their protocols.
-const PREFIXES: [(&str, Protocol); 3] = [
+const PREFIXES: [(&str, Protocol); 4] = [
     ("openai", Protocol::ChatCompletions),
     ("chat", Protocol::ChatCompletions),
+    ("gemini", Protocol::Gemini),
     ("ollama", Protocol::Ollama),
 ];
 

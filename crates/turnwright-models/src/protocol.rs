@@ -9,6 +9,7 @@ use turnwright_core::{Error, ErrorCode};
 use crate::chat_completions::ChatCompletionsCodec;
 use crate::decode::{Collector, Decoder, Reply};
 use crate::engine::Codec;
+use crate::gemini::GeminiCodec;
 use crate::ollama::OllamaCodec;
 
 /// A wire protocol of model servers.
@@ -27,17 +28,24 @@ use crate::ollama::OllamaCodec;
 pub enum Protocol {
     /// OpenAI Chat Completions, which most servers support.
     ChatCompletions,
+    /// Gemini.
+    Gemini,
     /// Ollama.
     Ollama,
 }
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Protocol; 2] = [Protocol::ChatCompletions, Protocol::Ollama];
+    pub const ALL: [Protocol; 3] = [
+        Protocol::ChatCompletions,
+        Protocol::Gemini,
+        Protocol::Ollama,
+    ];
 
     pub(crate) fn codec(self) -> Box<dyn Codec> {
         match self {
             Protocol::ChatCompletions => Box::<ChatCompletionsCodec>::default(),
+            Protocol::Gemini => Box::<GeminiCodec>::default(),
             Protocol::Ollama => Box::<OllamaCodec>::default(),
         }
     }

@@ -38,6 +38,14 @@ const RUN: usize = 8;
 const OTHER_MARK: &str = "***";
 
 /// Removes secrets from text.
+///
+/// ```
+/// use turnwright_models::redact::Redactor;
+///
+/// let mut redactor = Redactor::new("[secret]");
+/// redactor.add("sk-abcdefghijklmnop");
+/// assert_eq!(redactor.text("the key sk-abcdefghijklmnop is not valid"), "the key [secret] is not valid");
+/// ```
 #[derive(Clone)]
 pub struct Redactor {
     mark: Cow<'static, str>,

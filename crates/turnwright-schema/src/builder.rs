@@ -358,6 +358,22 @@ impl Field {
 
 /// Conversion into a [`Schema`]. Implemented for schemas, builders, JSON documents, and the `Result` of creating a
 /// schema.
+///
+/// Functions that expect a schema accept all of these:
+///
+/// ```
+/// use turnwright_schema::{IntoSchema, Schema, integer, object};
+/// use serde_json::{Value, json};
+///
+/// fn properties(schema: impl IntoSchema) -> Value {
+///     schema.into_schema().unwrap().document()["properties"].clone()
+/// }
+///
+/// let days = json!({ "days": { "type": "integer" } });
+/// assert_eq!(properties(json!({ "type": "object", "properties": days })), days);
+/// assert_eq!(properties(object().field("days", integer())), days);
+/// assert_eq!(properties(Schema::object().field("days", integer()).build()), days);
+/// ```
 pub trait IntoSchema {
     /// Converts `self` into a schema.
     ///

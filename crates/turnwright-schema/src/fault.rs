@@ -6,6 +6,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// One fault in the arguments.
+///
+/// ```
+/// use turnwright_schema::Fault;
+///
+/// let fault = Fault::new("/city", "city_exists", "is not a known city");
+/// assert_eq!(fault.to_string(), "/city is not a known city");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fault {
@@ -74,6 +81,17 @@ impl Fault {
 }
 
 /// Invalid arguments. The first faults are listed, the rest are counted.
+///
+/// ```
+/// use turnwright_schema::{Schema, integer};
+///
+/// let schema = Schema::object().field("days", integer().max(14)).build()?;
+/// let error = schema.check(r#"{"days": 99}"#).unwrap_err();
+/// assert_eq!(error.faults()[0].pointer, "/days");
+/// assert_eq!(error.to_string(), "invalid arguments: /days must be at most 14 (got 99)");
+/// assert!(error.model_text().ends_with("\n- /days: must be at most 14 (got 99)"));
+/// # Ok::<(), turnwright_schema::SchemaError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidArguments {
     listed: Vec<Fault>,

@@ -5,6 +5,13 @@ use std::fmt;
 use serde::Serialize;
 
 /// One reason why a document cannot be enforced.
+///
+/// ```
+/// use turnwright_schema::SchemaProblem;
+///
+/// let problem = SchemaProblem::new("/properties/city", "has no description: add one");
+/// assert_eq!(problem.to_string(), "/properties/city: has no description: add one");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SchemaProblem {
@@ -25,6 +32,18 @@ impl SchemaProblem {
 }
 
 /// A document that cannot be enforced, with all its problems.
+///
+/// ```
+/// use turnwright_schema::Schema;
+/// use serde_json::json;
+///
+/// let error = Schema::from_document(json!({
+///     "type": "object",
+///     "properties": { "days": { "type": "intger" } },
+/// }))
+/// .unwrap_err();
+/// assert_eq!(error.problems()[0].pointer, "/properties/days/type");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
     problems: Vec<SchemaProblem>,

@@ -21,6 +21,19 @@ use super::validators::{self, Validators};
 use super::{graph, pointer, reference, stack, typed, walk};
 
 /// A JSON Schema document with everything needed to enforce it. Immutable and cheap to clone.
+///
+/// ```
+/// use turnwright_schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::from_document(json!({
+///     "type": "object",
+///     "properties": { "days": { "type": "integer", "maximum": 14 } },
+/// }))?;
+/// assert_eq!(schema.check(r#"{"days": "3"}"#)?.value(), &json!({ "days": 3 }));
+/// assert!(schema.check(r#"{"days": 99}"#).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Schema {
     pub(crate) contract: Arc<Contract>,

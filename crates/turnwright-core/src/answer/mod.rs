@@ -3,15 +3,6 @@
 //! Model servers accept only objects at the root of a response schema. A type whose schema is anything else (a list, an enum, a
 //! scalar, an `Option`) is therefore wrapped: the model answers `{"value": …}`, and the caller gets the inner value. The wrapped
 //! schema is both the one that the model sees and the one that is enforced.
-//!
-//! ```
-//! use turnwright_core::runner::AnswerFormat;
-//!
-//! let format = AnswerFormat::of::<Vec<String>>()?.retries(5);
-//! assert!(format.is_wrapped());
-//! assert_eq!(format.schema().document()["properties"]["value"]["type"], "array");
-//! # Ok::<(), turnwright_core::Error>(())
-//! ```
 
 mod partial;
 mod wrapped;
@@ -26,6 +17,15 @@ use crate::error::{Error, ErrorCode};
 use crate::schema::{InvalidArguments, Schema};
 
 /// The format of a turn's answer. The schema is sent to providers that support it, and the answer is always validated.
+///
+/// ```
+/// use turnwright_core::runner::AnswerFormat;
+///
+/// let format = AnswerFormat::of::<Vec<String>>()?.retries(5);
+/// assert!(format.is_wrapped());
+/// assert_eq!(format.schema().document()["properties"]["value"]["type"], "array");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct AnswerFormat {
     name: String,

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorCode};
 /// Constructors for the errors of artifact queries. Custom kinds can use them too. The message is sent to the model unchanged, so
 /// it should say how to fix the query.
 impl Error {
-    /// `E_ARTIFACT_QUERY`: the query is invalid, for example because of a bad pattern.
+    /// Creates an `E_ARTIFACT_QUERY` error: the query is invalid, for example because of a bad pattern.
     pub fn bad_artifact_query(message: impl Into<String>) -> Self {
         Error::with_text(ErrorCode::ARTIFACT_QUERY, message)
     }

@@ -1,6 +1,20 @@
 //! Whether a result is inlined into the prompt.
 
 /// Whether a tool's result is inlined into the prompt or replaced by a handle. Decided once, when the call is settled.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::artifact::Inline;
+/// use turnwright_core::{Tool, ToolContext};
+///
+/// let read_log = Tool::dynamic("read_log", json!({ "type": "object" }))
+///     .description("Returns the log of today.")
+///     // The model queries the log with artifact tools.
+///     .inline(Inline::Never)
+///     .handler(|_: Value, _: ToolContext| async { "03:12 disk full" })
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Inline {

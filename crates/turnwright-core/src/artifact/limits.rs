@@ -1,6 +1,16 @@
 //! Size limits for artifact queries.
 
 /// Size limits for artifact queries.
+///
+/// ```
+/// use turnwright_core::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let limits = ArtifactLimits::default().answer(2 * 1024);
+/// let log = SpooledArtifact::in_memory("a line\n".repeat(10_000), ArtifactKind::TEXT).with_limits(limits);
+/// assert!(log.cat(..).await?.to_answer().len() <= 2 * 1024);
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArtifactLimits {

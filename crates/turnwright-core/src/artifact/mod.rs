@@ -42,6 +42,17 @@ use crate::error::{Error, ErrorCode};
 use crate::spool::{ByteReader, MemoryReader, Spool, Spooled};
 
 /// A lazy, read-only view of stored bytes. Cheap to clone: clones share indexes and parsed content.
+///
+/// ```
+/// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let log = SpooledArtifact::in_memory("started\nfailed: timeout\n", ArtifactKind::TEXT);
+/// assert_eq!(log.line_count().await?, 2);
+/// let last = log.tail(1).await?.to_answer();
+/// assert!(last.contains("failed: timeout"), "{last}");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct SpooledArtifact {
     shared: Arc<Shared>,

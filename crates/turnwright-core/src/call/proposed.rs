@@ -18,6 +18,24 @@ use crate::tool::context::{Call, DispatchContext};
 use crate::tool::{MAX_NAME_LEN, Tool};
 
 /// A call proposed by a model or by code. Nothing has been checked yet.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let greet = Tool::dynamic("greet", json!({ "type": "object" }))
+///     .description("Greets.")
+///     .handler(|_: Value, _: ToolContext| async { "Hello!" })
+///     .build()?;
+/// let ctx = DispatchContext::builder().tools(ToolRegistry::new([greet])?).build();
+///
+/// // The provider's id of the call is sent back with its result.
+/// let proposed = ctx.propose("greet", "{}").with_provider_id("call_7f3a");
+/// let call = proposed.complete().await;
+/// assert_eq!(call.text().await.as_deref(), Some("Hello!"));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 #[must_use = "a proposed call does nothing until it is checked"]
 pub struct ProposedCall {

@@ -304,6 +304,22 @@ impl fmt::Display for ErrorCode {
 }
 
 /// The kind of failure. It tells whether to retry, ask or give up.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::{Error, ErrorCode, ErrorKind};
+///
+/// fn retry_after(error: &Error) -> Option<Duration> {
+///     match error.kind() {
+///         ErrorKind::RateLimited => Some(Duration::from_secs(30)),
+///         ErrorKind::Unavailable | ErrorKind::Timeout => Some(Duration::from_secs(1)),
+///         _ => None,
+///     }
+/// }
+///
+/// let denied = Error::new(ErrorCode::ADDRESS_DENIED, "10.0.0.1 is not a public address");
+/// assert_eq!(retry_after(&denied), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -339,6 +355,16 @@ names!(ErrorKind {
 /// An error of Turnwright.
 ///
 /// `Display` is for operators. [`Error::model_text`] is the text for the model.
+///
+/// ```
+/// use turnwright_core::{Error, ErrorCode, ErrorKind};
+///
+/// let error = Error::new(ErrorCode::MODEL_UNREACHABLE, "models.example cannot be reached")
+///     .with_source(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+/// assert_eq!(error.code(), ErrorCode::MODEL_UNREACHABLE);
+/// assert_eq!(error.kind(), ErrorKind::Unavailable);
+/// assert!(!error.is_fatal());
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 

@@ -45,42 +45,42 @@ impl ToolError {
         }
     }
 
-    /// The arguments are invalid in a way that the schema cannot express.
+    /// Creates an error for arguments that are invalid in a way that the schema cannot express.
     pub fn invalid_arguments(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::InvalidArguments, message)
     }
 
-    /// The requested item does not exist.
+    /// Creates an error for an item that does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::NotFound, message)
     }
 
-    /// The tool is not allowed to do this.
+    /// Creates an error for something that the tool is not allowed to do.
     pub fn denied(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Denied, message)
     }
 
-    /// A downstream request timed out.
+    /// Creates an error for a downstream request that timed out.
     pub fn timeout(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Timeout, message)
     }
 
-    /// The handler was cancelled.
+    /// Creates an error for a handler that was cancelled.
     pub fn cancelled(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Cancelled, message)
     }
 
-    /// A downstream service limits the rate of requests.
+    /// Creates an error for a downstream service that limits the rate of requests.
     pub fn rate_limited(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::RateLimited, message)
     }
 
-    /// A downstream service cannot be reached.
+    /// Creates an error for a downstream service that cannot be reached.
     pub fn unavailable(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Unavailable, message)
     }
 
-    /// Any other failure.
+    /// Creates an error for any other failure.
     pub fn internal(message: impl Into<String>) -> Self {
         ToolError::new(ErrorKind::Internal, message)
     }

@@ -14,6 +14,28 @@ use crate::store::ConversationId;
 type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// Passes the events of turns to observers. Clones share it.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use turnwright_core::{DispatchContext, Next, TurnContext};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let (sender, names) = mpsc::channel();
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     ctx.answer("Hello.").await?;
+///     Ok(())
+/// })
+/// .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
+///     let sender = sender.clone();
+///     // Only the events of this turn.
+///     ctx.events().observe(move |event| drop(sender.send(event.name())));
+///     async move { next.run().await }
+/// })
+/// .build()?;
+/// runner.run("Hello!").await;
+/// assert_eq!(names.try_iter().last(), Some("turnEnd"));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Default)]
 pub struct EventBus {
     own: Arc<Observers>,

@@ -3,6 +3,15 @@
 use serde::Serialize;
 
 /// The level of a log entry.
+///
+/// ```
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::event::Level;
+///
+/// let ctx = DispatchContext::standalone();
+/// ctx.log(Level::Warn, "the cache is not reachable: continuing without it");
+/// assert!(Level::Warn > Level::Info);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

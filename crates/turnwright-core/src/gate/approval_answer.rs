@@ -7,6 +7,20 @@ use serde_json::Value;
 use crate::record::GateAnswer;
 
 /// What an [`Approver`](crate::tool::approval::Approver) decides.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+///
+/// async fn decide(request: ApprovalRequest) -> Approval {
+///     match request.args["cents"].as_u64() {
+///         Some(..=1_000) => Approval::Granted,
+///         Some(1_001..=5_000) => Approval::edited(json!({ "cents": 1_000 })),
+///         _ => Approval::denied("The limit is 50 euros."),
+///     }
+/// }
+/// # let _ = turnwright_core::DispatchContext::builder().approver(decide);
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {

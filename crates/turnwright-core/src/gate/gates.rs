@@ -64,13 +64,13 @@ fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl OpenGate {
-    /// The name of the tool whose call waits for approval, or became unknown.
+    /// Returns the name of the tool whose call waits for approval, or became unknown.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.framework_field("tool")?.as_str()
     }
 
-    /// The checked arguments of the call that waits for approval, or became unknown.
+    /// Returns the checked arguments of the call that waits for approval, or became unknown.
     #[must_use]
     pub fn args(&self) -> Option<&Value> {
         self.framework_field("args")

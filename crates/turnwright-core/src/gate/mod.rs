@@ -47,6 +47,23 @@ use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, ad
 use crate::validate::Violations;
 
 /// A question to an external party, and which answers are accepted.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::gate::TurnGate;
+/// use turnwright_core::schema::{object, string};
+/// use turnwright_core::{ToolContext, ToolError};
+///
+/// async fn ship(ctx: ToolContext) -> Result<String, ToolError> {
+///     let gate = TurnGate::new("delivery_address")
+///         .question("What is the delivery address?")
+///         .schema(object().field("street", string().required()))
+///         .timeout(Duration::from_secs(24 * 60 * 60))
+///         .build()?;
+///     let address = ctx.wait_for(gate).await?;
+///     Ok(format!("shipped to {}", address["street"]))
+/// }
+/// ```
 #[derive(Clone)]
 pub struct TurnGate {
     pub(crate) kind: GateKind,
@@ -64,6 +81,16 @@ pub struct TurnGate {
 type Accepts = dyn Fn(&GateAnswer) -> Result<(), Error> + Send + Sync;
 
 /// Builds a [`TurnGate`].
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::gate::TurnGate;
+///
+/// let gate = TurnGate::new("size").question("Which size?").timeout(Duration::from_secs(60)).build()?;
+/// assert_eq!(gate.question(), "Which size?");
+/// assert!(TurnGate::new("").question("Which size?").build().is_err());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnGateBuilder {
     gate: TurnGate,

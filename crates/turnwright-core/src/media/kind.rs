@@ -3,6 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 /// A kind of media.
+///
+/// ```
+/// use turnwright_core::media::{Media, MediaKind};
+/// use turnwright_core::spool::MemoryReader;
+///
+/// let photo = Media::user_attachment(MediaKind::Image, "image/png", "cat.png", MemoryReader::new("…")).build()?;
+/// assert_eq!(photo.kind(), MediaKind::Image);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -18,6 +27,19 @@ pub enum MediaKind {
 }
 
 /// How media could carry instructions to a model that perceives them.
+///
+/// ```
+/// use turnwright_core::media::{Media, MediaKind, ModalityHazard};
+/// use turnwright_core::spool::MemoryReader;
+/// use turnwright_core::trust::TrustTier;
+///
+/// // A chart that your own program drew from its own data.
+/// let chart = MemoryReader::new("…");
+/// let (tier, hazard) = (TrustTier::FirstParty, ModalityHazard::Inert);
+/// let chart = Media::labelled(MediaKind::Image, tier, hazard, "image/png", "chart.png", chart).build()?;
+/// assert!(!chart.is_untrusted());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -45,6 +45,19 @@ use crate::trust::TrustTier;
 
 /// An image, audio, video or document. Immutable and cheap to clone. The bytes are read lazily, each time they are sent.
 /// Serialisation writes only the metadata and does not read the bytes.
+///
+/// ```
+/// use turnwright_core::media::MediaKind;
+/// use turnwright_core::spool::MemoryReader;
+/// use turnwright_core::{Media, TurnInput};
+///
+/// let photo = MemoryReader::new("…");
+/// let photo = Media::user_attachment(MediaKind::Image, "image/png", "cat.png", photo).build()?;
+/// assert_eq!(photo.filename(), "cat.png");
+/// assert!(photo.is_untrusted());
+/// let input = TurnInput::new("What is in this picture?").media(photo);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Media {
     described: Arc<MediaDescriptor>,

@@ -12,6 +12,29 @@ use crate::spool::{ByteReader, ByteStream};
 ///
 /// Every [`ByteReader`] (memory, files, object stores) is a `MediaReader`. Implement this trait for sources that can only be
 /// streamed, such as an HTTP response, with a [`ByteStream::channel`].
+///
+/// ```
+/// use async_trait::async_trait;
+/// use std::io;
+/// use turnwright_core::media::MediaReader;
+/// use turnwright_core::spool::ByteStream;
+///
+/// /// Streams the pictures of a camera.
+/// #[derive(Debug)]
+/// struct Camera;
+///
+/// #[async_trait]
+/// impl MediaReader for Camera {
+///     async fn open(&self) -> io::Result<ByteStream> {
+///         let (sender, stream) = ByteStream::channel(4);
+///         tokio::spawn(async move {
+///             // An error means that the stream was dropped.
+///             let _ = sender.send("…").await;
+///         });
+///         Ok(stream)
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait MediaReader: Send + Sync + fmt::Debug {
     /// Returns the number of bytes, if known without a remote request.

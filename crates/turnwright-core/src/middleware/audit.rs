@@ -21,6 +21,21 @@ use crate::tool::context::{TurnContext, WeakTurnContext};
 ///
 /// The turn waits for the sink, so send slow work to a channel. A panic in the sink is reported as a warning and has no other
 /// effect.
+///
+/// ```
+/// use std::sync::mpsc::Sender;
+/// use turnwright_core::middleware::{AuditSink, AuditedCall};
+///
+/// /// Sends one line per call to a thread that writes the audit log.
+/// struct AuditLog(Sender<String>);
+///
+/// impl AuditSink for AuditLog {
+///     fn record(&self, call: AuditedCall) {
+///         let result = call.code.unwrap_or("ok");
+///         let _ = self.0.send(format!("{} {} {result}", call.turn_id, call.tool));
+///     }
+/// }
+/// ```
 pub trait AuditSink: Send + Sync {
     /// Receives a call.
     fn record(&self, call: AuditedCall);
@@ -33,6 +48,12 @@ impl<F: Fn(AuditedCall) + Send + Sync> AuditSink for F {
 }
 
 /// Middleware that reports every call once. See [`audit`].
+///
+/// ```
+/// use turnwright_core::middleware::{AuditedCall, audit};
+///
+/// let with_args = audit(|call: AuditedCall| println!("{} {:?}", call.tool, call.args)).with_args();
+/// ```
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct Audit {
     sink: Arc<dyn AuditSink>,

@@ -19,6 +19,17 @@ use crate::tool::context::TurnContext;
 use crate::tool::registry::ToolRegistry;
 
 /// Middleware that adds tools at the start of a turn. See [`fetch_tools`].
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::middleware::fetch_tools;
+/// use turnwright_core::{BoxError, Tool, TurnContext};
+/// # async fn tools_of(_tenant: &str) -> Result<Vec<Tool>, BoxError> { Ok(Vec::new()) }
+///
+/// let tenant_tools = fetch_tools(|ctx: TurnContext| async move { tools_of(ctx.conversation_id().as_str()).await })
+///     .timeout(Duration::from_secs(5))
+///     .or_without();
+/// ```
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct FetchTools {

@@ -21,6 +21,13 @@ const WARNED: &str = "turnwright.repeated_call_guard";
 type MayRepeat = Arc<dyn Fn(&Tool) -> bool + Send + Sync>;
 
 /// Middleware that ends a turn that repeats the same call. See [`repeated_call_guard`].
+///
+/// ```
+/// use turnwright_core::middleware::repeated_call_guard;
+///
+/// // Polling the same job is not a loop.
+/// let guard = repeated_call_guard(3).except(|tool| tool.name() == "job_status");
+/// ```
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct RepeatedCallGuard {

@@ -19,6 +19,13 @@ const HIDDEN: &str = "turnwright.tool_filter";
 type Passes = Arc<dyn Fn(&TurnContext, &Tool) -> bool + Send + Sync>;
 
 /// Middleware that removes or hides tools. See [`tool_filter`].
+///
+/// ```
+/// use turnwright_core::middleware::tool_filter_by_meta;
+///
+/// // The other tools can still be called, but take no tokens.
+/// let filter = tool_filter_by_meta("stage", "published").hide_only();
+/// ```
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct ToolFilter {

@@ -1,19 +1,4 @@
 //! The outcome of a turn.
-//!
-//! ```
-//! use turnwright_core::{DispatchContext, TurnStatus};
-//!
-//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-//! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-//!     ctx.answer("Done.").await?;
-//!     Ok(())
-//! })
-//! .build()?;
-//! let outcome = runner.run("Start!").await;
-//! assert!(matches!(outcome.status, TurnStatus::Answered));
-//! assert_eq!(outcome.text, "Done.");
-//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-//! ```
 
 mod limit;
 
@@ -30,6 +15,21 @@ use crate::record::{Message, Record, RecordType, Thought, ToolCall, TurnFailure,
 use crate::usage::Usage;
 
 /// The outcome of a turn: how it ended, its text, its records and its usage.
+///
+/// ```
+/// use turnwright_core::{DispatchContext, TurnStatus};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     ctx.answer("Done.").await?;
+///     Ok(())
+/// })
+/// .build()?;
+/// let outcome = runner.run("Start!").await;
+/// assert!(matches!(outcome.ended, TurnStatus::Answered));
+/// assert_eq!(outcome.text, "Done.");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TurnOutcome {

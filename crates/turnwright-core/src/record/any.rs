@@ -13,6 +13,19 @@ use crate::artifact::SpooledArtifact;
 use crate::media::Media;
 
 /// A record of any kind.
+///
+/// ```
+/// use turnwright_core::record::{Memory, Message, Record};
+///
+/// let records = [Record::from(Message::user("Hello!").build()?), Memory::new("Likes tea.").build()?.into()];
+/// for record in &records {
+///     match record {
+///         Record::Message(message) => println!("{}", message.text()),
+///         other => println!("{} {}", other.kind(), other.id()),
+///     }
+/// }
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Record {
@@ -41,6 +54,14 @@ pub enum Record {
 }
 
 /// The kind of a record.
+///
+/// ```
+/// use turnwright_core::record::RecordKind;
+/// use turnwright_core::store::Query;
+///
+/// let query = Query::all().kind(RecordKind::Message).kind(RecordKind::ToolCall).newest(20);
+/// assert_eq!(RecordKind::named("tool_call"), Some(RecordKind::ToolCall));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -294,7 +315,7 @@ impl RecordKind {
         matches!(self, RecordKind::Instruction | RecordKind::Memory)
     }
 
-    /// Whether it is the books that a store keeps of turns, calls and the conversation itself, which no prompt shows.
+    /// Returns whether records of this kind are bookkeeping of turns, calls and the conversation itself, which no prompt shows.
     ///
     /// ```
     /// use turnwright_core::record::RecordKind;

@@ -100,31 +100,31 @@ impl ConversationInfo {
         &self.id
     }
 
-    /// The title, for people.
+    /// Returns the title, for people.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// The owner, such as the id of a user. Only used to list conversations: it protects nothing by itself.
+    /// Returns the owner, such as the id of a user. Only used to list conversations: it protects nothing by itself.
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
         self.owner.as_deref()
     }
 
-    /// The labels, in the order of their keys.
+    /// Returns the labels, in the order of their keys.
     #[must_use]
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
     }
 
-    /// The data of programs, by name.
+    /// Returns the data of programs, by name.
     #[must_use]
     pub fn data(&self) -> &Map<String, Value> {
         &self.data
     }
 
-    /// Whether it has no title, no owner, no labels and no data.
+    /// Returns whether it has no title, no owner, no labels and no data.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.title.is_none()
@@ -197,6 +197,18 @@ fn is_visible(c: char) -> bool {
 debug_fields!(ConversationInfo { id });
 
 /// Builds a [`ConversationInfo`].
+///
+/// ```
+/// use turnwright_core::Storage;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let storage = Storage::memory();
+/// storage.update_conversation_info("chat-1", |info| info.title("Trip to Rome").label("stage", "draft")).await?;
+/// let info = storage.update_conversation_info("chat-1", |info| info.remove_label("stage")).await?;
+/// assert_eq!(info.title(), Some("Trip to Rome"));
+/// assert!(info.labels().is_empty());
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ConversationInfoBuilder(ConversationInfo);

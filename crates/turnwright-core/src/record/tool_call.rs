@@ -20,6 +20,18 @@ use crate::schema::RawArgs;
 /// A tool call: its request, its arguments and its result. Immutable.
 ///
 /// The call path creates these records. Use [`ToolCall::builder`] for calls that were made elsewhere.
+///
+/// ```
+/// use turnwright_core::record::{ToolCall, ToolResults};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let call = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
+///     .results(ToolResults::Text("sunny".to_owned()))
+///     .build()?;
+/// assert!(call.is_complete() && !call.is_error());
+/// assert_eq!(call.text().await.as_deref(), Some("sunny"));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct ToolCall {
     pub(super) id: WhichCall,
@@ -47,6 +59,16 @@ pub(super) enum WhichCall {
 }
 
 /// The result of a call.
+///
+/// ```
+/// use turnwright_core::record::{ToolCall, ToolResults};
+///
+/// let failed = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
+///     .results(ToolResults::Failure("The weather service is down.".to_owned()))
+///     .build()?;
+/// assert!(failed.is_error());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum ToolResults {

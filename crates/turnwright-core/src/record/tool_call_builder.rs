@@ -15,6 +15,19 @@ use crate::schema::{Inadmissible, RawArgs, admit};
 use crate::validate::Violations;
 
 /// Builds the record of a call. See [`ToolCall::builder`].
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::record::{ToolCall, ToolResults};
+///
+/// let call = ToolCall::builder("pay", r#"{"cents": 5000}"#)
+///     .id("pay-1")
+///     .edited_args(json!({ "cents": 1000 }))
+///     .results(ToolResults::Text("paid".to_owned()))
+///     .build()?;
+/// assert_eq!(call.edited_args(), Some(&json!({ "cents": 1000 })));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolCallBuilder {
     pub(super) call: ToolCall,

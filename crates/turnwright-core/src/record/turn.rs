@@ -64,6 +64,14 @@ pub struct TurnFailure {
 }
 
 /// The state of a turn.
+///
+/// ```
+/// use turnwright_core::record::TurnState;
+/// use turnwright_core::store::TurnFilter;
+///
+/// let filter = TurnFilter::all().state(TurnState::Failed).state(TurnState::Limit).limit(100);
+/// assert_eq!(TurnState::Suspended.as_str(), "suspended");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

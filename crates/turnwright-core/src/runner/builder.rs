@@ -52,6 +52,21 @@ pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
 }
 
 /// Builds a [`TurnRunner`].
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::tool::approval::before_writes;
+/// use turnwright_core::{Budget, DispatchContext, Storage};
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = turnwright_core::runner(executor)
+///     .storage(Storage::memory())
+///     .instructions("You are the assistant of a bookshop.")
+///     .policy(before_writes("it may change something"))
+///     .budget(Budget::new().tokens(50_000).time(Duration::from_secs(120)))
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnRunnerBuilder {
     plan: Plan,
@@ -523,6 +538,24 @@ fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
 }
 
 /// A [`Tool`], or the result of building one.
+///
+/// Methods that add tools accept both, so that a builder needs no `?` per tool:
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::{DispatchContext, Error, Tool, ToolContext};
+///
+/// fn greet() -> Result<Tool, Error> {
+///     Tool::dynamic("greet", json!({ "type": "object" }))
+///         .description("Greets.")
+///         .handler(|_: Value, _: ToolContext| async { "Hello!" })
+///         .build()
+/// }
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = turnwright_core::runner(executor).tool(greet()).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 pub trait IntoTool {
     /// Returns the tool.
     ///

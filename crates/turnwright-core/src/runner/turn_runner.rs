@@ -27,6 +27,22 @@ use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts
 use crate::tool::registry::ToolRegistry;
 
 /// Runs turns with an executor. Cheap to clone. Any number of turns can run concurrently.
+///
+/// ```
+/// use turnwright_core::{DispatchContext, TurnInput};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     let input = ctx.input().map(|message| message.text().to_uppercase());
+///     ctx.answer(input.unwrap_or_default()).await?;
+///     Ok(())
+/// })
+/// .build()?;
+/// let (one, other) = (runner.clone(), runner);
+/// let turns = tokio::join!(one.run("hello"), other.run(TurnInput::new("bye").conversation("chat-1")));
+/// assert_eq!((turns.0.into_answer()?, turns.1.into_answer()?), ("HELLO".to_owned(), "BYE".to_owned()));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct TurnRunner(Arc<Plan>);
 

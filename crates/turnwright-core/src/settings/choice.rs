@@ -5,6 +5,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Which tools the model may call.
+///
+/// ```
+/// use turnwright_core::settings::ToolChoice;
+/// use turnwright_core::{ModelSettings, TurnInput};
+///
+/// let settings = ModelSettings::new().tool_choice(ToolChoice::Tool("forecast".to_owned()));
+/// let input = TurnInput::new("How is the weather in Paris?").settings(settings);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -30,6 +38,14 @@ impl ToolChoice {
 /// How much a model reasons before it answers.
 ///
 /// Models map it to what they support: an effort, a level or a token budget for thinking.
+///
+/// ```
+/// use turnwright_core::ModelSettings;
+/// use turnwright_core::settings::ReasoningEffort;
+///
+/// let settings = ModelSettings::new().reasoning_effort(ReasoningEffort::Low);
+/// assert_eq!(ReasoningEffort::from("xhigh".to_owned()), ReasoningEffort::Other("xhigh".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]

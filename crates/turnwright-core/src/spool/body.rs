@@ -7,6 +7,20 @@ use bytes::Bytes;
 use super::stream::ByteStream;
 
 /// Content to write to a spool.
+///
+/// ```
+/// use turnwright_core::spool::{Body, ByteStream, MemorySpool, Spool as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let spool = MemorySpool::default();
+/// spool.put("text", Body::from("one\ntwo\n")).await?;
+///
+/// let (sender, stream) = ByteStream::channel(4);
+/// tokio::spawn(async move { sender.send("one\n").await });
+/// let reader = spool.put("stream", Body::Stream(stream)).await?;
+/// assert_eq!(reader.len(), 4);
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[non_exhaustive]
 pub enum Body {
     /// Text.

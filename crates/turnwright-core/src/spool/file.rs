@@ -15,6 +15,18 @@ use super::ByteReader;
 /// The file is opened for each read and closed again, so a conversation with thousands of results holds no file handles. The
 /// length is determined once: data that is appended later is not visible. Reading fails if the file was truncated or replaced.
 /// Pipes and devices are rejected, so a read never waits for another process.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+/// use turnwright_core::spool::FileReader;
+///
+/// # async fn read() -> Result<(), Box<dyn std::error::Error>> {
+/// let reader = FileReader::open("/var/log/app.log").await?;
+/// let log = SpooledArtifact::new(Arc::new(reader), ArtifactKind::TEXT);
+/// println!("{}", log.tail(20).await?.to_answer());
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct FileReader {
     path: PathBuf,

@@ -14,6 +14,16 @@ use super::{ByteReader, Spool};
 use crate::spool::Body;
 
 /// A reader of bytes in memory.
+///
+/// ```
+/// use turnwright_core::spool::{ByteReader as _, MemoryReader};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let reader = MemoryReader::new("one\ntwo\n");
+/// assert_eq!(reader.len(), 8);
+/// assert_eq!(reader.read(4..7).await?, "two");
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Default)]
 pub struct MemoryReader(Bytes);
 
@@ -59,6 +69,17 @@ impl fmt::Debug for MemoryReader {
 ///
 /// The capacity is 1 GiB, or the value passed to [`MemorySpool::with_capacity`]. Bytes count
 /// until the spool and the last reader have released them.
+///
+/// ```
+/// use turnwright_core::spool::{MemorySpool, Spool as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let spool = MemorySpool::default();
+/// spool.put("call-1", "one\ntwo\n".into()).await?;
+/// assert_eq!(spool.list().await?, ["call-1"]);
+/// assert!(spool.delete("call-1").await?);
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct MemorySpool(Arc<Results>);
 

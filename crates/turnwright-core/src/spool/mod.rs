@@ -43,6 +43,52 @@ pub use stream::{ByteSender, ByteStream, StreamClosed};
 pub(crate) use digest::{Spooled, digest_of};
 
 /// Stores the content of results. Writes are atomic: if a stream fails, nothing is stored.
+///
+/// A spool of one tenant in a shared spool:
+///
+/// ```
+/// use async_trait::async_trait;
+/// use std::io;
+/// use std::sync::Arc;
+/// use turnwright_core::spool::{Body, ByteReader, MemorySpool, Spool};
+///
+/// struct Tenant { name: &'static str, shared: Arc<dyn Spool> }
+///
+/// impl Tenant {
+///     fn id(&self, id: &str) -> String {
+///         format!("{}/{id}", self.name)
+///     }
+/// }
+///
+/// #[async_trait]
+/// impl Spool for Tenant {
+///     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
+///         self.shared.put(&self.id(id), content).await
+///     }
+///     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
+///         self.shared.open(&self.id(id)).await
+///     }
+///     async fn delete(&self, id: &str) -> io::Result<bool> {
+///         self.shared.delete(&self.id(id)).await
+///     }
+///     async fn list(&self) -> io::Result<Vec<String>> {
+///         let (all, own) = (self.shared.list().await?, self.id(""));
+///         Ok(all.iter().filter_map(|id| id.strip_prefix(&own)).map(str::to_owned).collect())
+///     }
+///     fn is_persistent(&self) -> bool {
+///         self.shared.is_persistent()
+///     }
+///     fn reopens(&self) -> bool {
+///         self.shared.reopens()
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let spool = Tenant { name: "acme", shared: Arc::new(MemorySpool::default()) };
+/// spool.put("call-1", "one\n".into()).await?;
+/// assert_eq!(spool.list().await?, ["call-1"]);
+/// # Ok::<(), io::Error>(()) }).unwrap();
+/// ```
 #[async_trait]
 pub trait Spool: Send + Sync {
     /// Stores `content` under an id and returns a reader of it. Replaces existing content with this id.

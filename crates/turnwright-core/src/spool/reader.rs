@@ -12,6 +12,37 @@ use bytes::Bytes;
 ///
 /// Implement it for an object store or a server that supports range requests. [`len`](ByteReader::len) and
 /// [`read`](ByteReader::read) are enough; `read_now` can return `None`.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use bytes::Bytes;
+/// use std::io;
+/// use std::ops::Range;
+/// use turnwright_core::spool::ByteReader;
+/// # #[derive(Debug)] struct Bucket;
+/// # impl Bucket {
+/// #     async fn get(&self, _key: &str, _range: Range<u64>) -> io::Result<Bytes> { Ok(Bytes::new()) }
+/// # }
+///
+/// /// An object in a bucket.
+/// #[derive(Debug)]
+/// struct Object { bucket: Bucket, key: String, len: u64 }
+///
+/// #[async_trait]
+/// impl ByteReader for Object {
+///     fn len(&self) -> u64 {
+///         self.len
+///     }
+///
+///     async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+///         self.bucket.get(&self.key, range.start.min(self.len)..range.end.min(self.len)).await
+///     }
+///
+///     fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+///         None
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait ByteReader: Send + Sync + fmt::Debug {
     /// Returns the number of bytes.

@@ -40,6 +40,19 @@ const PIECE: u64 = 64 * 1024;
 pub struct ByteStream(BoxStream<'static, io::Result<Bytes>>);
 
 /// The sending half of a [`ByteStream`].
+///
+/// ```
+/// use turnwright_core::spool::{ByteStream, StreamClosed};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (sender, mut stream) = ByteStream::channel(1);
+/// sender.send("one\n").await.unwrap();
+/// assert_eq!(stream.next().await.unwrap()?, "one\n");
+///
+/// drop(stream);
+/// assert_eq!(sender.send("two\n").await, Err(StreamClosed));
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct ByteSender {
     pieces: mpsc::Sender<io::Result<Bytes>>,

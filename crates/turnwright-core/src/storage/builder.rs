@@ -10,6 +10,19 @@ use crate::store::Store;
 use crate::trust::ConversationSecret;
 
 /// Builds a [`Storage`] and checks that the store, the spool and the secret fit together. See [`Storage::builder`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use turnwright_core::Storage;
+/// use turnwright_core::spool::MemorySpool;
+/// use turnwright_core::store::MemoryStore;
+/// use turnwright_core::trust::ConversationSecret;
+///
+/// let secret = ConversationSecret::from_bytes([7; 32]);
+/// let storage = Storage::builder(MemoryStore::default(), Arc::new(MemorySpool::default()), secret).build()?;
+/// assert!(!storage.is_persistent());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct StorageBuilder {
     store: Arc<dyn Store>,

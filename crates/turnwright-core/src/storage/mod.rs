@@ -51,6 +51,22 @@ use crate::trust::ConversationSecret;
 /// is for a store of your own.
 ///
 /// A runner takes it with [`storage`](crate::runner::TurnRunnerBuilder::storage).
+///
+/// ```
+/// use turnwright_core::{Conversation, DispatchContext, Message, Storage};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages", ctx.records().all::<Message>().len())).await?;
+///     Ok(())
+/// })
+/// .storage(Storage::memory())
+/// .build()?;
+/// let mut chat = Conversation::new(&runner, "chat-1");
+/// assert_eq!(chat.say("Hello").await.text, "1 messages");
+/// assert_eq!(chat.say("Hello again").await.text, "3 messages");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Storage {
     store: Arc<dyn Store>,
@@ -60,7 +76,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Storage in memory. It is lost with the process.
+    /// Creates a storage in memory. It is lost with the process.
     ///
     /// Results take at most 1 GiB in all. Each is held for as long as a record refers to it: deleting a conversation releases
     /// its results. The secret is random, and the same for all storages in memory of this process.

@@ -38,10 +38,31 @@ pub struct Batch {
 }
 
 /// The id of a [`Batch`]: 128 bits, by default a UUID version 7.
+///
+/// ```
+/// use turnwright_core::store::{Batch, BatchId};
+///
+/// // The id of a message in a queue: if the message is delivered twice, it is applied once.
+/// let batch = Batch::new().id(BatchId(0x0199_2f6a_7c1e_7000_8000_0000_0000_002a));
+/// assert_ne!(BatchId::random(), batch.id);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BatchId(pub u128);
 
 /// A change to one record.
+///
+/// ```
+/// use turnwright_core::record::{Memory, RecordKind};
+/// use turnwright_core::store::{Batch, Change};
+///
+/// let changes = vec![
+///     Change::Put(Memory::new("Likes Rust.").id("m-2").build()?.into()),
+///     Change::Delete(RecordKind::Memory, "m-1".to_owned()),
+/// ];
+/// assert_eq!(changes[0].key(), (RecordKind::Memory, "m-2"));
+/// let batch = Batch::from(changes);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Change {

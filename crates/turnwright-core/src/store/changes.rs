@@ -4,6 +4,21 @@ use super::Loaded;
 use crate::record::RecordKind;
 
 /// The changes of a conversation since a revision. See [`Store::changed`](super::Store::changed).
+///
+/// ```
+/// use turnwright_core::record::Memory;
+/// use turnwright_core::store::{Batch, Changes, ConversationId, MemoryStore, Store as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
+/// let seen = store.apply(&chat, Batch::new().put(Memory::new("Likes tea.").build()?)).await?;
+/// store.apply(&chat, Batch::new().put(Memory::new("Likes Rust.").build()?)).await?;
+/// match store.changed(&chat, seen).await? {
+///     Changes::Since { put, deleted } => assert_eq!((put.count(), deleted.len()), (1, 0)),
+///     _ => println!("load the conversation"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Changes {

@@ -46,34 +46,34 @@ pub struct ConversationFilter {
 }
 
 impl ConversationFilter {
-    /// All conversations.
+    /// Selects all conversations.
     #[must_use]
     pub fn all() -> Self {
         ConversationFilter::default()
     }
 
-    /// Only conversations whose id begins with this text.
+    /// Selects only conversations whose id begins with this text.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
         self
     }
 
-    /// Only conversations of this owner.
+    /// Selects only conversations of this owner.
     #[must_use]
     pub fn owner(mut self, owner: impl Into<String>) -> Self {
         self.owner = Some(owner.into());
         self
     }
 
-    /// Only conversations with this label. Can be repeated for more labels.
+    /// Selects only conversations with this label. Can be repeated for more labels.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push((key.into(), value.into()));
         self
     }
 
-    /// Only conversations after this one.
+    /// Selects only conversations after this one.
     #[must_use]
     pub fn after(mut self, conversation: ConversationId) -> Self {
         self.after = Some(conversation);
@@ -87,7 +87,7 @@ impl ConversationFilter {
         self
     }
 
-    /// Whether a conversation is selected, apart from the limit. One whose info is damaged has no owner and no labels.
+    /// Returns whether a conversation is selected, apart from the limit. One whose info is damaged has no owner and no labels.
     #[must_use]
     pub fn matches(&self, found: &FoundConversation) -> bool {
         let info = found.info.as_deref();
@@ -102,7 +102,7 @@ impl ConversationFilter {
             && self.labels.iter().all(has)
     }
 
-    /// The first conversations that match, in the order of [`Store::conversations`](super::Store::conversations).
+    /// Returns the first conversations that match, in the order of [`Store::conversations`](super::Store::conversations).
     #[must_use]
     pub fn select(
         &self,
@@ -126,6 +126,18 @@ impl ConversationFilter {
 }
 
 /// A conversation that [`Store::conversations`](super::Store::conversations) found.
+///
+/// ```
+/// use turnwright_core::record::ConversationInfo;
+/// use turnwright_core::store::{ConversationId, FoundConversation, Loaded, Position, Revision, Stored};
+///
+/// // A store loads `FoundConversation::query()` for each conversation that it lists.
+/// let info = ConversationInfo::new().title("Trip to Rome").build()?;
+/// let loaded = Loaded::new(vec![Stored::new(Position(1), info.into())], Revision(1), 0);
+/// let found = FoundConversation::new(ConversationId::new("chat-1"), loaded);
+/// assert_eq!(found.info.unwrap().title(), Some("Trip to Rome"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FoundConversation {
@@ -138,7 +150,7 @@ pub struct FoundConversation {
 }
 
 impl FoundConversation {
-    /// A conversation, made from what [`FoundConversation::query`] loads. Ignores other records.
+    /// Creates it from the records that [`FoundConversation::query`] selects. Ignores other records.
     #[must_use]
     pub fn new(id: ConversationId, loaded: Loaded) -> Self {
         let is_info = |damaged: &DamagedRecord| {
@@ -155,7 +167,7 @@ impl FoundConversation {
         }
     }
 
-    /// The query for the records from which [`FoundConversation::new`] is made.
+    /// Returns the query for the records that [`FoundConversation::new`] needs.
     #[must_use]
     pub fn query() -> Query {
         Query::all()

@@ -7,6 +7,20 @@ use super::{BatchId, DamagedRecord, Revision};
 use crate::error::{Error, ErrorCode};
 
 /// The error of a [`Store`](super::Store).
+///
+/// ```
+/// use turnwright_core::store::{Batch, Revision, StoreError};
+///
+/// fn check(batch: &Batch, current: Revision) -> Result<(), StoreError> {
+///     match batch.expect {
+///         Some(expected) if expected != current => Err(StoreError::conflict(current)),
+///         _ => Ok(()),
+///     }
+/// }
+///
+/// let error = check(&Batch::new().expect(Revision(1)), Revision(2)).unwrap_err();
+/// assert_eq!(error.found_revision(), Some(Revision(2)));
+/// ```
 pub struct StoreError(Kind);
 
 #[derive(Debug)]
@@ -22,37 +36,37 @@ enum Kind {
 type Source = Box<dyn StdError + Send + Sync + 'static>;
 
 impl StoreError {
-    /// The batch expected another revision.
+    /// Creates the error for a batch that expects another revision than this one.
     #[must_use]
     pub fn conflict(found: Revision) -> Self {
         StoreError(Kind::Conflict(found))
     }
 
-    /// The conversation has seen this higher fencing token.
+    /// Creates the error for a batch with a lower fencing token than this one, which the conversation has seen.
     #[must_use]
     pub fn fenced(by: u64) -> Self {
         StoreError(Kind::Fenced(by))
     }
 
-    /// A requested record exists but cannot be read.
+    /// Creates the error for a requested record that exists but cannot be read.
     #[must_use]
     pub fn damaged(record: DamagedRecord) -> Self {
         StoreError(Kind::Damaged(Box::new(record)))
     }
 
-    /// Another batch with this id was applied before.
+    /// Creates the error for a batch whose id belongs to another batch that was applied before.
     #[must_use]
     pub fn batch_id_reused(id: BatchId) -> Self {
         StoreError(Kind::BatchIdReused(id))
     }
 
-    /// It is unknown whether the batch was applied, for example because the connection was lost during the commit. The caller can
-    /// apply the same batch again: see [`Store::apply`](super::Store::apply).
+    /// Creates the error for a batch that may have been applied, for example because the connection was lost during the commit. The
+    /// caller can apply the same batch again: see [`Store::apply`](super::Store::apply).
     pub fn outcome_unknown(source: impl Into<Source>) -> Self {
         StoreError(Kind::OutcomeUnknown(source.into()))
     }
 
-    /// Any other failure. Nothing was changed.
+    /// Creates the error for any other failure. Nothing was changed.
     pub fn failed(source: impl Into<Source>) -> Self {
         StoreError(Kind::Failed(source.into()))
     }

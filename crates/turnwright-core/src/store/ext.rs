@@ -220,7 +220,7 @@ pub trait StoreExt: Store {
         Ok(found.and_then(Record::downcast::<Lease>))
     }
 
-    /// The metadata of the conversation, if it has any.
+    /// Returns the metadata of the conversation, if it has any.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -261,7 +261,7 @@ pub trait StoreExt: Store {
         Ok(entries)
     }
 
-    /// The records that a query selects, one after the other, loaded in pages.
+    /// Returns the records that a query selects, one after the other, loaded in pages.
     fn pages<'s>(&'s self, conversation: &'s ConversationId, query: Query) -> Pages<'s, Self> {
         Pages::new(self, conversation, query)
     }

@@ -116,6 +116,18 @@ pub trait StoreLayer: Send + Sync {
 }
 
 /// A store with a [`StoreLayer`] around it.
+///
+/// ```
+/// use turnwright_core::store::{ConversationId, Layered, MemoryStore, StoreExt as _, StoreLayer};
+///
+/// struct Unchanged;
+/// impl StoreLayer for Unchanged {}
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = Layered::new(Unchanged, MemoryStore::default());
+/// assert!(store.messages(&ConversationId::new("chat-1")).await?.is_empty());
+/// # Ok::<(), turnwright_core::store::StoreError>(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Layered<L, S> {

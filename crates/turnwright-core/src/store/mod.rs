@@ -81,6 +81,47 @@ pub(crate) use lease_expiry::observe_damaged;
 ///
 /// Implementations must accept any non-empty record id. If the backend cannot represent a conversation id (for example because
 /// it contains NUL), return an error; do not normalise it.
+///
+/// A store for a viewer, which must not write:
+///
+/// ```
+/// use async_trait::async_trait;
+/// use std::sync::Arc;
+/// use turnwright_core::spool::Spool;
+/// use turnwright_core::store::{
+///     Batch, Changes, ConversationFilter, ConversationId, FoundConversation, Loaded, MemoryStore, Query, Revision, Store,
+///     StoreError,
+/// };
+///
+/// struct ReadOnly(Arc<dyn Store>);
+///
+/// #[async_trait]
+/// impl Store for ReadOnly {
+///     async fn apply(&self, _: &ConversationId, _: Batch) -> Result<Revision, StoreError> {
+///         Err(StoreError::failed("this process only reads"))
+///     }
+///     async fn load(&self, conversation: &ConversationId, query: &Query) -> Result<Loaded, StoreError> {
+///         self.0.load(conversation, query).await
+///     }
+///     async fn conversations(&self, filter: &ConversationFilter) -> Result<Vec<FoundConversation>, StoreError> {
+///         self.0.conversations(filter).await
+///     }
+///     async fn changed(&self, conversation: &ConversationId, since: Revision) -> Result<Changes, StoreError> {
+///         self.0.changed(conversation, since).await
+///     }
+///     fn is_persistent(&self) -> bool {
+///         self.0.is_persistent()
+///     }
+///     fn spool(&self) -> Option<Arc<dyn Spool>> {
+///         self.0.spool()
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = ReadOnly(Arc::new(MemoryStore::default()));
+/// assert!(store.apply(&ConversationId::new("chat-1"), Batch::new()).await.is_err());
+/// # Ok::<(), StoreError>(()) }).unwrap();
+/// ```
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Applies all changes of a batch, in order, or none. Returns the new revision of the conversation. Each batch increments it
@@ -261,6 +302,17 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 }
 
 /// The id of a conversation: the unit that records, leases and turns belong to.
+///
+/// ```
+/// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::default();
+/// let chat = ConversationId::new("ada/chat-1");
+/// assert!(store.messages(&chat).await?.is_empty());
+/// assert_eq!(chat.as_str(), "ada/chat-1");
+/// # Ok::<(), turnwright_core::store::StoreError>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(Arc<str>);
 
@@ -288,5 +340,17 @@ impl fmt::Display for ConversationId {
 }
 
 /// The revision of a conversation: the number of batches applied to it.
+///
+/// ```
+/// use turnwright_core::record::Memory;
+/// use turnwright_core::store::{Batch, ConversationId, MemoryStore, Revision, Store as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
+/// // Only if the conversation is new:
+/// let batch = Batch::new().put(Memory::new("Likes tea.").build()?).expect(Revision(0));
+/// assert_eq!(store.apply(&chat, batch).await?, Revision(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(pub u64);

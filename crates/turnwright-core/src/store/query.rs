@@ -10,6 +10,24 @@ use crate::schema::escape;
 /// Selects records of a conversation. All conditions must hold.
 ///
 /// Default: all records.
+///
+/// ```
+/// use turnwright_core::record::{Message, RecordKind};
+/// use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _, StoreExt as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
+/// for text in ["one", "two", "three"] {
+///     store.put(&chat, Message::user(text).id(text).build()?).await?;
+/// }
+/// let last_two = store.load(&chat, &Query::all().kind(RecordKind::Message).newest(2)).await?;
+/// assert_eq!(last_two.records[0].record.id(), "two");
+///
+/// let first_of_page = last_two.records[0].position;
+/// let before = store.load(&chat, &Query::all().before(first_of_page).newest(2)).await?;
+/// assert_eq!(before.records[0].record.id(), "one");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Query {
@@ -78,10 +96,26 @@ impl Query {
 }
 
 /// The position of a record in its conversation, in the order in which records were first written.
+///
+/// ```
+/// use turnwright_core::store::{Position, Query};
+///
+/// let rest = Query::all().after(Position(120)).limit(50);
+/// assert!(Position(121) > Position(120));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position(pub u64);
 
 /// A record and its position.
+///
+/// ```
+/// use turnwright_core::record::Message;
+/// use turnwright_core::store::{Position, Stored};
+///
+/// let stored = Stored::new(Position(3), Message::user("Hello!").id("m-1").build()?.into());
+/// assert_eq!((stored.position, stored.record.id()), (Position(3), "m-1"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stored {
@@ -100,6 +134,20 @@ impl Stored {
 }
 
 /// The result of a query.
+///
+/// ```
+/// use std::sync::Arc;
+/// use turnwright_core::record::{ByteResolver, Record, RecordKind};
+/// use turnwright_core::spool::MemorySpool;
+/// use turnwright_core::store::{Loaded, Position, Revision};
+///
+/// // The row of a database. A row that cannot be decoded is reported, and the others are loaded.
+/// let (kind, id, text) = (RecordKind::Message, "m-1", "not JSON");
+/// let resolver = ByteResolver::new(Arc::new(MemorySpool::default()));
+/// let mut loaded = Loaded::new(Vec::new(), Revision(7), 0);
+/// loaded.add(Position(1), kind, id, Record::from_json(kind, text, &resolver));
+/// assert_eq!(loaded.damaged[0].id, "m-1");
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Loaded {
@@ -114,6 +162,15 @@ pub struct Loaded {
 }
 
 /// A stored record that cannot be read: its bytes changed, or this release cannot decode them.
+///
+/// ```
+/// use turnwright_core::record::RecordKind;
+/// use turnwright_core::store::{DamagedRecord, Position, StoreError};
+///
+/// let damaged = DamagedRecord::new(Position(3), Some(RecordKind::Message), "m-1", "the checksum does not match");
+/// let error = StoreError::damaged(damaged);
+/// assert_eq!(error.to_string(), "the message `m-1` at position 3 is damaged: the checksum does not match");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DamagedRecord {

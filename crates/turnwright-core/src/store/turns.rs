@@ -60,42 +60,42 @@ impl TurnFilter {
         TurnFilter::default()
     }
 
-    /// Only turns in this state. Can be repeated for more states.
+    /// Selects only turns in this state. Can be repeated for more states.
     #[must_use]
     pub fn state(mut self, state: TurnState) -> Self {
         self.states.push(state);
         self
     }
 
-    /// Only turns with this id.
+    /// Selects only turns with this id.
     #[must_use]
     pub fn turn_id(mut self, id: impl Into<String>) -> Self {
         self.turn_id = Some(id.into());
         self
     }
 
-    /// Only turns of conversations whose id begins with this text.
+    /// Selects only turns of conversations whose id begins with this text.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
         self
     }
 
-    /// Only turns without a lease, or with one that ended before this time, see [`TurnFilter::lease_expired_before`].
+    /// Selects only turns without a lease, or with one that ended before this time, see [`TurnFilter::lease_expired_before`].
     #[must_use]
     pub fn lease_expired_before(mut self, time: SystemTime) -> Self {
         self.lease_expired_before = Some(time);
         self
     }
 
-    /// Only turns that wait at an open gate.
+    /// Selects only turns that wait at an open gate.
     #[must_use]
     pub fn waiting(mut self) -> Self {
         self.waiting = true;
         self
     }
 
-    /// Only turns after this one.
+    /// Selects only turns after this one.
     #[must_use]
     pub fn after(mut self, cursor: TurnCursor) -> Self {
         self.after = Some(cursor);
@@ -151,6 +151,15 @@ impl TurnFilter {
 }
 
 /// The position of a turn in the order of [`Store::find_turns`].
+///
+/// ```
+/// use std::time::UNIX_EPOCH;
+/// use turnwright_core::store::{ConversationId, TurnCursor, TurnFilter};
+///
+/// // The last row of the page that a client has seen.
+/// let cursor = TurnCursor::new(UNIX_EPOCH, ConversationId::new("chat-1"), "turn-1");
+/// let next_page = TurnFilter::all().after(cursor).limit(50);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct TurnCursor {
@@ -179,6 +188,17 @@ impl TurnCursor {
 }
 
 /// A turn that [`Store::find_turns`] found.
+///
+/// ```
+/// use std::time::UNIX_EPOCH;
+/// use turnwright_core::store::{ConversationId, FoundTurn, TurnCursor};
+///
+/// // A store creates it from the index, then adds the records of the turn with `add`.
+/// let cursor = TurnCursor::new(UNIX_EPOCH, ConversationId::new("chat-1"), "turn-1");
+/// let found = FoundTurn::new(cursor.clone());
+/// assert_eq!(found.cursor(), cursor);
+/// assert!(found.open_gates.is_empty());
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FoundTurn {

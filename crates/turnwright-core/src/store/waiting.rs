@@ -16,6 +16,17 @@ use crate::record::{TurnState, is_gone, time_text};
 const PAGE: usize = 256;
 
 /// Lists the turns that wait to be answered or resumed, oldest first: see [`Storage::waiting`](crate::Storage::waiting).
+///
+/// ```
+/// use turnwright_core::Storage;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let storage = Storage::memory();
+/// for turn in storage.waiting().prefix("ada/").limit(50).await? {
+///     println!("{}: {} open gates", turn.turn_id, turn.gates.len());
+/// }
+/// # Ok::<(), turnwright_core::store::StoreError>(()) }).unwrap();
+/// ```
 #[must_use = "a query does nothing until it is awaited"]
 pub struct WaitingQuery<'s> {
     store: &'s dyn Store,
@@ -36,13 +47,13 @@ impl<'s> WaitingQuery<'s> {
         }
     }
 
-    /// Only turns of conversations whose id begins with this text.
+    /// Selects only turns of conversations whose id begins with this text.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.filter.prefix = Some(prefix.into());
         self
     }
 
-    /// Only turns after this one: the [`cursor`](Waiting::cursor) of the last turn of the page before.
+    /// Selects only turns after this one: the [`cursor`](Waiting::cursor) of the last turn of the page before.
     pub fn after(mut self, cursor: TurnCursor) -> Self {
         self.filter.after = Some(cursor);
         self
@@ -54,8 +65,8 @@ impl<'s> WaitingQuery<'s> {
         self
     }
 
-    /// Only turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not: what a
-    /// process that starts has to resume.
+    /// Selects only turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not:
+    /// what a process that starts has to resume.
     ///
     /// Right after a crash the leases of the dead process have not expired: its turns are [`WaitingState::Running`].
     /// [`TurnRunner::resume`](crate::TurnRunner::resume) waits for the expiry. For a turn that another process is running it fails
@@ -164,19 +175,19 @@ impl Waiting {
         self.state != WaitingState::Running || !self.gates.is_empty()
     }
 
-    /// Whether no process runs it, because it was suspended.
+    /// Returns whether no process runs the turn, because it was suspended.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.state == WaitingState::Suspended
     }
 
-    /// Whether its process seems to have died. [`TurnRunner::resume`](crate::TurnRunner::resume) finds out, and continues it.
+    /// Returns whether its process seems to have died. [`TurnRunner::resume`](crate::TurnRunner::resume) finds out, and continues it.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.state == WaitingState::Interrupted
     }
 
-    /// Its place in the list, for the next page.
+    /// Returns the position of the turn in the list, for the next page.
     #[must_use]
     pub fn cursor(&self) -> TurnCursor {
         let conversation = ConversationId::new(Arc::clone(&self.conversation));

@@ -125,6 +125,25 @@ pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
 }
 
 /// The decision of a policy.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::tool::approval::{PendingCall, Review};
+///
+/// fn review(call: &PendingCall<'_>) -> Review {
+///     match (call.tool().name(), call.args()["to"].as_str()) {
+///         ("send_mail", Some(to)) if to.ends_with("@example.com") => Review::Allow,
+///         ("send_mail", _) => Review::ask("it sends mail outside of the company"),
+///         ("delete_account", _) => Review::deny("accounts are deleted by hand"),
+///         _ => Review::Allow,
+///     }
+/// }
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = turnwright_core::runner(executor).policy(review).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Review {

@@ -31,6 +31,23 @@ pub(crate) const MAX_NAME_LEN: usize = 64;
 /// Builds a [`Tool`]. See [`Tool::typed`] and [`Tool::dynamic`].
 ///
 /// All settings are validated in [`ToolBuilder::build`], which reports every invalid field.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use std::time::Duration;
+/// use turnwright_core::{Effects, Tool, ToolContext};
+///
+/// let forecast = Tool::dynamic("forecast", json!({ "type": "object" }))
+///     .description("Returns the weather forecast.")
+///     .effects(Effects::ReadOnly)
+///     .timeout(Duration::from_secs(10))
+///     .handler(|_: Value, _: ToolContext| async { "sunny" })
+///     .build()?;
+///
+/// let error = Tool::dynamic("", json!({ "type": "object" })).build().unwrap_err();
+/// assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolBuilder<A> {
     pub(super) facts: Facts,

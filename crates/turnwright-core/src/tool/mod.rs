@@ -73,6 +73,23 @@ use crate::tool::reconcile::Reconcile;
 
 /// A function that a model can call: a name, a description, a schema, and a handler that only the call path can run. Immutable
 /// and cheap to clone.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::{DispatchContext, Tool, ToolContext};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Greet { name: String }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let greet = Tool::typed::<Greet>("greet")
+///     .description("Greets a person.")
+///     .handler(|args: Greet, _: ToolContext| async move { format!("Hello, {}!", args.name) })
+///     .build()?;
+/// let output = greet.call(&DispatchContext::standalone(), json!({ "name": "Ada" })).await?;
+/// assert_eq!(output.as_text(), Some("Hello, Ada!"));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Tool(Arc<Inner>);
 

@@ -33,6 +33,17 @@ pub struct ToolOutput {
 }
 
 /// The content of an output.
+///
+/// ```
+/// use turnwright_core::spool::Body;
+/// use turnwright_core::tool::{Content, ToolOutput};
+///
+/// let output = ToolOutput::from(Body::from("one\n"));
+/// match output.content {
+///     Content::Body(Body::Text(text)) => assert_eq!(text, "one\n"),
+///     other => println!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Content {

@@ -119,6 +119,19 @@ impl UnknownCall {
 }
 
 /// The result of reconciling a call.
+///
+/// ```
+/// use turnwright_core::BoxError;
+/// use turnwright_core::tool::reconcile::{Finding, UnknownCall};
+/// # async fn receipt_for(_key: &str) -> Result<Option<String>, BoxError> { Ok(None) }
+///
+/// async fn find_payment(call: UnknownCall) -> Result<Finding, BoxError> {
+///     Ok(match receipt_for(call.idempotency_key()).await? {
+///         Some(receipt) => Finding::done(receipt),
+///         None => Finding::NotDone,
+///     })
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Finding {
@@ -133,13 +146,36 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// The call took effect and has this text as its result.
+    /// Creates the finding that the call took effect and has this text as its result.
     pub fn done(text: impl Into<String>) -> Self {
         Finding::Done(ToolOutput::text(text))
     }
 }
 
 /// Finds out whether calls took effect. Implemented for async closures from [`UnknownCall`] to [`Finding`].
+///
+/// ```
+/// use async_trait::async_trait;
+/// use turnwright_core::tool::reconcile::{Finding, Reconcile, UnknownCall};
+/// use turnwright_core::{BoxError, DispatchContext};
+///
+/// /// Runs calls of these tools again, because repeating them is harmless.
+/// struct Repeatable(&'static [&'static str]);
+///
+/// #[async_trait]
+/// impl Reconcile for Repeatable {
+///     async fn reconcile(&self, call: UnknownCall) -> Result<Finding, BoxError> {
+///         Ok(match self.0.contains(&call.tool_name()) {
+///             true => Finding::NotDone,
+///             false => Finding::Unknown,
+///         })
+///     }
+/// }
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = turnwright_core::runner(executor).unknown_calls(Repeatable(&["set_status"])).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot find out whether a call took effect",
     label = "expected an async function over `UnknownCall`",
@@ -167,6 +203,18 @@ where
 }
 
 /// Reconciles by asking at a gate. See [`ask_operator`].
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::tool::reconcile::ask_operator;
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = turnwright_core::runner(executor)
+///     .unknown_calls(ask_operator().timeout(Duration::from_secs(60 * 60)))
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a policy does nothing until a runner has it"]
 pub struct AskOperator {

@@ -10,6 +10,32 @@ use super::entry::{Entry, Grouped, group};
 use super::system_prompt::SystemPrompt;
 
 /// Renders the entries of a transcript in the wire format of a protocol.
+///
+/// ```
+/// use turnwright_core::Error;
+/// use turnwright_core::transcript::{Entry, SystemPrompt, Writer};
+///
+/// /// Writes plain lines.
+/// struct Lines;
+///
+/// impl Writer for Lines {
+///     type Wire = String;
+///
+///     fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> {
+///         Ok(vec![system.text()])
+///     }
+///
+///     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
+///         Ok(match entry {
+///             Entry::Message(message) => vec![format!("> {}", message.text())],
+///             Entry::Response(response) => response.messages.iter().map(|message| message.text().to_owned()).collect(),
+///             _ => Vec::new(),
+///         })
+///     }
+///
+///     fn reuse(&mut self, _wire: &[String]) {}
+/// }
+/// ```
 pub trait Writer: Send {
     /// A message in the wire format.
     type Wire: Send + Sync;
@@ -34,6 +60,32 @@ pub trait Writer: Send {
 }
 
 /// The prompt of a turn. Each update appends new entries and reuses those that were sent before.
+///
+/// ```
+/// use turnwright_core::transcript::{SystemPrompt, Transcript};
+/// use turnwright_core::{DispatchContext, Message};
+/// # use turnwright_core::{Error, transcript::{Entry, Writer}};
+/// # struct Lines;
+/// # impl Writer for Lines {
+/// #     type Wire = String;
+/// #     fn system_prompt(&mut self, system: &SystemPrompt) -> Result<Vec<String>, Error> { Ok(vec![system.text()]) }
+/// #     async fn entry(&mut self, entry: &Entry) -> Result<Vec<String>, Error> {
+/// #         Ok(match entry { Entry::Message(message) => vec![format!("> {}", message.text())], _ => Vec::new() })
+/// #     }
+/// #     fn reuse(&mut self, _wire: &[String]) {}
+/// # }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let ctx = DispatchContext::standalone();
+/// let mut transcript = Transcript::default();
+/// for text in ["one", "two"] {
+///     ctx.records().add(Message::user(text).build()?);
+///     // `Lines` is a `Writer`. Only the new message is written.
+///     transcript.update(&ctx.records().timeline(), || SystemPrompt::new("Be brief."), &mut Lines).await?;
+/// }
+/// assert_eq!(transcript.messages().skip(1).collect::<Vec<_>>(), ["> one", "> two"]);
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Transcript<W> {
     /// The constant part, as of the start of the turn.

@@ -5,6 +5,15 @@ use serde::{Deserialize, Serialize};
 /// Where content comes from, least trusted first: `a < b` means that `a` is trusted less.
 ///
 /// There is no default: content must be labelled explicitly.
+///
+/// ```
+/// use turnwright_core::record::Retrievable;
+/// use turnwright_core::trust::TrustTier;
+///
+/// let passage = Retrievable::text("Paris has 20 districts.", TrustTier::ThirdPartyPublic).build()?;
+/// assert!(passage.tier() < TrustTier::FirstParty);
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustTier {

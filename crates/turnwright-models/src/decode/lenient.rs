@@ -296,16 +296,8 @@ pub(crate) fn parse<'c, 'a, T: Object<'a>>(
     text: &'a str,
     object: &'c mut Option<T>,
 ) -> Result<&'c mut T, turnwright_core::Error> {
-    let unreadable = |why: &str, begins: &str| {
-        let begins = match begins {
-            "" => String::new(),
-            text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
-        };
-        let message = format!("{what} cannot be parsed: {why}{begins}");
-        turnwright_core::Error::new(ErrorCode::WIRE_ERROR, message)
-    };
     if !text.starts_with('{') {
-        return Err(unreadable("it is not a JSON object", text));
+        return Err(unreadable(what, "it is not a JSON object", text));
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let parsed = ObjectSeed(&mut *object).deserialize(&mut json);
@@ -313,10 +305,20 @@ pub(crate) fn parse<'c, 'a, T: Object<'a>>(
         .and_then(|()| json.end())
         .map_err(|error| match error.is_data() {
             // The error message quotes the value.
-            true => unreadable(&excerpt(&error.to_string(), EXCERPT), ""),
-            false => unreadable(&error.to_string(), text),
+            true => unreadable(what, &excerpt(&error.to_string(), EXCERPT), ""),
+            false => unreadable(what, &error.to_string(), text),
         })?;
     Ok(object.get_or_insert_default())
+}
+
+/// Returns the error for a frame or a body that cannot be parsed. `begins` is its text; empty if it must not be quoted.
+pub(crate) fn unreadable(what: &str, why: &str, begins: &str) -> turnwright_core::Error {
+    let begins = match begins {
+        "" => String::new(),
+        text => format!("; it begins with: {}", excerpt(text, EXCERPT)),
+    };
+    let message = format!("{what} cannot be parsed: {why}{begins}");
+    turnwright_core::Error::new(ErrorCode::WIRE_ERROR, message)
 }
 
 /// Parses a list of objects, or returns `None` if it is not one.

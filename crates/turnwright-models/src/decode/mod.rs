@@ -44,7 +44,7 @@ pub use delta::Delta;
 pub(crate) use extent::Extent;
 pub use finish::{Cut, Finish};
 pub(crate) use format::Framing;
-pub(crate) use lenient::{Any, Field, Object, parse, parse_list};
+pub(crate) use lenient::{Any, Field, Object, parse, parse_list, unreadable};
 pub(crate) use reader::FrameReader;
 pub use reply::{Reply, ReplyCall};
 pub use server_error::error_message;

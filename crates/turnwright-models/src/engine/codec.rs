@@ -145,6 +145,8 @@ pub struct RequestParts<'a> {
     pub(crate) options: &'a OptionMap,
     /// The tools of the turn in the form of the protocol, then those of the provider.
     pub(crate) tools: &'a [Arc<str>],
+    /// How many of them are tools of the turn.
+    pub(crate) functions: usize,
     /// The schema of a typed answer, if it belongs into the request.
     pub(crate) answer: Option<AnswerSchema<'a>>,
     pub(crate) messages: &'a [&'a WireMessage],

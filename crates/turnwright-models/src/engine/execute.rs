@@ -103,6 +103,7 @@ impl Engine {
                 settings: &parameters.settings,
                 options,
                 tools: &tools,
+                functions: tools.len() - options.provider_tools().len(),
                 answer,
                 messages: &messages,
                 quirks,

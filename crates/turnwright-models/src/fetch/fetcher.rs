@@ -13,6 +13,19 @@ use super::reader::HttpReader;
 use super::resolve::{Dial, GuardedResolver, Resolver, SystemResolver};
 
 /// Creates readers for URLs. Cheap to clone; clones share the client, guard and limits.
+///
+/// ```
+/// use turnwright_core::Media;
+/// use turnwright_core::media::MediaKind;
+/// use turnwright_models::fetch::Fetcher;
+///
+/// let fetcher = Fetcher::builder().build()?;
+/// // Nothing is sent before the media is read.
+/// let reader = fetcher.reader("https://example.org/cat.png")?.expect_types(["image/*"]);
+/// let photo = Media::retrieved_public(MediaKind::Image, "image/png", "cat.png", reader).build()?;
+/// assert!(fetcher.reader("file:///etc/passwd").is_err());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Fetcher(Arc<Shared>);
 
@@ -34,6 +47,18 @@ pub(super) struct Limits {
 }
 
 /// Builds a [`Fetcher`].
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_models::fetch::{AddressGuard, Fetcher};
+///
+/// let fetcher = Fetcher::builder()
+///     .guard(AddressGuard::public().allow_network("10.1.0.0/16"))
+///     .max_bytes(5 << 20)
+///     .timeout(Duration::from_secs(10))
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Clone)]
 pub struct FetcherBuilder {

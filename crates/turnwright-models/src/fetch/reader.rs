@@ -42,6 +42,20 @@ const OURS: [HeaderName; 9] = [
 ///
 /// Dropping the returned stream ends the transfer after the current piece. If the server is silent, it ends with the
 /// idle timeout.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_models::fetch::Fetcher;
+///
+/// let reader = Fetcher::builder()
+///     .build()?
+///     .reader("https://example.org/cat.png")?
+///     .header("authorization", "Bearer abc")?
+///     .expect_types(["image/png", "image/jpeg"])
+///     .max_bytes(1 << 20)
+///     .timeout(Duration::from_secs(5));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a reader does nothing until it is opened"]
 #[derive(Clone)]
 pub struct HttpReader {

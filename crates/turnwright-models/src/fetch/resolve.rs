@@ -11,6 +11,29 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use super::guard::AddressGuard;
 
 /// Resolves host names. The guard checks the result, so a resolver cannot bypass it.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use std::collections::HashMap;
+/// use std::io;
+/// use std::net::IpAddr;
+/// use turnwright_models::fetch::{Fetcher, Resolver};
+///
+/// /// A fixed list of hosts.
+/// #[derive(Debug)]
+/// struct Hosts(HashMap<String, IpAddr>);
+///
+/// #[async_trait]
+/// impl Resolver for Hosts {
+///     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+///         let address = self.0.get(host).ok_or(io::ErrorKind::NotFound)?;
+///         Ok(vec![*address])
+///     }
+/// }
+///
+/// let fetcher = Fetcher::builder().resolver(Hosts(HashMap::new())).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[async_trait]
 pub trait Resolver: Send + Sync + fmt::Debug {
     /// Returns all addresses of the name.
@@ -21,6 +44,15 @@ pub trait Resolver: Send + Sync + fmt::Debug {
 }
 
 /// The resolver of the operating system.
+///
+/// ```
+/// use turnwright_models::fetch::{Resolver as _, SystemResolver};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let addresses = SystemResolver.resolve("127.0.0.1").await?;
+/// assert!(addresses[0].is_loopback());
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 

@@ -31,6 +31,15 @@ pub struct Client {
 }
 
 /// Builds a [`Client`].
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_models::http::Client;
+///
+/// let client = Client::builder().proxy("http://127.0.0.1:3128").connect_timeout(Duration::from_secs(3)).build()?;
+/// assert!(Client::builder().proxy("not an address").build().is_err());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Clone, Debug, Default)]
 pub struct ClientBuilder {
@@ -175,6 +184,16 @@ fn unreachable(host: &str, error: reqwest::Error) -> Error {
 }
 
 /// The body of a response, read piece by piece.
+///
+/// ```
+/// use turnwright_models::http::Body;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let mut body = Body::full("data: [DONE]\n\n");
+/// assert_eq!(body.next().await.unwrap()?, "data: [DONE]\n\n");
+/// assert!(body.next().await.is_none());
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 pub struct Body(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>);
 
 impl Body {

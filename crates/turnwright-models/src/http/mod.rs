@@ -47,6 +47,23 @@ pub use client::{Body, Client, ClientBuilder};
 pub use url::Url;
 
 /// Sends requests to a model server.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use turnwright_core::Error;
+/// use turnwright_models::http::{Client, Request, Response, Transport};
+///
+/// /// Adds a header that the gateway of the company requires.
+/// #[derive(Debug)]
+/// struct Gateway(Client);
+///
+/// #[async_trait]
+/// impl Transport for Gateway {
+///     async fn send(&self, request: Request) -> Result<Response, Error> {
+///         self.0.send(request.header("x-team", "search")).await
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Transport: Send + Sync + fmt::Debug {
     /// Sends one request. A response with an error status is not an error here.
@@ -109,6 +126,14 @@ impl Request {
 }
 
 /// A response with a streamed body.
+///
+/// ```
+/// use turnwright_models::http::{Body, Response};
+///
+/// let headers = vec![("retry-after".to_owned(), "2".to_owned())];
+/// let response = Response::new(429, headers, Body::full("slow down"));
+/// assert_eq!(response.header("retry-after"), Some("2"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Response {

@@ -18,6 +18,14 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
 /// The number of attempts and the wait between them: exponential backoff with jitter. A `Retry-After` from the server
 /// overrides the wait.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_models::retry::RetryPolicy;
+///
+/// let patient = RetryPolicy::new().attempts(8).longest_wait(Duration::from_secs(120));
+/// let never = RetryPolicy::never();
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a policy does nothing until an executor has it"]
 pub struct RetryPolicy {

@@ -39,6 +39,16 @@ pub struct Event {
 /// Parses the bytes of an event stream, in pieces of any size.
 ///
 /// Supports comments, a byte order mark and all three line endings. A block without data is not an event.
+///
+/// ```
+/// use turnwright_models::sse::EventParser;
+///
+/// let mut parser = EventParser::new().limit(64 * 1024);
+/// let mut piece: &[u8] = b": a comment\n\nevent: delta\ndata: {}\n\n";
+/// let event = parser.next_event(&mut piece)?.unwrap();
+/// assert_eq!((&*event.name, &*event.data), ("delta", "{}"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 pub struct EventParser {
     decoder: SseDecoder,
     limit: usize,

@@ -200,7 +200,7 @@ fn judge_bytes(protocol: Protocol, corpus: &[Vec<u8>], rng: &mut Rng, tally: &mu
     collect(deltas);
 }
 
-fn message_of(status: &Result<(), Error>) -> Option<String> {
+fn message_of(ended: &Result<(), Error>) -> Option<String> {
     ended.as_ref().err().map(ToString::to_string)
 }
 

@@ -56,6 +56,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
 pub(crate) fn folder_name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::ChatCompletions => "chat_completions",
+        Protocol::Gemini => "gemini",
         Protocol::Ollama => "ollama",
         _ => panic!("no recordings of {protocol}"),
     }

@@ -90,7 +90,22 @@ const RECORD: &str = "TURNWRIGHT_RECORD";
 /// A [`Transport`] that records conversations, or replays recorded ones. Clones share the recordings and the replay
 /// state.
 ///
-/// See the [module](self) for an example.
+/// ```
+/// use turnwright_models::ChatCompletions;
+/// use turnwright_testkit::cassette::Cassette;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let cassette = Cassette::from_json(r#"[{
+///     "request": { "method": "POST", "path": "/v1/chat/completions", "body": {} },
+///     "response": { "status": 200, "body": { "choices": [{ "message": { "content": "Hello!" }, "finish_reason": "stop" }] } }
+/// }]"#)?
+/// .in_order();
+/// let model = ChatCompletions::builder("http://models.example/v1").model("m").transport(cassette.clone()).build()?;
+/// let runner = turnwright_core::runner(model).build()?;
+/// assert_eq!(runner.run("Hi").await.into_answer()?, "Hello!");
+/// cassette.assert_all_played();
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Cassette {
     scrub: Vec<String>,

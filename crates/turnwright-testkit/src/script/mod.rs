@@ -70,7 +70,17 @@ pub use step::Step;
 
 /// An [`Executor`] that plays a script, one [`Step`] per iteration. Clones share the script and the recorded prompts.
 ///
-/// See the [module](self) for an example.
+/// ```
+/// use turnwright_testkit::script::{ScriptedModel, Step};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let model = ScriptedModel::new([Step::say("Hello!")]);
+/// let runner = turnwright_core::runner(model.clone()).build()?;
+/// assert_eq!(runner.run("Hi").await.into_answer()?, "Hello!");
+/// assert_eq!(model.times_asked(), 1);
+/// model.assert_finished();
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct ScriptedModel(Arc<Mutex<State>>);
 

@@ -38,6 +38,17 @@ pub(super) enum Early {
 }
 
 /// A step of a body. Steps after [`Step::Hang`], [`Step::Reset`] and [`Step::Close`] are not reached.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_testkit::server::{Answer, Step};
+///
+/// // Half of an event, a pause, then a reset connection.
+/// let answer = Answer::event_stream()
+///     .step(Step::send("data: {\"cho"))
+///     .step(Step::Pause(Duration::from_millis(10)))
+///     .step(Step::Reset);
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {

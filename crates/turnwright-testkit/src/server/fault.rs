@@ -47,6 +47,14 @@ pub const HUGE: u64 = 50 << 20;
 const PIECE: usize = 64 << 10;
 
 /// The position of a fault.
+///
+/// ```
+/// use turnwright_testkit::server::fault::{Fault, Where};
+///
+/// assert!(Fault::Reset.applies(Where::InArguments));
+/// // A status cannot change once the reply has started.
+/// assert!(!Fault::ServerError.applies(Where::InText));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultPosition {
@@ -62,6 +70,18 @@ pub enum FaultPosition {
 macro_rules! faults {
     ($($(#[$doc:meta])* $variant:ident $({ $field:ident: $type:ty = $value:expr })?, $name:literal, $places:ident, $harmless:literal;)+) => {
         /// A fault of a model server.
+        ///
+        /// ```
+        /// use turnwright_testkit::server::Server;
+        /// use turnwright_testkit::server::fault::{Fault, Where};
+        ///
+        /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        /// let answer = Fault::Reset.answer(Where::InText);
+        /// let server = Server::script([answer]).await?;
+        /// // A client that talks to `server.url()` must fail.
+        /// assert!(!Fault::Reset.is_harmless());
+        /// # Ok::<(), std::io::Error>(()) }).unwrap();
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Fault {

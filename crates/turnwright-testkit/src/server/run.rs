@@ -26,7 +26,19 @@ pub const BODY_LIMIT: usize = 64 << 20;
 
 /// A server on loopback. It stops when it is dropped.
 ///
-/// See the [module](crate::server) for an example.
+/// ```
+/// use turnwright_testkit::server::{Answer, Server};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let server = Server::start(|request| match request.route() {
+///     "/v1/models" => Answer::json(200, serde_json::json!({ "data": [] })),
+///     _ => Answer::status(404),
+/// })
+/// .await?;
+/// assert!(server.requests().is_empty());
+/// server.shutdown().await;
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 pub struct Server {
     address: SocketAddr,
     accepting: JoinHandle<()>,
@@ -34,6 +46,15 @@ pub struct Server {
 }
 
 /// Configures a server: see [`Server::builder`].
+///
+/// ```
+/// use turnwright_testkit::server::{Answer, Server};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let server = Server::builder().keep_requests(100).start(|_| Answer::status(503)).await?;
+/// assert_ne!(server.address().port(), 0);
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `start` is called"]
 pub struct ServerBuilder {

@@ -29,10 +29,38 @@ use turnwright_core::store::{
 pub type FailingStore<S> = Layered<FailingLayer, S>;
 
 /// The [`StoreLayer`] of a [`FailingStore`].
+///
+/// ```
+/// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
+/// use turnwright_testkit::store::{Fail, Failing};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, chat) = (Failing::store(MemoryStore::default()), ConversationId::new("chat"));
+/// store.layer.fail_each(2, Fail::Before);
+/// assert!(store.messages(&chat).await.is_ok());
+/// assert!(store.messages(&chat).await.is_err());
+/// store.layer.mend();
+/// assert!(store.messages(&chat).await.is_ok());
+/// # });
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct FailingLayer(Arc<Mutex<Requests>>);
 
 /// When a call fails.
+///
+/// ```
+/// use turnwright_core::record::Memory;
+/// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
+/// use turnwright_testkit::store::{Fail, Failing};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, chat) = (Failing::store(MemoryStore::default()), ConversationId::new("chat"));
+/// store.layer.fail_call(1, Fail::Before);
+/// let error = store.put(&chat, Memory::new("Likes tea.").build()?).await.unwrap_err();
+/// assert!(!error.is_outcome_unknown());
+/// assert_eq!(store.layer.applied(), 0);
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fail {

@@ -4,5 +4,6 @@ mod book;
 mod examples;
 mod links;
 mod outside_package;
+mod rustdoc_examples;
 mod service;
 mod tool_macro;

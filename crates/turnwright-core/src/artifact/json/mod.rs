@@ -56,6 +56,18 @@ const MAX_RECORD: usize = 1 << 20;
 
 /// An artifact that contains JSON, JSON Lines or JSON5. Text queries work on it too. Answers are text for a model, limited by
 /// [`ArtifactLimits::answer`]: one item per line, then notes that say how to continue.
+///
+/// ```
+/// use turnwright_core::artifact::json::SpooledJsonArtifact;
+/// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let order = SpooledArtifact::in_memory(r#"{"items": [{"name": "cup"}]}"#, ArtifactKind::JSON);
+/// let order = SpooledJsonArtifact::new(order);
+/// let answer = order.json_get(&"$.items[0].name".parse()?, 0).await?;
+/// assert!(answer.contains("\"cup\""), "{answer}");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct SpooledJsonArtifact(SpooledArtifact);
 

@@ -56,6 +56,18 @@ use crate::error::Error;
 ///
 /// Every method reads and parses the complete document on a thread for blocking work. Invalid UTF-8 is replaced.
 ///
+/// ```
+/// use turnwright_core::artifact::markdown::SpooledMarkdownArtifact;
+/// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let guide = SpooledArtifact::in_memory("# Guide\n\n## Install\n\nRun make.\n", ArtifactKind::MARKDOWN);
+/// let guide = SpooledMarkdownArtifact::new(guide);
+/// assert_eq!(guide.headings(..).await?.len(), 2);
+/// assert_eq!(guide.section("Install").await?.text, "## Install\n\nRun make.\n");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+///
 /// # Errors
 /// Every method returns `E_ARTIFACT_TOO_LARGE` if the content exceeds [`ArtifactLimits::parse`](super::ArtifactLimits::parse),
 /// and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.

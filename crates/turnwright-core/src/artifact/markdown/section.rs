@@ -25,6 +25,19 @@ pub struct Section {
 }
 
 /// Selects a section.
+///
+/// ```
+/// use turnwright_core::artifact::markdown::{SectionName, SpooledMarkdownArtifact};
+/// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let guide = SpooledArtifact::in_memory("# Guide\n\n## Install\n", ArtifactKind::MARKDOWN);
+/// let guide = SpooledMarkdownArtifact::new(guide);
+/// let by_heading = guide.section("install").await?;
+/// let by_line = guide.section(SectionName::Line(2)).await?;
+/// assert_eq!(by_heading.lines, by_line.lines);
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SectionName {

@@ -1,20 +1,4 @@
 //! The tools of one turn, by name.
-//!
-//! ```
-//! use turnwright_core::{Tool, ToolContext, ToolRegistry};
-//! use serde_json::{Value, json};
-//!
-//! # fn tool(name: &str) -> Result<Tool, turnwright_core::Error> {
-//! #     Tool::dynamic(name, json!({ "type": "object" })).description("…")
-//! #         .handler(|_: Value, _: ToolContext| async { "ok" }).build()
-//! # }
-//! let registry = ToolRegistry::new([tool("search")?, tool("fetch")?])?;
-//! registry.hide("fetch");
-//! assert_eq!(registry.visible().len(), 1);
-//! assert!(registry.get("fetch").is_some(), "hidden tools can still be called");
-//! assert!(registry.register(tool("search")?).is_err());
-//! # Ok::<(), turnwright_core::Error>(())
-//! ```
 
 mod merge;
 mod snapshot;
@@ -36,6 +20,22 @@ use snapshot::Snapshot;
 ///
 /// A registry only stores tools. It does not retry, limit, authorise, cache, deduplicate or order. Reading takes a snapshot;
 /// nothing is locked while a tool runs.
+///
+/// ```
+/// use turnwright_core::{Tool, ToolContext, ToolRegistry};
+/// use serde_json::{Value, json};
+///
+/// # fn tool(name: &str) -> Result<Tool, turnwright_core::Error> {
+/// #     Tool::dynamic(name, json!({ "type": "object" })).description("…")
+/// #         .handler(|_: Value, _: ToolContext| async { "ok" }).build()
+/// # }
+/// let registry = ToolRegistry::new([tool("search")?, tool("fetch")?])?;
+/// registry.hide("fetch");
+/// assert_eq!(registry.visible().len(), 1);
+/// assert!(registry.get("fetch").is_some(), "hidden tools can still be called");
+/// assert!(registry.register(tool("search")?).is_err());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry(Arc<RwLock<Arc<Snapshot>>>);
 

@@ -148,7 +148,7 @@ pub(super) fn weather() -> (Tool, Arc<Mutex<Vec<String>>>) {
     (tool.build().unwrap(), runs)
 }
 
-fn ends(status: &TurnStatus) -> Ends {
+fn ends(ended: &TurnStatus) -> Ends {
     match ended {
         TurnStatus::Answered => Ends::Answered,
         TurnStatus::Nacked(error) => Ends::Nacked(error.code()),
@@ -157,7 +157,7 @@ fn ends(status: &TurnStatus) -> Ends {
     }
 }
 
-fn message_of(status: &TurnStatus) -> String {
+fn message_of(ended: &TurnStatus) -> String {
     ended
         .error()
         .map_or_else(String::new, |item| item.with_causes())

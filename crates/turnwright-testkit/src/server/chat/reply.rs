@@ -4,6 +4,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// One reply of a model: reasoning, text and calls. See the [module](super) for its form in files.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_testkit::server::chat::{Call, Reply};
+///
+/// let reply = Reply::default()
+///     .with_reasoning("The log will tell.")
+///     .with_text("Let me look.")
+///     .with_call(Call::new("read_log", json!({ "day": "monday" })))
+///     .usage(20, 5);
+/// ```
 #[must_use = "a reply does nothing until a server gives it"]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +34,15 @@ pub struct Reply {
 }
 
 /// A tool call.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_testkit::server::chat::Call;
+///
+/// let call = Call::new("read_log", json!({ "day": "monday" })).id("call_1");
+/// // A string is sent unchanged, here as arguments that are not JSON.
+/// let broken = Call::new("read_log", r#"{"day": "#);
+/// ```
 #[must_use = "a call does nothing until it is part of a reply"]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -11,6 +11,15 @@ use super::reply::Reply;
 use crate::server::Server;
 
 /// The replies of a model, one per request, in order. See the [module](super) for its form in files.
+///
+/// ```
+/// use turnwright_testkit::server::chat::{self, Script};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let server = Script::new([chat::text("Hello!", 2)]).serve().await?;
+/// assert!(server.url().starts_with("http://127.0.0.1:"));
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Script(Vec<Reply>);

@@ -67,7 +67,7 @@ pub struct LocatedNode<'v> {
 }
 
 impl JsonPath {
-    /// The path `$`: the whole document.
+    /// Returns the path `$`: the complete document.
     #[must_use]
     pub fn root() -> Self {
         JsonPath {

@@ -11,6 +11,14 @@ use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 
 /// A number of tokens, and how it was determined.
+///
+/// ```
+/// use turnwright_core::artifact::text::TokenCount;
+///
+/// let count = TokenCount::of_text("How many tokens is this?", "unknown-model");
+/// println!("{} tokens{}", count.tokens, if count.exact { "" } else { " (estimated)" });
+/// # assert_eq!(count.tokens, 6);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenCount {

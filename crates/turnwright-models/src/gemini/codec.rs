@@ -1,0 +1,196 @@
+//! The Gemini API, for the engine.
+
+use serde_json::{Map, Value, json};
+use turnwright_core::media::MediaKind;
+use turnwright_core::{Media, Tool};
+use url::Url;
+
+use super::decode::PartReader;
+use super::{SIGNATURE, body, contents};
+use crate::decode::{FrameReader, Framing, Reply};
+use crate::engine::{
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, Layout, OptionType,
+    Part, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
+};
+
+/// The Gemini API, as the type parameter of a [`Model`](crate::Model).
+#[derive(Clone, Debug, Default)]
+pub struct GeminiCodec {}
+
+static INFO: Info = Info {
+    name: super::PROTOCOL,
+    environment: Environment {
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        base_url: "GEMINI_BASE_URL",
+        model: "GEMINI_MODEL",
+    },
+    base_url: "https://generativelanguage.googleapis.com/v1beta",
+    key_header: ("x-goog-api-key", ""),
+    headers: &[],
+    framing: Framing::Events,
+    reserved: &[
+        "contents",
+        "tools",
+        "systemInstruction",
+        "system_instruction",
+    ],
+    neutral: &[
+        ("temperature", "temperature"),
+        ("topP", "top_p"),
+        ("maxOutputTokens", "max_output_tokens"),
+        ("stopSequences", "stop_sequences"),
+        ("seed", "seed"),
+        ("presencePenalty", "presence_penalty"),
+        ("frequencyPenalty", "frequency_penalty"),
+        ("toolConfig", "tool_choice"),
+    ],
+    typed: &[
+        ("topK", OptionType::Count),
+        ("safetySettings", OptionType::List),
+        ("cachedContent", OptionType::Text),
+    ],
+    // Most models reject a response schema together with functions.
+    typed_answers: TypedAnswers::Prompt,
+    media_in_results: false,
+    user_names: |_| false,
+    // With code execution, text can follow a finish reason.
+    finish_is_last: false,
+    check_provider_tool,
+    windows: &[
+        ("gemini-1.5-flash", 1_048_576),
+        ("gemini-1.5-pro", 2_097_152),
+        ("gemini-2", 1_048_576),
+        ("gemini-3", 1_048_576),
+    ],
+    accepts,
+    quirks: &[],
+};
+
+fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
+    match tool.as_object() {
+        None => Err("a provider tool must be an object like `{\"googleSearch\": {}}`"),
+        Some(fields) if fields.contains_key("functionDeclarations") => Err(FUNCTION),
+        Some(_) => Ok(()),
+    }
+}
+
+fn accepts(media: &Media) -> bool {
+    let is_known = matches!(media.kind(), MediaKind::Audio | MediaKind::Video);
+    is_known || is_common_image(media) || is_pdf(media)
+}
+
+impl Codec for GeminiCodec {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn endpoint(&self, base: &Url) -> Url {
+        with_path(base, "/models")
+    }
+
+    fn url(&self, endpoint: &Url, model: &str, streams: bool) -> Url {
+        let mut url = endpoint.clone();
+        let method = match streams {
+            true => "streamGenerateContent",
+            false => "generateContent",
+        };
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let path = endpoint.path();
+        url.set_path(&format!("{path}/{model}:{method}"));
+        if streams {
+            // Without it, a stream is one JSON array.
+            url.query_pairs_mut().append_pair("alt", "sse");
+        }
+        url
+    }
+
+    fn models_url(&self, endpoint: &Url) -> Url {
+        let mut url = endpoint.clone();
+        url.query_pairs_mut().append_pair("pageSize", "1000");
+        url
+    }
+
+    fn tool(&self, tool: &Tool) -> Value {
+        let described = tool.describe();
+        json!({
+            "name": described.name,
+            "description": described.description,
+            "parametersJsonSchema": described.input_schema,
+        })
+    }
+
+    fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
+        contents::write(item, messages);
+    }
+
+    fn body(&self, request: &RequestParts<'_>) -> Encoded {
+        body::write(request).into()
+    }
+
+    fn reader(&self) -> Box<dyn FrameReader> {
+        Box::new(PartReader::default())
+    }
+
+    fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
+        let is_key = error.status == 400 && error.mentions("API key not valid");
+        ErrorClass {
+            is_overflow: error.is_overflow(&["exceeds the maximum number of tokens"]),
+            advice: is_key.then(|| "set the key with `api_key` or GEMINI_API_KEY".to_owned()),
+            ..ErrorClass::default()
+        }
+    }
+
+    fn describe(&self, reply: &Reply) -> Map<String, Value> {
+        let usage = reply.reported_usage.map(|usage| {
+            json!({
+                "input": usage.input,
+                "output": usage.output,
+                "cached": usage.cached,
+                "reasoning": usage.reasoning,
+                "tool_input": usage.tool_input,
+                "total": usage.total,
+            })
+        });
+        let (state, other) = opaque(reply);
+        Map::from_iter([
+            ("usage".to_owned(), usage.unwrap_or_default()),
+            ("state".to_owned(), state.into()),
+            ("other".to_owned(), other.into()),
+        ])
+    }
+
+    fn describe_error(&self, body: &Value) -> Map<String, Value> {
+        let error = body.get("error").unwrap_or(body);
+        let field = |name: &str| error.get(name).cloned().unwrap_or_default();
+        let error = json!({ "type": field("status"), "message": field("message") });
+        Map::from_iter([("error".to_owned(), error)])
+    }
+}
+
+/// Returns the signatures of a reply and the types of its other parts, in order.
+fn opaque(reply: &Reply) -> (Vec<Value>, Vec<Value>) {
+    let (mut state, mut other) = (Vec::new(), Vec::new());
+    let calls = reply.tool_calls.iter();
+    let mut of_calls = calls.map(|call| call.extra.as_ref()?.get(SIGNATURE).cloned());
+    let layout = Layout::of(&reply.state).unwrap_or_default();
+    for part in layout.parts() {
+        match part {
+            Part::Text(block) | Part::Reasoning(block) => {
+                state.extend(block.fields.get(SIGNATURE).cloned());
+            }
+            Part::Call => state.extend(of_calls.next().flatten()),
+            Part::Raw(value) => {
+                state.extend(value.get(SIGNATURE).cloned());
+                let kinds = value.as_object().into_iter().flat_map(Map::keys);
+                other.extend(
+                    kinds
+                        .filter(|kind| *kind != SIGNATURE)
+                        .cloned()
+                        .map(Value::from),
+                );
+            }
+        }
+    }
+    state.extend(of_calls.flatten());
+    (state, other)
+}
