@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::chat::{Player, Script, What};
+use turnwright_testkit::server::model::{Player, Script, What};
 
 use crate::args::ServeScript;
 use crate::exit::{Exit, misuse};

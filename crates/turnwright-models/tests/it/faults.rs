@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, TEXT, TOOL, Where};
-use turnwright_testkit::server::{Answer, ReceivedRequest, chat};
+use turnwright_testkit::server::{Answer, ReceivedRequest, model};
 
 use rig::{Rig, Seen};
 use table::TABLE;
@@ -162,9 +162,9 @@ impl Row {
         let well = move |request: &ReceivedRequest| -> Answer {
             match request.number {
                 0 => fault.answer(place),
-                1 if calls => chat::calls([("call_2", TOOL, ARGUMENTS)]).answer(request),
-                _ if fault.is_harmless() => chat::text(TEXT, 3).answer(request),
-                _ => chat::text(WELL, 3).answer(request),
+                1 if calls => model::calls([("call_2", TOOL, ARGUMENTS)]).answer(request),
+                _ if fault.is_harmless() => model::text(TEXT, 3).answer(request),
+                _ => model::text(WELL, 3).answer(request),
             }
         };
         let seen = Rig::of(fault, place).run(well).await;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// An answer: a status, headers, and the [`Step`]s of its body. The body ends properly unless a step ends it
 /// otherwise.
@@ -74,12 +74,6 @@ impl Answer {
         Answer::status(status)
             .header("content-type", "application/json")
             .body(body.to_string())
-    }
-
-    /// Creates an error of the protocol.
-    pub(super) fn error(status: u16, kind: &str, message: &str) -> Self {
-        let error = json!({ "message": message, "type": kind });
-        Answer::json(status, json!({ "error": error }))
     }
 
     /// Creates a stream of server-sent events: each is sent as `data: …` and a blank line, in a separate chunk.

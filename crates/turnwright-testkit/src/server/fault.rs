@@ -32,7 +32,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::answer::{Answer, Step};
-use super::chat::{self, Reply};
+use super::model::{self, Asked, Protocol, Reply};
 
 /// The text of the reply, for faults in text.
 pub const TEXT: &str = "The quick brown fox jumps over the lazy dog.";
@@ -261,15 +261,19 @@ impl Stream {
         );
         // The role, the name of the call and some pieces: more than half of the reply comes after the fault.
         let (reply, begun, wrapper): (Reply, usize, _) = match place {
-            Where::BeforeFirstByte => (chat::text(TEXT, 8), 0, of_text),
-            Where::InText => (chat::text(TEXT, 8), 4, of_text),
+            Where::BeforeFirstByte => (model::text(TEXT, 8), 0, of_text),
+            Where::InText => (model::text(TEXT, 8), 4, of_text),
             Where::InArguments => {
-                let call = chat::calls([("call_1", TOOL, ARGUMENTS)]).pieces(8);
+                let call = model::calls([("call_1", TOOL, ARGUMENTS)]).pieces(8);
                 (call, 5, of_arguments)
             }
         };
         Stream {
-            events: reply.events(),
+            events: reply
+                .events(&Asked::streamed(Protocol::ChatCompletions))
+                .into_iter()
+                .map(|event| event.data.to_string())
+                .collect(),
             begun,
             wrapper,
         }

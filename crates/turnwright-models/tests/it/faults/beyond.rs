@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright_core::ErrorCode;
-use turnwright_testkit::server::chat::{self, Script};
 use turnwright_testkit::server::fault::{ARGUMENTS, Fault, TEXT, TOOL, Where};
+use turnwright_testkit::server::model::{self, Script};
 use turnwright_testkit::server::{Answer, Server};
 
 use super::rig::{builder, soon, weather};
@@ -15,9 +15,9 @@ use super::{BOUND, WELL};
 #[tokio::test]
 async fn requests_of_a_turn_reuse_one_connection() {
     let script = Script::new([
-        chat::calls([("call_1", TOOL, ARGUMENTS)]),
-        chat::calls([("call_2", TOOL, ARGUMENTS)]),
-        chat::text(TEXT, 5),
+        model::calls([("call_1", TOOL, ARGUMENTS)]),
+        model::calls([("call_2", TOOL, ARGUMENTS)]),
+        model::text(TEXT, 5),
     ]);
     let server = script.serve().await.unwrap();
     let (tool, runs) = weather();
@@ -40,7 +40,7 @@ async fn retry_after_is_respected_up_to_the_limit() {
     for (longest, requests) in cases {
         let server = Server::start(move |request| match request.number {
             0 => late.answer(Where::BeforeFirstByte),
-            _ => chat::text(WELL, 3).answer(request),
+            _ => model::text(WELL, 3).answer(request),
         })
         .await
         .unwrap();

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::chat::{self, Call, Script};
+use turnwright_testkit::server::model::{self, Call, Script};
 
 use super::ALL;
 use super::wire::{ask, read};
 
 fn script() -> Script {
     Script::new([
-        chat::reasoning("I should look.")
+        model::reasoning("I should look.")
             .with_call(Call::new("look", json!({ "at": "log" })))
             .with_call(Call::new("look", "{\"at\": \"disk").id("mine"))
             .finish("length"),
-        chat::text("Grüße, Welt", 3).usage(7, 2),
+        model::text("Grüße, Welt", 3).usage(7, 2),
     ])
 }
 
@@ -102,7 +102,7 @@ async fn stream_contains_the_same_reply() {
 
 #[tokio::test]
 async fn usage_is_streamed_only_on_request() {
-    let server = Script::new([chat::text("Hi", 1).usage(1, 1)])
+    let server = Script::new([model::text("Hi", 1).usage(1, 1)])
         .serve()
         .await
         .unwrap();
@@ -114,7 +114,7 @@ async fn usage_is_streamed_only_on_request() {
 
 #[tokio::test]
 async fn invalid_requests_take_no_reply() {
-    let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
+    let server = Script::new([model::text("Hi", 1)]).serve().await.unwrap();
     let refused = ask(server.address(), "not json", ALL).await;
     assert!(refused.head().starts_with("HTTP/1.1 400 "));
     let reply = ask(server.address(), "{}", ALL).await.json();
@@ -129,7 +129,7 @@ fn events(text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn model_list_is_served() {
-    let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
+    let server = Script::new([model::text("Hi", 1)]).serve().await.unwrap();
     for path in ["/v1/models", "/models?limit=1"] {
         let list = get(server.address(), path).await;
         assert_eq!(list["object"], "list");
@@ -144,7 +144,7 @@ async fn model_list_is_served() {
 
 #[tokio::test]
 async fn player_reports_answers_and_can_repeat() {
-    let replies = || Script::new([chat::text("one", 1), chat::text("two", 1)]);
+    let replies = || Script::new([model::text("one", 1), model::text("two", 1)]);
     for repeats in [false, true] {
         let player = match repeats {
             true => replies().player().repeat(),
