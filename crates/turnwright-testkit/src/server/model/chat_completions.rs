@@ -7,8 +7,10 @@ use super::usage::Usage;
 use super::write::{Asked, Event, insert, merge};
 
 pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
-    let mut message =
-        json!({ "role": "assistant", "content": reply.text, "refusal": reply.refusal });
+    let mut message = json!({ "role": "assistant", "content": reply.text });
+    if let Some(refusal) = &reply.refusal {
+        insert(&mut message, "refusal", json!(refusal));
+    }
     if let Some(reasoning) = &reply.reasoning {
         insert(&mut message, "reasoning_content", json!(reasoning));
     }
@@ -27,8 +29,7 @@ pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
         merge(&mut message, &block);
     }
     let finish = reply.finish_reason();
-    let choice =
-        json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": finish });
+    let choice = json!({ "index": 0, "message": message, "finish_reason": finish });
     let mut object = envelope(asked, "chat.completion", &json!([choice]));
     if let Some(counts) = reply.usage {
         insert(&mut object, "usage", usage(counts));
