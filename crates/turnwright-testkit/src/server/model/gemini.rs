@@ -8,7 +8,7 @@ use super::usage::Usage;
 use super::write::{Asked, Event, insert};
 
 /// The kind of its opaque state.
-pub(super) const SIGNATURE: &str = "sig";
+pub(super) const SIGNATURE: &str = "thought";
 
 pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
     if let Some(reason) = &reply.blocked {

@@ -58,8 +58,8 @@
 //! | `content_filter` | `content_filter` | `incomplete`: `content_filter` | `refusal` | `SAFETY` | `content_filter` |
 //! | without `usage` | none | `null` | zeros | none | none |
 //!
-//! Opaque state has the name of the server and the number of the request that it answers: `sig-SERVER-NUMBER-…`. The name
-//! is the port of the server, or [`Player::name`]. A [strict](check()) server rejects the state of another server.
+//! Opaque state has the name of the server and the number of the request that it answers: `sig-SERVER-NUMBER-…` of
+//! Anthropic, `enc-…` of Responses, `thought-…` of Gemini. The name is the port of the server, or [`Player::name`]. A [strict](check()) server rejects the state of another server.
 
 mod anthropic;
 mod chat_completions;

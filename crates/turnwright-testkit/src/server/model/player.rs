@@ -1,9 +1,12 @@
 //! A script that is being played.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::check;
+use parking_lot::Mutex;
+
+use super::check::{Known, check_as};
 use super::lists::models;
 use super::protocol::Protocol;
 use super::reply::Reply;
@@ -47,7 +50,12 @@ pub struct Player {
     name: Option<String>,
     /// The number of requested replies.
     asked: AtomicUsize,
+    /// The last texts that were sent with a signature of their own, which must come back.
+    signed: Mutex<VecDeque<String>>,
 }
+
+/// The most texts that are remembered.
+const SIGNED: usize = 1_000;
 
 /// The answer to a request, and its kind.
 #[derive(Clone, Debug)]
@@ -92,6 +100,7 @@ impl Player {
             strict: None,
             name: None,
             asked: AtomicUsize::new(0),
+            signed: Mutex::default(),
         }
     }
 
@@ -203,16 +212,34 @@ impl Player {
             return Err((400, "the body is not a JSON object".to_owned()));
         }
         if self.strict.unwrap_or(protocol != Protocol::ChatCompletions) {
-            check::check_as(protocol, request, &asked.server)?;
+            let known = Known {
+                server: &asked.server,
+                signed: &|text| self.signed.lock().iter().any(|sent| sent == text),
+            };
+            check_as(protocol, request, &known)?;
         }
         let number = self.next();
         Ok(match self.replies.get(number) {
             Some(reply) => {
                 let streamed = asked.streamed;
+                self.note(protocol, reply);
                 (What::Reply { number, streamed }, reply.answer_to(&asked))
             }
             None => (What::Ended, script_ended(protocol, self.replies.len())),
         })
+    }
+
+    /// Remembers the text of a reply that Gemini signs.
+    fn note(&self, protocol: Protocol, reply: &Reply) {
+        if let (Protocol::Gemini, Some(text), true) =
+            (protocol, &reply.text, reply.calls.is_empty())
+        {
+            let mut signed = self.signed.lock();
+            signed.push_back(text.clone());
+            if signed.len() > SIGNED {
+                signed.pop_front();
+            }
+        }
     }
 
     /// Returns the list of models. The lists of both protocols of `OpenAI` are the same request.

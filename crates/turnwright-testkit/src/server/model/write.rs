@@ -172,7 +172,7 @@ impl Reply {
     }
 
     /// Returns the reply as one object.
-    fn object(&self, asked: &Asked) -> Value {
+    pub(super) fn object(&self, asked: &Asked) -> Value {
         match asked.protocol {
             Protocol::ChatCompletions => chat_completions::object(self, asked),
             Protocol::Responses => responses::object(self, asked),

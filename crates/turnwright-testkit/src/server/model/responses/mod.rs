@@ -42,9 +42,11 @@ fn items(reply: &Reply, asked: &Asked, moment: Moment) -> Vec<Value> {
     items.extend(asked.blocks(reply));
     items.extend(message(reply, asked));
     let status = item_status(reply);
+    // Such an item is not accepted without its reasoning.
+    let reasoned = if reply.reasoning.is_some() { "_r" } else { "" };
     for (place, call) in reply.calls.iter().enumerate() {
         items.push(json!({
-            "id": format!("fc_{}_{}_{place}", asked.server, asked.number),
+            "id": format!("fc_{}_{}_{place}{reasoned}", asked.server, asked.number),
             "type": "function_call",
             "status": status,
             "call_id": call.id_at("call", asked.number, place),
@@ -95,7 +97,11 @@ fn message(reply: &Reply, asked: &Asked) -> Option<Value> {
     let text: String = text.map(String::as_str).collect();
     let about = about_message(&text, reply.phase.as_deref());
     let mut message = json!({
-        "id": format!("msg_{}", asked.state(MESSAGE, &about)),
+        // Such a message is not accepted without its reasoning.
+        "id": match reply.reasoning {
+            Some(_) => format!("msg_r{}", asked.state(MESSAGE, &about)),
+            None => format!("msg_{}", asked.state(MESSAGE, &about)),
+        },
         "type": "message",
         "status": item_status(reply),
         "role": "assistant",

@@ -1,3 +1,9 @@
+//! Replies in each protocol.
+
+mod forms;
+mod pieces;
+pub(super) mod read;
+
 use proptest::prelude::*;
 use serde_json::json;
 
