@@ -183,6 +183,11 @@ impl Player {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn reply(&self, number: usize) -> &Reply {
+        self.replies.get(number).expect("a reply of the script")
+    }
+
     /// Returns the number of remaining replies; of the first pass if it repeats.
     #[must_use]
     pub fn left(&self) -> usize {

@@ -17,6 +17,8 @@ struct Walk<'a> {
     continues: bool,
     /// The calls that have no result yet, in their order.
     open: VecDeque<&'a str>,
+    /// Whether some of these calls have results: no further call may come between.
+    answering: bool,
     /// All calls.
     calls: Vec<&'a str>,
     /// The number of the response whose reasoning was sent last.
@@ -33,6 +35,7 @@ pub(super) fn check(body: &Value, input: &[Value], known: &Known<'_>) -> Checked
             .get("previous_response_id")
             .is_some_and(Value::is_string),
         open: VecDeque::new(),
+        answering: false,
         calls: Vec::new(),
         reasoned: None,
         waiting: None,
@@ -111,6 +114,10 @@ impl<'a> Walk<'a> {
                 self.needs_reasoning(own, number)?;
             }
         }
+        if self.answering {
+            self.answered()?;
+        }
+        self.answering = false;
         self.calls.push(id);
         self.open.push_back(id);
         Ok(())
@@ -124,6 +131,7 @@ impl<'a> Walk<'a> {
         if self.continues && !self.calls.contains(&id) {
             return Ok(());
         }
+        self.answering = true;
         match self.open.pop_front() {
             Some(due) if due == id => Ok(()),
             Some(due) => wrong(format!(
