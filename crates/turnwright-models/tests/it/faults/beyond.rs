@@ -10,7 +10,7 @@ use turnwright_testkit::server::model::{self, Script};
 use turnwright_testkit::server::{Answer, Server};
 
 use super::rig::{builder, soon, weather};
-use super::{BOUND, WELL};
+use super::{BOUND, PROTOCOL, WELL};
 
 #[tokio::test]
 async fn requests_of_a_turn_reuse_one_connection() {
@@ -39,7 +39,7 @@ async fn retry_after_is_respected_up_to_the_limit() {
     let cases = [(Duration::from_millis(10), 1), (Duration::from_secs(30), 2)];
     for (longest, requests) in cases {
         let server = Server::start(move |request| match request.number {
-            0 => late.answer(Where::BeforeFirstByte),
+            0 => late.answer(PROTOCOL, Where::BeforeFirstByte),
             _ => model::text(WELL, 3).answer(request),
         })
         .await

@@ -86,7 +86,7 @@ pub use reply::{Call, Reply};
 pub use script::Script;
 pub use usage::Usage;
 
-pub(in crate::server) use write::Asked;
+pub(in crate::server) use write::{Asked, Event};
 
 /// Creates a reply with this text, streamed in this many pieces.
 pub fn text(text: impl Into<String>, pieces: usize) -> Reply {
