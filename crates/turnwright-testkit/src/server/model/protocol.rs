@@ -60,8 +60,8 @@ impl Protocol {
     }
 
     /// Returns the protocol of a request for a reply or for the list of models, by its method and path. A list of
-    /// models at `…/models` is Anthropic's if the request has an `anthropic-version` header, and Gemini's if the path
-    /// has `/v1beta/`.
+    /// models at `…/models` is Anthropic's if the request has an `anthropic-version` header, and Gemini's if it has an
+    /// `x-goog-api-key` header or the path is `/v1beta/models`.
     #[must_use]
     pub fn of(request: &ReceivedRequest) -> Option<Self> {
         let route = request.route();
@@ -70,9 +70,11 @@ impl Protocol {
             "GET" if route.ends_with("/api/tags") => Some(Protocol::Ollama),
             "GET" if route.ends_with("/v1beta/models") => Some(Protocol::Gemini),
             "GET" if route.ends_with("/models") => {
-                Some(match request.header("anthropic-version") {
-                    Some(_) => Protocol::Anthropic,
-                    None => Protocol::ChatCompletions,
+                let has = |name| request.header(name).is_some();
+                Some(match (has("anthropic-version"), has("x-goog-api-key")) {
+                    (true, _) => Protocol::Anthropic,
+                    (_, true) => Protocol::Gemini,
+                    _ => Protocol::ChatCompletions,
                 })
             }
             _ => None,

@@ -32,15 +32,7 @@ const FIELDS: [&str; 20] = [
 ];
 
 pub(super) fn check(request: &ReceivedRequest, body: &Value, known: &Known<'_>) -> Checked {
-    if request.header("x-api-key").is_none_or(str::is_empty) {
-        return Err((401, "x-api-key header is required".to_owned()));
-    }
-    if request
-        .header("anthropic-version")
-        .is_none_or(str::is_empty)
-    {
-        return wrong("anthropic-version: header is required");
-    }
+    let version = headers(request)?;
     known_fields(body, &FIELDS, "body")?;
     text(body, "model", "body")?;
     let Some(most @ 1..) = body.get("max_tokens").and_then(Value::as_u64) else {
@@ -48,9 +40,44 @@ pub(super) fn check(request: &ReceivedRequest, body: &Value, known: &Known<'_>) 
     };
     system(body)?;
     tools::check(body)?;
+    sampling(body, version)?;
     let thinks = thinking(body, most)?;
     messages::check(body, known, thinks)?;
     cache_marks(body)
+}
+
+/// The version of the API that removed the sampling parameters.
+const WITHOUT_SAMPLING: &str = "2026-10-21";
+
+/// Returns the version of the API. The key is sent as `x-api-key`, or as a bearer token like newer official clients do.
+fn headers(request: &ReceivedRequest) -> Result<&str, super::Problem> {
+    let key = request.header("x-api-key").unwrap_or_default();
+    let bearer = request.header("authorization").unwrap_or_default();
+    let token = bearer.strip_prefix("Bearer ").unwrap_or_default();
+    if key.is_empty() && token.is_empty() {
+        return Err((401, "x-api-key header is required".to_owned()));
+    }
+    let version = request.header("anthropic-version").unwrap_or_default();
+    let is_date = version.len() == 10 && version.chars().all(|c| c.is_ascii_digit() || c == '-');
+    match (version, is_date) {
+        ("", _) => wrong("anthropic-version: header is required"),
+        (_, true) => Ok(version),
+        _ => wrong(format!(
+            "anthropic-version: {version} is not a valid version"
+        )),
+    }
+}
+
+fn sampling(body: &Value, version: &str) -> Checked {
+    let names = ["temperature", "top_p", "top_k"];
+    let sent = names.iter().find(|name| body.get(**name).is_some());
+    match sent {
+        // Versions are dates, so their texts compare like them.
+        Some(name) if version >= WITHOUT_SAMPLING => {
+            wrong(format!("{name}: not supported in version {version}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn system(body: &Value) -> Checked {

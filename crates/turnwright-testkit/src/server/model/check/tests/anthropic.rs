@@ -190,6 +190,30 @@ fn headers_are_required() {
 }
 
 #[test]
+fn key_may_be_a_bearer_token_and_the_version_decides_about_sampling() {
+    for (version, sampling, accepted) in [
+        ("2023-06-01", false, true),
+        ("2023-06-01", true, true),
+        ("2026-10-21", false, true),
+        ("2026-10-21", true, false),
+        ("newest", false, false),
+    ] {
+        let mut conversation = Conversation::new(Protocol::Anthropic, true);
+        conversation.headers = vec![
+            ("authorization".to_owned(), "Bearer k".to_owned()),
+            ("anthropic-version".to_owned(), version.to_owned()),
+        ];
+        conversation.ask("Hello?");
+        if sampling {
+            conversation.body["thinking"] = json!({ "type": "disabled" });
+            conversation.body["temperature"] = json!(1.0);
+        }
+        let checked = conversation.check(&script().player());
+        assert_eq!(checked.is_ok(), accepted, "{version}: {checked:?}");
+    }
+}
+
+#[test]
 fn blocks_of_the_servers_own_tools_come_back_complete() {
     let search =
         json!({ "type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {} });
