@@ -27,7 +27,7 @@ pub(super) fn object(reply: &Reply, asked: &Asked) -> Value {
         parts.push(part);
     }
     parts.extend(calls(reply, asked));
-    last(reply, asked, parts)
+    last(reply, asked, &parts)
 }
 
 pub(super) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
@@ -56,7 +56,7 @@ pub(super) fn events(reply: &Reply, asked: &Asked) -> Vec<Event> {
         true => Vec::new(),
         false => vec![end],
     };
-    events.push(last(reply, asked, end));
+    events.push(last(reply, asked, &end));
     events.into_iter().map(Event::plain).collect()
 }
 
@@ -126,8 +126,8 @@ fn chunk(reply: &Reply, asked: &Asked, parts: &[Value]) -> Value {
     object
 }
 
-fn last(reply: &Reply, asked: &Asked, parts: Vec<Value>) -> Value {
-    let mut candidate = candidate(&parts);
+fn last(reply: &Reply, asked: &Asked, parts: &[Value]) -> Value {
+    let mut candidate = candidate(parts);
     let reason = match (reply.finish_reason(), &reply.refusal) {
         ("stop" | "tool_calls", Some(_)) | ("content_filter", _) => "SAFETY",
         ("stop" | "tool_calls", None) => "STOP",

@@ -60,7 +60,7 @@ fn content(protocol: Protocol, text: &str) -> (String, Option<String>) {
                 Value::String(text) => content.push_str(text),
                 // The delta of a message is none of these.
                 Value::Object(_) if data.get("delta").is_none() => {
-                    content.push_str(&piece.to_string())
+                    content.push_str(&piece.to_string());
                 }
                 _ => {}
             }

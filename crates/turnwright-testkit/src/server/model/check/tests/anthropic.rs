@@ -1,7 +1,7 @@
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::conversation::Conversation;
-use super::{assert_rejected, script};
+use super::{Change, assert_rejected, script};
 use crate::server::model::protocol::Protocol;
 use crate::server::model::{Script, text};
 
@@ -11,13 +11,13 @@ fn invalid_messages_are_rejected() {
         Protocol::Anthropic,
         &[
             ("first message must use the \"user\" role", |body| {
-                drop(body["messages"].as_array_mut().unwrap().remove(0))
+                drop(body["messages"].as_array_mut().unwrap().remove(0));
             }),
             ("Input should be 'user' or 'assistant'", |body| {
-                body["messages"][2]["role"] = json!("tool")
+                body["messages"][2]["role"] = json!("tool");
             }),
             ("non-empty content", |body| {
-                body["messages"][0]["content"] = json!("")
+                body["messages"][0]["content"] = json!("");
             }),
             ("text content blocks must be non-empty", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "text", "text": " " }]);
@@ -45,7 +45,7 @@ fn invalid_messages_are_rejected() {
                 body["messages"][2]["content"]
                     .as_array_mut()
                     .unwrap()
-                    .swap(0, 1)
+                    .swap(0, 1);
             }),
             ("`tool_result` blocks must come first", |body| {
                 let text = json!({ "type": "text", "text": "Here." });
@@ -55,13 +55,13 @@ fn invalid_messages_are_rejected() {
                     .insert(0, text);
             }),
             ("unexpected `tool_use_id`", |body| {
-                body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_x")
+                body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_x");
             }),
             ("should match pattern", |body| {
                 body["messages"][1]["content"][1]["id"] = json!("call:1");
             }),
             ("valid dictionary", |body| {
-                body["messages"][1]["content"][1]["input"] = json!("{}")
+                body["messages"][1]["content"][1]["input"] = json!("{}");
             }),
             ("unexpected block `image`", |body| {
                 body["messages"][1]["content"]
@@ -70,7 +70,7 @@ fn invalid_messages_are_rejected() {
                     .push(json!({ "type": "image" }));
             }),
             ("is_error", |body| {
-                body["messages"][2]["content"][0]["is_error"] = json!("yes")
+                body["messages"][2]["content"][0]["is_error"] = json!("yes");
             }),
         ],
     );
@@ -120,13 +120,13 @@ fn invalid_thinking_is_rejected() {
                     json!({ "type": "redacted_thinking", "data": "enc-elsewhere-0-0" });
             }),
             ("`temperature` may not be set", |body| {
-                body["temperature"] = json!(0.5)
+                body["temperature"] = json!(0.5);
             }),
             ("forces tool use", |body| {
-                body["tool_choice"] = json!({ "type": "any" })
+                body["tool_choice"] = json!({ "type": "any" });
             }),
             ("at least 1024", |body| {
-                body["thinking"]["budget_tokens"] = json!(4096)
+                body["thinking"]["budget_tokens"] = json!(4096);
             }),
         ],
     );
@@ -138,22 +138,22 @@ fn other_invalid_fields_are_rejected() {
         Protocol::Anthropic,
         &[
             ("max_tokens: Field required", |body| {
-                drop(body.as_object_mut().unwrap().remove("max_tokens"))
+                drop(body.as_object_mut().unwrap().remove("max_tokens"));
             }),
             ("unknown field `max_output_tokens`", |body| {
-                body["max_output_tokens"] = json!(1)
+                body["max_output_tokens"] = json!(1);
             }),
             ("system: text content blocks", |body| {
-                body["system"][0]["text"] = json!("")
+                body["system"][0]["text"] = json!("");
             }),
             ("input_schema.type: Field required", |body| {
-                body["tools"][0]["input_schema"] = json!({})
+                body["tools"][0]["input_schema"] = json!({});
             }),
             ("Input should be 'object'", |body| {
-                body["tools"][0]["input_schema"]["type"] = json!("string")
+                body["tools"][0]["input_schema"]["type"] = json!("string");
             }),
             ("at the top level", |body| {
-                body["tools"][0]["input_schema"]["anyOf"] = json!([])
+                body["tools"][0]["input_schema"]["anyOf"] = json!([]);
             }),
             ("not found in provided tools", |body| {
                 body["thinking"] = json!({ "type": "disabled" });
@@ -237,7 +237,7 @@ fn blocks_of_the_servers_own_tools_come_back_complete() {
         conversation
     };
     said().check(&replies()).unwrap();
-    let changes: [(&str, fn(&mut Value)); 2] = [
+    let changes: [(&str, Change); 2] = [
         ("without a corresponding result block", |body| {
             drop(
                 body["messages"][1]["content"]

@@ -11,7 +11,7 @@ fn invalid_requests_are_rejected() {
             ("model", |body| body["model"] = json!(null)),
             ("too short", |body| body["messages"] = json!([])),
             ("invalid value `function`", |body| {
-                body["messages"][0]["role"] = json!("function")
+                body["messages"][0]["role"] = json!("function");
             }),
             ("invalid part `input_text`", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "input_text", "text": "a" }]);
@@ -48,10 +48,10 @@ fn invalid_requests_are_rejected() {
                     .push(json!({ "role": "assistant" }));
             }),
             ("names must be unique", |body| {
-                body["tools"][1] = body["tools"][0].clone()
+                body["tools"][1] = body["tools"][0].clone();
             }),
             ("not a valid name", |body| {
-                body["tools"][0]["function"]["name"] = json!("a b")
+                body["tools"][0]["function"]["name"] = json!("a b");
             }),
         ],
     );

@@ -11,14 +11,14 @@ fn invalid_requests_are_rejected() {
         Protocol::Gemini,
         &[
             ("unknown field `messages`", |body| {
-                body["messages"] = json!([])
+                body["messages"] = json!([]);
             }),
             ("unknown field `max_output_tokens`", |body| {
-                body["generationConfig"] = json!({ "max_output_tokens": 1 })
+                body["generationConfig"] = json!({ "max_output_tokens": 1 });
             }),
             ("not specified", |body| body["contents"] = json!([])),
             ("must alternate", |body| {
-                body["contents"][0]["role"] = json!("assistant")
+                body["contents"][0]["role"] = json!("assistant");
             }),
             ("must alternate", |body| {
                 body["contents"]
@@ -27,13 +27,13 @@ fn invalid_requests_are_rejected() {
                     .push(json!({ "role": "user", "parts": [{ "text": "a" }] }));
             }),
             ("must be the user's", |body| {
-                drop(body["contents"].as_array_mut().unwrap().pop())
+                drop(body["contents"].as_array_mut().unwrap().pop());
             }),
             ("required oneof field", |body| {
-                body["contents"][0]["parts"][0] = json!({})
+                body["contents"][0]["parts"][0] = json!({});
             }),
             ("required oneof field", |body| {
-                body["contents"][0]["parts"][0]["inlineData"] = json!({})
+                body["contents"][0]["parts"][0]["inlineData"] = json!({});
             }),
             ("does not fit the role `user`", |body| {
                 body["contents"][0]["parts"][0] = json!({ "functionCall": { "name": "look" } });
@@ -45,7 +45,7 @@ fn invalid_requests_are_rejected() {
                 body["contents"][2]["parts"]
                     .as_array_mut()
                     .unwrap()
-                    .swap(0, 1)
+                    .swap(0, 1);
             }),
             ("the id of a function response", |body| {
                 body["contents"][2]["parts"][0]["functionResponse"]["id"] = json!("made-up");

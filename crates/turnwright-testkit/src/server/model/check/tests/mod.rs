@@ -36,8 +36,11 @@ fn open_exchange(protocol: Protocol, streamed: bool) -> (Conversation, Player) {
     (conversation, player)
 }
 
+/// A change to the body of a request.
+type Change = fn(&mut Value);
+
 /// Asserts that each change to a valid request is rejected with this message.
-fn assert_rejected(protocol: Protocol, changes: &[(&str, fn(&mut Value))]) {
+fn assert_rejected(protocol: Protocol, changes: &[(&str, Change)]) {
     for streamed in [true, false] {
         for (message, change) in changes {
             let (mut conversation, player) = open_exchange(protocol, streamed);

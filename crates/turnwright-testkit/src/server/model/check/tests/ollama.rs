@@ -9,13 +9,13 @@ fn invalid_requests_are_rejected() {
         Protocol::Ollama,
         &[
             ("`stream` must be sent", |body| {
-                drop(body.as_object_mut().unwrap().remove("stream"))
+                drop(body.as_object_mut().unwrap().remove("stream"));
             }),
             ("unknown role `developer`", |body| {
-                body["messages"][0]["role"] = json!("developer")
+                body["messages"][0]["role"] = json!("developer");
             }),
             ("content: a string", |body| {
-                body["messages"][0]["content"] = json!([{ "type": "text" }])
+                body["messages"][0]["content"] = json!([{ "type": "text" }]);
             }),
             ("must be an object", |body| {
                 body["messages"][1]["tool_calls"][0]["function"]["arguments"] = json!("{}");
@@ -24,7 +24,7 @@ fn invalid_requests_are_rejected() {
                 body["messages"].as_array_mut().unwrap().swap(2, 3);
             }),
             ("the call of `now` has no result", |body| {
-                drop(body["messages"].as_array_mut().unwrap().remove(3))
+                drop(body["messages"].as_array_mut().unwrap().remove(3));
             }),
             ("a result without a call", |body| {
                 let last = body["messages"].as_array().unwrap().last().unwrap().clone();
@@ -36,7 +36,7 @@ fn invalid_requests_are_rejected() {
                         .as_object_mut()
                         .unwrap()
                         .remove("tool_name"),
-                )
+                );
             }),
             ("`call_0_0` is due", |body| {
                 drop(
@@ -44,10 +44,10 @@ fn invalid_requests_are_rejected() {
                         .as_object_mut()
                         .unwrap()
                         .remove("tool_call_id"),
-                )
+                );
             }),
             ("Base64", |body| {
-                body["messages"][0]["images"] = json!(["data:image/png;base64,AA"])
+                body["messages"][0]["images"] = json!(["data:image/png;base64,AA"]);
             }),
         ],
     );

@@ -12,41 +12,41 @@ fn invalid_items_are_rejected() {
         Protocol::Responses,
         &[
             ("Missing required parameter: 'input'", |body| {
-                body["input"] = json!([])
+                body["input"] = json!([]);
             }),
             ("Invalid value: 'tool'", |body| {
-                body["input"][0]["role"] = json!("tool")
+                body["input"][0]["role"] = json!("tool");
             }),
             ("Invalid value: 'text'", |body| {
-                body["input"][0]["content"] = json!([{ "type": "text", "text": "a" }])
+                body["input"][0]["content"] = json!([{ "type": "text", "text": "a" }]);
             }),
             ("No tool output found for function call call_0_1", |body| {
                 drop(body["input"].as_array_mut().unwrap().remove(5));
             }),
             ("No tool output found for function call again", |body| {
-                drop(body["input"].as_array_mut().unwrap().pop())
+                drop(body["input"].as_array_mut().unwrap().pop());
             }),
             ("in the order of their calls", |body| {
-                body["input"].as_array_mut().unwrap().swap(4, 5)
+                body["input"].as_array_mut().unwrap().swap(4, 5);
             }),
             ("No tool call found", |body| {
                 let again = body["input"][5].clone();
                 body["input"].as_array_mut().unwrap().insert(6, again);
             }),
             ("duplicate function call", |body| {
-                body["input"][3]["call_id"] = body["input"][2]["call_id"].clone()
+                body["input"][3]["call_id"] = body["input"][2]["call_id"].clone();
             }),
             ("arguments: a string", |body| {
-                body["input"][2]["arguments"] = json!({})
+                body["input"][2]["arguments"] = json!({});
             }),
             ("'fc_elsewhere_0_0' was not issued", |body| {
-                body["input"][2]["id"] = json!("fc_elsewhere_0_0")
+                body["input"][2]["id"] = json!("fc_elsewhere_0_0");
             }),
             ("Previous response with id 'resp_x' not found", |body| {
-                body["previous_response_id"] = json!("resp_x")
+                body["previous_response_id"] = json!("resp_x");
             }),
             ("not persisted", |body| {
-                body["input"][1] = json!({ "type": "item_reference", "id": "rs_here_0" })
+                body["input"][1] = json!({ "type": "item_reference", "id": "rs_here_0" });
             }),
         ],
     );
@@ -73,19 +73,19 @@ fn invalid_reasoning_is_rejected() {
                         .as_object_mut()
                         .unwrap()
                         .remove("encrypted_content"),
-                )
+                );
             }),
             ("other content than it was issued for", |body| {
-                body["input"][1]["summary"] = json!([])
+                body["input"][1]["summary"] = json!([]);
             }),
             ("not issued by this server", |body| {
-                body["input"][1]["encrypted_content"] = json!("enc-elsewhere-0-0")
+                body["input"][1]["encrypted_content"] = json!("enc-elsewhere-0-0");
             }),
             ("'rs_elsewhere_0' was not issued", |body| {
-                body["input"][1]["id"] = json!("rs_elsewhere_0")
+                body["input"][1]["id"] = json!("rs_elsewhere_0");
             }),
             ("summary: an array", |body| {
-                drop(body["input"][1].as_object_mut().unwrap().remove("summary"))
+                drop(body["input"][1].as_object_mut().unwrap().remove("summary"));
             }),
         ],
     );
@@ -97,22 +97,19 @@ fn invalid_fields_and_tools_are_rejected() {
         Protocol::Responses,
         &[
             ("unknown field `messages`", |body| {
-                body["messages"] = json!([])
+                body["messages"] = json!([]);
             }),
             ("without it the server rewrites the schema", |body| {
                 drop(body["tools"][0].as_object_mut().unwrap().remove("strict"));
             }),
             ("'additionalProperties' is required", |body| {
-                body["tools"][0]["strict"] = json!(true)
+                body["tools"][0]["strict"] = json!(true);
             }),
-            (
-                "name: a string",
-                |body| {
-                    body["tools"][0] = json!({ "type": "function", "function": { "name": "a" } })
-                },
-            ),
+            ("name: a string", |body| {
+                body["tools"][0] = json!({ "type": "function", "function": { "name": "a" } });
+            }),
             ("not found in 'tools'", |body| {
-                body["tool_choice"] = json!({ "type": "function", "name": "other" })
+                body["tool_choice"] = json!({ "type": "function", "name": "other" });
             }),
         ],
     );
