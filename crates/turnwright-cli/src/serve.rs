@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use turnwright_testkit::server::Server;
-use turnwright_testkit::server::chat::{AnswerKind, Player, Script};
+use turnwright_testkit::server::model::{AnswerKind, PlayedAnswer, Player, Protocol, Script};
+use turnwright_testkit::server::{ReceivedRequest, Server};
 
 use crate::args::ServeScript;
 use crate::exit::{Exit, misuse};
@@ -15,19 +15,16 @@ use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, Signals, one_line};
 use crate::text;
 
-/// The most characters of a path that are shown.
+/// The most characters of a path and of a problem that are shown.
 const PATH: usize = 120;
+const PROBLEM: usize = 300;
 
 pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Result<Exit> {
     let script = read(&options.file)?;
     let of = script.replies().len();
-    let mut player = script.player();
-    if options.repeat {
-        player = player.repeat();
-    }
-    let player = Arc::new(player);
+    let player = Arc::new(player(script, &options));
     let (server, mut requests) = start(options.port, Arc::clone(&player)).await?;
-    let url = format!("{}/v1", server.url());
+    let url = base_url(&server, options.protocol);
     // Before the address is printed: its reader may stop the server at once.
     let mut signals = Signals::listen()?;
     match screen.is_json() {
@@ -59,6 +56,29 @@ pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Res
     Ok(Exit::Done)
 }
 
+fn player(script: Script, options: &ServeScript) -> Player {
+    let mut player = script.player();
+    if options.repeat {
+        player = player.repeat();
+    }
+    if let Some(protocol) = options.protocol {
+        player = player.protocol(protocol);
+    }
+    match (options.strict, options.lenient) {
+        (true, _) => player.strict(),
+        (_, true) => player.lenient(),
+        _ => player,
+    }
+}
+
+/// Returns the base URL for clients. Those of `OpenAI` expect the version in it, and the others accept it.
+fn base_url(server: &Server, protocol: Option<Protocol>) -> String {
+    match protocol {
+        Some(Protocol::Anthropic | Protocol::Gemini | Protocol::Ollama) => server.url(),
+        _ => format!("{}/v1", server.url()),
+    }
+}
+
 fn read(path: &Path) -> anyhow::Result<Script> {
     let text = text::file(path, text::SCRIPT)?;
     text.parse().map_err(|error: io::Error| {
@@ -75,7 +95,9 @@ fn read(path: &Path) -> anyhow::Result<Script> {
 struct Request {
     method: String,
     path: String,
+    protocol: Option<Protocol>,
     kind: AnswerKind,
+    problem: Option<String>,
 }
 
 async fn start(
@@ -88,11 +110,7 @@ async fn start(
     let server = server.start(move |request| {
         let played = player.answer(request);
         // Fails only while the program ends.
-        let _ = note.send(Request {
-            method: request.method.clone(),
-            path: request.path.clone(),
-            kind: played.kind,
-        });
+        let _ = note.send(Request::new(request, &played));
         played.answer
     });
     let server = server.await.map_err(|error| {
@@ -109,9 +127,20 @@ async fn start(
 }
 
 impl Request {
+    fn new(request: &ReceivedRequest, played: &PlayedAnswer) -> Self {
+        Request {
+            method: request.method.clone(),
+            // The query may have a key.
+            path: request.route().to_owned(),
+            protocol: played.protocol,
+            what: played.kind,
+            problem: played.problem.clone(),
+        }
+    }
+
     fn in_words(&self, of: usize) -> String {
         let (method, path) = (one_line(&self.method, PATH), one_line(&self.path, PATH));
-        let answer = match self.kind {
+        let answer = match self.what {
             AnswerKind::Reply {
                 number, streamed, ..
             } => {
@@ -123,13 +152,20 @@ impl Request {
                 let text = format!("error: all {of} replies of the script were used");
                 paint(style::BAD, text)
             }
-            _ => paint(style::BAD, "error: unknown path"),
+            _ => {
+                let problem = self.problem.as_deref().unwrap_or("invalid request");
+                let text = format!("error: {}", one_line(problem, PROBLEM));
+                paint(style::BAD, text)
+            }
         };
-        format!("{method} {path} → {answer}")
+        match self.protocol {
+            Some(protocol) => format!("{method} {path} → {protocol}, {answer}"),
+            None => format!("{method} {path} → {answer}"),
+        }
     }
 
     fn as_json(&self, of: usize) -> Value {
-        let (answer, reply, streamed) = match self.kind {
+        let (answer, reply, streamed) = match self.what {
             AnswerKind::Reply {
                 number, streamed, ..
             } => ("reply", Some(number + 1), Some(streamed)),
@@ -140,10 +176,12 @@ impl Request {
         json!({
             "method": self.method,
             "path": self.path,
+            "protocol": self.protocol.map(Protocol::name),
             "answer": answer,
             "reply": reply,
             "of": of,
             "streamed": streamed,
+            "problem": self.problem,
         })
     }
 }

@@ -28,7 +28,7 @@
 //! object store: it counts reads, and fails on request.
 //!
 //! The `server` feature adds HTTP servers on loopback, for clients in any language: a scripted model
-//! (`server::chat`), and every fault that a model server may have (`server::fault`). The `cassette` feature records
+//! (`server::model`), and every fault that a model server may have (`server::fault`). The `cassette` feature records
 //! conversations with real model servers, without their secrets, and replays them (`cassette`).
 
 #[cfg(feature = "cassette")]

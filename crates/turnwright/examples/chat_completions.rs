@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use turnwright::prelude::*;
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::chat::{self, Script};
+use turnwright_testkit::server::model::{self, Script};
 
 /// The weather in a city.
 #[tool(effects = "read_only", timeout_secs = 5)]
@@ -71,11 +71,11 @@ async fn main() -> Result<(), BoxError> {
 
 /// Starts a scripted model server: two calls at once, then an answer in twelve pieces.
 async fn scripted() -> std::io::Result<Server> {
-    let asks = chat::calls([
+    let asks = model::calls([
         ("call_1", "weather", r#"{"city": "Bern"}"#),
         ("call_2", "weather", r#"{"city": "Rome"}"#),
     ]);
-    let answers = chat::text("Take one: it rains a little in Bern, and in Rome too.", 12);
+    let answers = model::text("Take one: it rains a little in Bern, and in Rome too.", 12);
     Script::new([asks.usage(210, 40), answers.usage(300, 16)])
         .serve()
         .await

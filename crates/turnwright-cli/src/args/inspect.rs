@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
+use turnwright_testkit::server::model::Protocol;
 
 use super::{ToolFiles, section};
 
@@ -205,10 +207,12 @@ pub(crate) struct WireReplay {
     pub(crate) file: PathBuf,
 }
 
-/// Serve scripted replies over the Chat Completions protocol
+/// Serve scripted replies over five model protocols
 ///
-/// For testing any client of the protocol. The script is a JSON array of replies. Each request gets the next reply,
-/// streamed or in one piece as requested.
+/// For testing any client of these protocols: Chat Completions, Responses, Anthropic, Gemini and Ollama. The path of a
+/// request decides which one it gets. The script is a JSON array of replies. Each request gets the next reply, streamed
+/// or in one piece as requested. Requests that break a rule of their protocol are rejected with the reason and get no
+/// reply; those of Chat Completions only with `--strict`.
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     section!(
@@ -218,8 +222,37 @@ pub(crate) struct WireReplay {
         r#"  { "text": "It rains in Bern." }"#,
         r#"]"#,
     ),
-    "\n\nFields of a reply: text, reasoning, calls (name, arguments, id), finish, usage, pieces.\n\n",
-    section!("Examples", "turnwright serve-script script.json --port 8080"),
+    "\n\n",
+    section!(
+        "Fields of a reply",
+        "text       The text",
+        "reasoning  The reasoning before it",
+        "calls      Tool calls: name, arguments, id",
+        "refusal    The text of a refusal",
+        "finish     stop, length, tool_calls, content_filter, or a word of the protocol",
+        "usage      Token counts: input, output, cached, cache_written, reasoning",
+        "pieces     Number of pieces in which each text is streamed [default: 4]",
+        "call_ids   Whether calls have ids in Gemini and Ollama",
+        "blocks     Raw blocks by protocol",
+        "blocked    Why the prompt was blocked",
+        "phase      Phase of the message in Responses",
+    ),
+    "\n\n",
+    section!(
+        "Paths",
+        "chat_completions  POST …/chat/completions, GET …/models",
+        "responses         POST …/responses, GET …/models",
+        "anthropic         POST …/messages, GET …/models",
+        "gemini            POST …/models/NAME:generateContent and :streamGenerateContent,",
+        "                  GET …/v1beta/models",
+        "ollama            POST …/api/chat, GET …/api/tags",
+    ),
+    "\n\n",
+    section!(
+        "Examples",
+        "turnwright serve-script script.json --port 8080",
+        "turnwright serve-script script.json --protocol anthropic",
+    ),
 ))]
 pub(crate) struct ServeScript {
     /// Script, or `-` for standard input
@@ -228,9 +261,23 @@ pub(crate) struct ServeScript {
     /// Port on 127.0.0.1; 0 selects a free port
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
+    /// Serve only this protocol [default: all]
+    #[arg(long, value_name = "NAME", value_parser = protocol())]
+    pub(crate) protocol: Option<Protocol>,
+    /// Check requests of Chat Completions too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Check no requests
+    #[arg(long, conflicts_with = "strict")]
+    pub(crate) lenient: bool,
     /// Start over after the last reply
     #[arg(long)]
     pub(crate) repeat: bool,
+}
+
+fn protocol() -> impl TypedValueParser<Value = Protocol> {
+    let names = Protocol::ALL.iter().map(|protocol| protocol.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
 }
 
 /// The format of a recording.

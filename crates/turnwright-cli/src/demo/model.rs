@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnwright_testkit::server::chat::{Call, Reply, text};
+use turnwright_testkit::server::model::{Call, Reply, text};
 use turnwright_testkit::server::{ReceivedRequest, Server};
 
 use super::incident;

@@ -8,7 +8,7 @@ mod questions;
 mod turns;
 
 use std::process::{Command, Stdio};
-use turnwright_testkit::server::chat::Reply;
+use turnwright_testkit::server::model::Reply;
 
 use serde_json::json;
 
@@ -108,5 +108,5 @@ fn write_tool_up_to(folder: &Folder, most: u32) -> (String, std::path::PathBuf) 
 
 /// A call of the tool that writes.
 pub(crate) fn note() -> Reply {
-    turnwright_testkit::server::chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
+    turnwright_testkit::server::model::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
 }

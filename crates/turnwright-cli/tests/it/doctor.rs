@@ -1,7 +1,7 @@
 //! `turnwright doctor`.
 
 use serde_json::Value;
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use crate::folder::Folder;
 use crate::model::Model;
@@ -21,7 +21,7 @@ fn doctor(home: &Folder, args: &[&str], env: &[(&str, &str)]) -> Ran {
 }
 
 fn silent() -> Model {
-    Model::plays(Vec::<chat::Reply>::new())
+    Model::plays(Vec::<model::Reply>::new())
 }
 
 /// The check of this name.

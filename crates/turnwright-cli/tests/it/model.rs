@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use turnwright_testkit::server::chat::Reply;
+use turnwright_testkit::server::model::Reply;
 use turnwright_testkit::server::{Answer, ReceivedRequest, Server, Step};
 
 /// What is answered to a request for a reply.

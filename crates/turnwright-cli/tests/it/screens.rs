@@ -153,7 +153,7 @@ fn check_picture(file: &Path, drawn: &str) {
 
 #[cfg(unix)]
 mod at_a_terminal {
-    use turnwright_testkit::server::chat;
+    use turnwright_testkit::server::model;
 
     use super::{check_picture, picture, root};
     use crate::chat::{PROMPT, launch};
@@ -187,7 +187,7 @@ mod at_a_terminal {
             | service | pool | waiting |\n| --- | ---: | ---: |\n| checkout | 20 | 399 |\n| payments | 200 | 0 |\n\n\
             1. Revert deploy `7c1f09`.\n2. Add an alert:\n\n\
             ```rust\n// Alert before customers notice.\nif pool.waiting() > 50 {\n    page(\"checkout\", Severity::High);\n}\n```\n";
-        let model = Model::plays([chat::text(answer, 12)]);
+        let model = Model::plays([model::text(answer, 12)]);
         let home = Folder::new();
         let mut terminal = launch(&model, &home, &[]).window(40, 80).start();
         terminal.wait_for_prompt(PROMPT).line("Why do orders fail?");

@@ -92,6 +92,11 @@ impl Drop for Served {
 
 /// The answer to a request as any client may make it: the status, and the body.
 fn ask(url: &str, method: &str, path: &str, body: &str) -> (u16, String) {
+    ask_with(url, method, path, "x: y", body)
+}
+
+/// The same with this header.
+fn ask_with(url: &str, method: &str, path: &str, header: &str, body: &str) -> (u16, String) {
     let host = url
         .strip_prefix("http://")
         .unwrap()
@@ -99,7 +104,8 @@ fn ask(url: &str, method: &str, path: &str, body: &str) -> (u16, String) {
         .unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     let length = body.len();
-    let head = format!("{method} /v1{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
+    let head =
+        format!("{method} /v1{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{header}\r\n");
     write!(stream, "{head}content-length: {length}\r\n\r\n{body}").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -129,7 +135,8 @@ async fn a_turn_with_a_tool_is_served_and_every_request_is_logged() {
     assert_eq!(outcome.tool_calls().count(), 1);
     assert_eq!(outcome.into_answer().unwrap(), "It rains in Bern.");
     for number in [1, 2] {
-        let message = format!("POST /v1/chat/completions → reply {number} of 2, streamed");
+        let message =
+            format!("POST /v1/chat/completions → chat_completions, reply {number} of 2, streamed");
         assert_eq!(served.line(), message);
     }
     assert_eq!(served.end("-INT"), (0, String::new()));
@@ -148,7 +155,10 @@ fn json_output_has_requests_and_unused_replies() {
     );
     assert_eq!(
         served.json(),
-        json!({ "method": "GET", "path": "/v1/models", "answer": "models", "reply": null, "of": 2, "streamed": null })
+        json!({
+            "method": "GET", "path": "/v1/models", "protocol": "chat_completions", "answer": "models", "reply": null, "of": 2,
+            "streamed": null, "problem": null,
+        })
     );
     let (status, reply) = ask(&url, "POST", "/chat/completions", "{}");
     assert_eq!(status, 200);
@@ -158,12 +168,109 @@ fn json_output_has_requests_and_unused_replies() {
     );
     assert_eq!(
         served.json(),
-        json!({ "method": "POST", "path": "/v1/chat/completions", "answer": "reply", "reply": 1, "of": 2, "streamed": false })
+        json!({
+            "method": "POST", "path": "/v1/chat/completions", "protocol": "chat_completions", "answer": "reply", "reply": 1,
+            "of": 2, "streamed": false, "problem": null,
+        })
     );
-    assert_eq!(ask(&url, "POST", "/responses", "{}").0, 404);
-    assert_eq!(served.json()["answer"], "refused");
+    assert_eq!(ask(&url, "POST", "/embeddings", "{}").0, 404);
+    let refused = served.json();
+    assert_eq!(
+        (&refused["answer"], &refused["protocol"]),
+        (&json!("refused"), &json!(null))
+    );
+    assert!(
+        refused["problem"].as_str().unwrap().contains("are served"),
+        "{refused}"
+    );
     let (code, rest) = served.end("-TERM");
     assert_eq!((code, rest.as_str()), (0, "{\"replies\":2,\"left\":1}\n"));
+}
+
+/// A request of each protocol, its path after `/v1`, and a header that it needs.
+const REQUESTS: [(&str, &str, &str, &str); 5] = [
+    (
+        "chat_completions",
+        "/chat/completions",
+        "x: y",
+        r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#,
+    ),
+    (
+        "responses",
+        "/responses",
+        "x: y",
+        r#"{"model":"m","input":"Hi"}"#,
+    ),
+    (
+        "anthropic",
+        "/messages",
+        "x-api-key: k\r\nanthropic-version: 2023-06-01",
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}"#,
+    ),
+    (
+        "gemini",
+        "/v1beta/models/m:generateContent",
+        "x-goog-api-key: k",
+        r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#,
+    ),
+    (
+        "ollama",
+        "/api/chat",
+        "x: y",
+        r#"{"model":"m","stream":false,"messages":[{"role":"user","content":"Hi"}]}"#,
+    ),
+];
+
+#[cfg(unix)]
+#[test]
+fn all_protocols_are_served_and_named() {
+    let mut served = Served::new(r#"[{ "text": "It rains." }]"#, &["--strict", "--repeat"]);
+    let url = served.url();
+    for (name, path, header, body) in REQUESTS {
+        let (status, reply) = ask_with(&url, "POST", path, header, body);
+        assert_eq!(status, 200, "{reply}");
+        assert!(reply.contains("It rains."), "{reply}");
+        let line = format!("POST /v1{path} → {name}, reply 1 of 1, not streamed");
+        assert_eq!(served.line(), line);
+        // The rules are checked, and the reason is shown.
+        let (status, _) = ask_with(&url, "POST", path, header, "{}");
+        assert_eq!(status, 400);
+        let line = served.line();
+        assert!(
+            line.starts_with(&format!("POST /v1{path} → {name}, error: ")),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn one_protocol_can_be_served_alone_with_its_own_base_url() {
+    for (only, ..) in REQUESTS {
+        let served = Served::new(
+            r#"[{ "text": "It rains." }]"#,
+            &["--protocol", only, "--lenient", "--repeat"],
+        );
+        let url = served.url();
+        let versioned = matches!(only, "chat_completions" | "responses");
+        assert_eq!(url.ends_with("/v1"), versioned, "{url}");
+        let url = format!("{}/v1", url.trim_end_matches("/v1"));
+        for (name, path, ..) in REQUESTS {
+            let (status, _) = ask(&url, "POST", path, "{}");
+            assert_eq!(
+                status,
+                if name == only { 200 } else { 404 },
+                "{only}: {path}"
+            );
+        }
+    }
+    let ran = run_with(&["serve-script", "-", "--protocol", "smtp"], SCRIPT);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err
+            .contains("chat_completions, responses, anthropic, gemini, ollama"),
+        "{}",
+        ran.err
+    );
 }
 
 #[cfg(unix)]

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use crate::chat::{chat as start, run_piped, slow_tool};
 use crate::folder::Folder;
@@ -68,7 +68,7 @@ fn newest(home: &Folder) -> String {
 
 /// A chat that said these things and got these answers.
 fn talked(home: &Folder, args: &[&str], exchanges: &[(&str, &str)]) -> Model {
-    let model = Model::plays(exchanges.iter().map(|(_, answer)| chat::text(*answer, 1)));
+    let model = Model::plays(exchanges.iter().map(|(_, answer)| model::text(*answer, 1)));
     let messages: String = exchanges
         .iter()
         .map(|(messages, _)| format!("{messages}\n"))
@@ -80,7 +80,7 @@ fn talked(home: &Folder, args: &[&str], exchanges: &[(&str, &str)]) -> Model {
 
 /// A chat that was killed while a tool ran that may change something; the model goes on with this once it is asked again.
 fn cut_off(home: &Folder, then: impl IntoIterator<Item = Plays>) -> Model {
-    let call = chat::calls([("call_1", "linger", "{}")]);
+    let call = model::calls([("call_1", "linger", "{}")]);
     let model = Model::plays([Plays::from(call)].into_iter().chain(then));
     let (tools, begun) = slow_tool(home);
     let mut terminal = start(&model, home, &["--yes", "--tools", &tools]);

@@ -10,7 +10,7 @@ use turnwright_core::{ErrorCode, Storage, Tool, ToolContext, TurnOutcome};
 use turnwright_models::ChatCompletions;
 use turnwright_models::http::{Client, Transport};
 use turnwright_testkit::cassette::Cassette;
-use turnwright_testkit::server::chat::{self, Script};
+use turnwright_testkit::server::model::{self, Script};
 
 async fn run(transport: impl Transport + 'static, base: &str, question: &str) -> TurnOutcome {
     let weather = Tool::dynamic(
@@ -42,11 +42,11 @@ async fn recorded_turn_replays_without_server_and_keys() {
     let folder = std::env::temp_dir().join(format!("turnwright-cassette-{}", std::process::id()));
     let file = folder.join("weather.json");
     let script = Script::new([
-        chat::calls([
+        model::calls([
             ("call_1", "weather", r#"{"city": "Bern"}"#),
             ("call_2", "weather", r#"{"city": "Rome"}"#),
         ]),
-        chat::text("It rains in both.", 5),
+        model::text("It rains in both.", 5),
     ]);
     let server = script.serve().await.unwrap();
     let client = Client::builder().no_proxy().build().unwrap();

@@ -11,7 +11,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, FaultPosition, TEXT, TOOL};
-use turnwright_testkit::server::{Answer, ReceivedRequest, chat};
+use turnwright_testkit::server::model::Protocol;
+use turnwright_testkit::server::{Answer, ReceivedRequest, model};
 
 use rig::{Rig, Seen};
 use table::TABLE;
@@ -21,6 +22,9 @@ const WORDS: &str = "The quick brown";
 const PIECE: &str = r#"{"city":"Paris""#;
 /// The answer of the server after it has recovered.
 const WELL: &str = "All is well.";
+
+/// The protocol of these tests.
+const PROTOCOL: Protocol = Protocol::ChatCompletions;
 
 /// Longer than any of these turns may take.
 const BOUND: Duration = Duration::from_secs(60);
@@ -146,10 +150,10 @@ impl Row {
         let (fault, place) = (self.fault, self.place);
         let seen = Rig::of(fault, place)
             .run(move |request| match request.number {
-                0 => fault.answer(place),
+                0 => fault.answer(PROTOCOL, place),
                 // After the call has run, the model answers with the same fault.
-                _ if fault.is_harmless() => fault.answer(FaultPosition::InText),
-                _ => fault.answer(place),
+                _ if fault.is_harmless() => fault.answer(PROTOCOL, FaultPosition::InText),
+                _ => fault.answer(PROTOCOL, place),
             })
             .await;
         self.differences(&seen, &self.held.lines(), self.ends, self.requests)
@@ -161,10 +165,10 @@ impl Row {
         let calls = place == FaultPosition::InArguments && !fault.is_harmless();
         let well = move |request: &ReceivedRequest| -> Answer {
             match request.number {
-                0 => fault.answer(place),
-                1 if calls => chat::calls([("call_2", TOOL, ARGUMENTS)]).answer(request),
-                _ if fault.is_harmless() => chat::text(TEXT, 3).answer(request),
-                _ => chat::text(WELL, 3).answer(request),
+                0 => fault.answer(PROTOCOL, place),
+                1 if calls => model::calls([("call_2", TOOL, ARGUMENTS)]).answer(request),
+                _ if fault.is_harmless() => model::text(TEXT, 3).answer(request),
+                _ => model::text(WELL, 3).answer(request),
             }
         };
         let seen = Rig::of(fault, place).run(well).await;
@@ -208,14 +212,14 @@ fn table_has_every_fault_at_every_position_once() {
             .iter()
             .filter(move |item| item.fault == fault && item.place == place)
     };
-    let wrong: Vec<String> = fault::table()
+    let wrong: Vec<String> = fault::table(PROTOCOL)
         .filter(|&(fault, place)| rows(fault, place).count() != 1)
         .map(|(fault, place)| format!("{fault}, {place}: {} rows", rows(fault, place).count()))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(
         TABLE.len(),
-        fault::table().count(),
+        fault::table(PROTOCOL).count(),
         "a row for a combination that does not exist"
     );
     let harmless = TABLE.iter().filter(|row| row.fault.is_harmless());

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// An answer: a status, headers, and the [`Step`]s of its body. The body ends properly unless a step ends it
 /// otherwise.
@@ -29,7 +29,7 @@ pub struct Answer {
     pub(super) steps: Vec<Step>,
 }
 
-/// What happens instead of an answer.
+/// AnswerKind happens instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Early {
     Reset,
@@ -85,12 +85,6 @@ impl Answer {
         Answer::status(status)
             .header("content-type", "application/json")
             .body(body.to_string())
-    }
-
-    /// Creates an error of the protocol.
-    pub(super) fn error(status: u16, kind: &str, message: &str) -> Self {
-        let error = json!({ "message": message, "type": kind });
-        Answer::json(status, json!({ "error": error }))
     }
 
     /// Creates a stream of server-sent events: each is sent as `data: …` and a blank line, in a separate chunk.

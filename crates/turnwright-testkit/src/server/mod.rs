@@ -25,12 +25,12 @@
 //! ```
 //!
 //! - [`Answer`]: a status, headers, and a body that may pause, hang, end too early or reset the connection
-//! - [`chat`]: a scripted model with the Chat Completions protocol
+//! - [`model`]: a scripted model with five protocols
 //! - [`fault`]: a table of faults of model servers
 
 mod answer;
-pub mod chat;
 pub mod fault;
+pub mod model;
 mod play;
 mod received;
 mod run;

@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::answer::Answer;
+use super::model::Protocol;
 use super::play;
 use super::received::ReceivedRequest;
 use super::wire::{End, Wire};
@@ -162,7 +163,10 @@ impl Server {
         let answers: Vec<Answer> = answers.into_iter().collect();
         Server::start(move |request| match answers.get(request.number) {
             Some(answer) => answer.clone(),
-            None => script_ended(answers.len()),
+            None => {
+                let protocol = Protocol::of(request).unwrap_or(Protocol::ChatCompletions);
+                script_ended(protocol, answers.len())
+            }
         })
         .await
     }
@@ -215,9 +219,9 @@ impl Drop for Server {
     }
 }
 
-pub(super) fn script_ended(of: usize) -> Answer {
+pub(super) fn script_ended(protocol: Protocol, of: usize) -> Answer {
     let message = format!("the script has ended: it has {of} answers, and this is another request");
-    Answer::error(400, "script_ended", &message)
+    protocol.error(400, "script_ended", &message)
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -302,7 +306,9 @@ async fn receive(request: hyper::Request<Incoming>) -> io::Result<Option<Receive
 
 fn too_large() -> Answer {
     let message = format!("the body has more than {BODY_LIMIT} bytes");
-    Answer::error(413, "body_too_large", &message).header("connection", "close")
+    Protocol::ChatCompletions
+        .error(413, "body_too_large", &message)
+        .header("connection", "close")
 }
 
 impl fmt::Debug for Server {

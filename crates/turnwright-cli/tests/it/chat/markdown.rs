@@ -1,6 +1,6 @@
 //! Answers are rendered at a terminal, and raw elsewhere.
 
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{PROMPT, chat as start, launch, run_piped};
 use crate::folder::Folder;
@@ -12,7 +12,7 @@ const ANSWER: &str = "# Plan\n\nUse **two** steps:\n\n1. Read `a.rs`\n2. Run it\
 #[test]
 fn an_answer_is_rendered_while_it_streams() {
     // In many pieces, which cut marks and lines anywhere.
-    let model = Model::plays([chat::text(ANSWER, 40)]);
+    let model = Model::plays([model::text(ANSWER, 40)]);
     let home = Folder::new();
     let mut terminal = launch(&model, &home, &[]).window(40, 60).start();
     terminal
@@ -60,7 +60,7 @@ fn a_block_is_seen_before_it_is_complete() {
 
 #[test]
 fn plain_text_is_written_once() {
-    let model = Model::plays([chat::text("Only words, and nothing else.", 9)]);
+    let model = Model::plays([model::text("Only words, and nothing else.", 9)]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &["--color", "never"]);
     terminal
@@ -78,7 +78,7 @@ fn plain_text_is_written_once() {
 #[test]
 fn the_option_plain_and_a_pipe_leave_the_text_as_it_is() {
     let home = Folder::new();
-    let model = Model::plays([chat::text(ANSWER, 9), chat::text(ANSWER, 9)]);
+    let model = Model::plays([model::text(ANSWER, 9), model::text(ANSWER, 9)]);
     let mut terminal = launch(&model, &home, &["--plain"]).window(40, 60).start();
     terminal
         .wait_for_prompt(PROMPT)
@@ -101,7 +101,10 @@ fn the_option_plain_and_a_pipe_leave_the_text_as_it_is() {
 
 #[test]
 fn entities_cannot_smuggle_control_characters() {
-    let model = Model::plays([chat::text("a&#27;[2Jb **c**&#x9b;2J\n\n`d&#27;`\n\nend", 5)]);
+    let model = Model::plays([model::text(
+        "a&#27;[2Jb **c**&#x9b;2J\n\n`d&#27;`\n\nend",
+        5,
+    )]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &["--color", "never"]);
     terminal

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnwright::record::Memory;
 use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, StoreExt as _};
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{PROMPT, chat as start, launch, run_piped, slow_tool};
 use crate::folder::Folder;
@@ -29,11 +29,11 @@ fn prompt(model: &Model, request: usize) -> String {
 
 #[test]
 fn the_prompt_of_the_next_run_begins_with_that_of_the_last() {
-    let call = chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]);
+    let call = model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]);
     let model = Model::plays([
         call,
-        chat::text("It is 42.", 2),
-        chat::text("I said 42.", 2),
+        model::text("It is 42.", 2),
+        model::text("I said 42.", 2),
     ]);
     let home = Folder::new();
     assert_eq!(run_piped(&model, &home, &[], "What is 6 * 7?\n").code, 0);
@@ -56,7 +56,7 @@ fn the_prompt_of_the_next_run_begins_with_that_of_the_last() {
 
 #[test]
 fn conversations_are_separate() {
-    let model = Model::plays(["One.", "Two.", "Three."].map(|text| chat::text(text, 1)));
+    let model = Model::plays(["One.", "Two.", "Three."].map(|text| model::text(text, 1)));
     let home = Folder::new();
     run_piped(&model, &home, &["--conversation", "a"], "for a\n");
     run_piped(&model, &home, &["--conversation", "b"], "for b\n");
@@ -79,8 +79,8 @@ fn a_large_result_can_be_read_in_the_next_run() {
     fs::write(&tools, message.to_string()).unwrap();
     let args = ["--tools", tools.to_str().unwrap()];
     let model = Model::plays([
-        chat::calls([("call_1", "numbers", "{}")]),
-        chat::text("Many.", 1),
+        model::calls([("call_1", "numbers", "{}")]),
+        model::text("Many.", 1),
     ]);
     assert_eq!(run_piped(&model, &home, &args, "count\n").code, 0);
     assert!(!prompt(&model, 1).contains("77777"));
@@ -93,8 +93,8 @@ fn a_large_result_can_be_read_in_the_next_run() {
     // Another server, with `--switch-server`.
     let args = [&args[..], &["--switch-server"]].concat();
     let model = Model::plays([
-        chat::calls([("call_2", "artifact_grep", ask.as_str())]),
-        chat::text("There it is.", 1),
+        model::calls([("call_2", "artifact_grep", ask.as_str())]),
+        model::text("There it is.", 1),
     ]);
     assert_eq!(run_piped(&model, &home, &args, "find it\n").code, 0);
     let found = model.messages(1).pop().unwrap().to_string();
@@ -105,7 +105,7 @@ fn a_large_result_can_be_read_in_the_next_run() {
 #[test]
 fn stored_files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
-    let model = Model::plays([chat::text("Hi.", 1)]);
+    let model = Model::plays([model::text("Hi.", 1)]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &[]);
     terminal
@@ -132,7 +132,7 @@ fn stored_files_are_readable_by_their_owner_only() {
 
 #[test]
 fn a_conversation_is_open_in_one_process_at_a_time() {
-    let model = Model::plays(Vec::<chat::Reply>::new());
+    let model = Model::plays(Vec::<model::Reply>::new());
     let home = Folder::new();
     let _first = start(&model, &home, &[]);
     let ran = run_piped(&model, &home, &[], "hello\n");
@@ -143,7 +143,7 @@ fn a_conversation_is_open_in_one_process_at_a_time() {
 
 #[test]
 fn messages_of_an_earlier_part_are_stored_and_not_sent() {
-    let model = Model::plays(["One.", "Two.", "Three."].map(|text| chat::text(text, 1)));
+    let model = Model::plays(["One.", "Two.", "Three."].map(|text| model::text(text, 1)));
     let home = Folder::new();
     run_piped(&model, &home, &[], "first\n");
     run_piped(&model, &home, &["--new"], "second\n");
@@ -176,7 +176,7 @@ fn messages_of_an_earlier_part_are_stored_and_not_sent() {
         assert_eq!(messages_there[0], messages, "{messages_there:?}");
     }
     // One that is named goes on where it was.
-    let model = Model::plays([chat::text("Four.", 1)]);
+    let model = Model::plays([model::text("Four.", 1)]);
     let args = ["--conversation", "default~1", "--switch-server"];
     assert_eq!(run_piped(&model, &home, &args, "fourth\n").code, 0);
     assert!(prompt(&model, 0).contains("first"));
@@ -191,7 +191,7 @@ fn messages_of_an_earlier_part_are_stored_and_not_sent() {
 
 #[test]
 fn a_new_part_of_an_empty_conversation_changes_nothing() {
-    let model = Model::plays([chat::text("One.", 1)]);
+    let model = Model::plays([model::text("One.", 1)]);
     let home = Folder::new();
     run_piped(&model, &home, &["--new"], "");
     run_piped(&model, &home, &["--new"], "first\n");
@@ -200,7 +200,7 @@ fn a_new_part_of_an_empty_conversation_changes_nothing() {
 
 #[test]
 fn a_conversation_name_with_a_path_is_refused() {
-    let model = Model::plays(Vec::<chat::Reply>::new());
+    let model = Model::plays(Vec::<model::Reply>::new());
     let home = Folder::new();
     for name in ["..", "a/b", "../../etc", ""] {
         let ran = run_piped(&model, &home, &["--conversation", name], "hello\n");
@@ -212,12 +212,12 @@ fn a_conversation_name_with_a_path_is_refused() {
 
 #[test]
 fn a_conversation_continues_after_its_process_was_killed() {
-    let call = chat::calls([("call_1", "linger", "{}")]);
+    let call = model::calls([("call_1", "linger", "{}")]);
     let model = Model::plays([
         Plays::from(call),
-        chat::text("Let me see.", 1).into(),
+        model::text("Let me see.", 1).into(),
         says_and_hangs("Half an ").into(),
-        chat::text("Here I am.", 1).into(),
+        model::text("Here I am.", 1).into(),
     ]);
     let home = Folder::new();
     let (tools, begun) = slow_tool(&home);
@@ -252,7 +252,7 @@ fn a_conversation_continues_after_its_process_was_killed() {
 #[test]
 fn a_conversation_is_not_sent_to_another_server() {
     let home = Folder::new();
-    let [one, other] = ["One.", "Other."].map(|text| Model::plays([chat::text(text, 1)]));
+    let [one, other] = ["One.", "Other."].map(|text| Model::plays([model::text(text, 1)]));
     assert_eq!(run_piped(&one, &home, &[], "a secret\n").code, 0);
     let ran = run_piped(&other, &home, &[], "hello\n");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
@@ -282,8 +282,8 @@ fn a_conversation_is_not_sent_to_another_server() {
 fn a_recorded_session_can_be_decoded_and_replayed() {
     let home = Folder::new();
     let model = Model::plays([
-        chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
-        chat::text("42.", 2),
+        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::text("42.", 2),
     ]);
     let record = home.file("session.json");
     let record = record.to_str().unwrap();
@@ -336,12 +336,12 @@ fn kinds(home: &Folder, conversation: &str) -> Vec<String> {
 #[test]
 fn the_note_of_an_earlier_version_counts_and_is_moved() {
     let home = Folder::new();
-    let model = Model::plays(["One.", "Two."].map(|text| chat::text(text, 1)));
+    let model = Model::plays(["One.", "Two."].map(|text| model::text(text, 1)));
     assert_eq!(run_piped(&model, &home, &[], "first\n").code, 0);
     note_as_memory(&home, "default");
 
     // Another server is refused by what the old note says, and the note is not lost.
-    let other = Model::plays([chat::text("No.", 1)]);
+    let other = Model::plays([model::text("No.", 1)]);
     let ran = run_piped(&other, &home, &[], "elsewhere\n");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("this conversation is with"), "{}", ran.err);
@@ -360,7 +360,7 @@ fn the_note_of_an_earlier_version_counts_and_is_moved() {
 #[test]
 fn a_chat_sends_the_memories_of_its_conversation_and_not_its_info() {
     let home = Folder::new();
-    let model = Model::plays(["One.", "Two."].map(|text| chat::text(text, 1)));
+    let model = Model::plays(["One.", "Two."].map(|text| model::text(text, 1)));
     assert_eq!(run_piped(&model, &home, &[], "first\n").code, 0);
     stored::look(&file_of(&home), async |store| {
         let id = ConversationId::new("default");

@@ -1,6 +1,6 @@
 //! Without a terminal.
 
-use turnwright_testkit::server::{Answer, chat};
+use turnwright_testkit::server::{Answer, model};
 
 use super::{piped, run_piped, write_tool};
 use crate::folder::Folder;
@@ -9,7 +9,7 @@ use crate::program::{Ran, program, run};
 
 #[test]
 fn each_line_is_a_turn_and_answers_are_plain() {
-    let model = Model::plays([chat::text("One, and\nmore.", 3), chat::text("Two.", 1)]);
+    let model = Model::plays([model::text("One, and\nmore.", 3), model::text("Two.", 1)]);
     let ran = run_piped(&model, &Folder::new(), &[], "first\n\nsecond");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert_eq!(ran.out, "One, and\nmore.\nTwo.\n");
@@ -18,8 +18,8 @@ fn each_line_is_a_turn_and_answers_are_plain() {
 
 #[test]
 fn a_call_that_needs_approval_is_denied_in_a_pipe() {
-    let call = chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)]);
-    let model = Model::plays([call, chat::text("I could not.", 1)]);
+    let call = model::calls([("call_1", "write_note", r#"{"text": "milk"}"#)]);
+    let model = Model::plays([call, model::text("I could not.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let ran = run_piped(&model, &home, &["--tools", &tools], "note it\n");
@@ -36,7 +36,7 @@ fn a_call_that_needs_approval_is_denied_in_a_pipe() {
 
 #[test]
 fn json_output_of_a_chat_is_line_by_line() {
-    let model = Model::plays([chat::text("Hello there.", 2).usage(20, 4)]);
+    let model = Model::plays([model::text("Hello there.", 2).usage(20, 4)]);
     let ran = run_piped(&model, &Folder::new(), &["--json"], "hello\n");
     assert_eq!(ran.code, 0);
     let events = ran.json();
@@ -66,10 +66,10 @@ fn json_output_of_a_chat_is_line_by_line() {
 #[test]
 fn no_answer_to_the_last_line_exits_with_one() {
     let refused = || Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
-    let model = Model::plays([Plays::from(refused()), chat::text("Yes.", 1).into()]);
+    let model = Model::plays([Plays::from(refused()), model::text("Yes.", 1).into()]);
     let home = Folder::new();
     assert_eq!(run_piped(&model, &home, &[], "one\ntwo\n").code, 0);
-    let model = Model::plays([Plays::from(chat::text("Yes.", 1)), refused().into()]);
+    let model = Model::plays([Plays::from(model::text("Yes.", 1)), refused().into()]);
     let ran = run_piped(&model, &Folder::new(), &[], "one\ntwo\n");
     assert_eq!(ran.code, 1);
     assert_eq!(ran.out, "Yes.\n");
@@ -148,7 +148,7 @@ fn without_a_server_the_error_says_how_to_configure_one() {
 #[test]
 fn the_only_model_is_used_and_of_several_one_must_be_selected() {
     let ask = |models: &[&str]| {
-        let model = Model::with_models(models, [chat::text("Hi.", 1)]);
+        let model = Model::with_models(models, [model::text("Hi.", 1)]);
         let mut command = program();
         command.args(["chat", "--forget", "--base-url", &model.url()]);
         let ran = Ran::of(&mut command, "hello\n");
@@ -174,7 +174,7 @@ fn the_only_model_is_used_and_of_several_one_must_be_selected() {
 fn a_key_that_a_server_repeats_is_not_shown() {
     const KEY: &str = "sk-secret-0815-4711";
     let asks = |models: &[&str]| {
-        let model = Model::with_models(models, [chat::text("Hi.", 1)]);
+        let model = Model::with_models(models, [model::text("Hi.", 1)]);
         let mut command = program();
         command.args(["chat", "--forget", "--base-url", &model.url()]);
         command.env("OPENAI_API_KEY", KEY);
@@ -208,7 +208,7 @@ fn a_signal_ends_a_piped_chat_during_a_turn() {
 
 #[test]
 fn only_the_last_exchanges_are_sent_with_last() {
-    let model = Model::plays(["1.", "2.", "3."].map(|text| chat::text(text, 1)));
+    let model = Model::plays(["1.", "2.", "3."].map(|text| model::text(text, 1)));
     let ran = run_piped(
         &model,
         &Folder::new(),
@@ -244,8 +244,8 @@ fn results_of_concurrent_calls_name_their_tool() {
     let tools = serde_json::json!([tool("one", "two"), tool("two", "one")]);
     let tools = home.write("tools.json", &tools.to_string());
     let model = Model::plays([
-        chat::calls([("call_1", "one", "{}"), ("call_2", "two", "{}")]),
-        chat::text("Done.", 1),
+        model::calls([("call_1", "one", "{}"), ("call_2", "two", "{}")]),
+        model::text("Done.", 1),
     ]);
     let ran = run_piped(&model, &home, &["--tools", &tools], "both\n");
     assert!(
@@ -258,7 +258,7 @@ fn results_of_concurrent_calls_name_their_tool() {
 
 #[test]
 fn an_endless_line_is_refused() {
-    let model = Model::plays([chat::text("Never said.", 1)]);
+    let model = Model::plays([model::text("Never said.", 1)]);
     let home = Folder::new();
     let output = piped(&model, &home, &[])
         .stdin(std::fs::File::open("/dev/zero").unwrap())

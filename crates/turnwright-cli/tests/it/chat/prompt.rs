@@ -1,6 +1,6 @@
 //! What can be done at the prompt.
 
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{PROMPT, chat as start, launch};
 use crate::folder::Folder;
@@ -8,7 +8,7 @@ use crate::model::{Model, says_and_hangs};
 use crate::pty::{CTRL_C, CTRL_D, UP};
 
 fn silent() -> Model {
-    Model::plays(Vec::<chat::Reply>::new())
+    Model::plays(Vec::<model::Reply>::new())
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn an_interrupt_signal_does_not_change_the_line() {
 
 #[test]
 fn a_backslash_continues_a_line() {
-    let (model, home) = (Model::plays([chat::text("Two lines.", 1)]), Folder::new());
+    let (model, home) = (Model::plays([model::text("Two lines.", 1)]), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal.line("one\\").wait_for_prompt("  … ›").line("two");
     terminal.wait_for("Two lines.").wait_for_prompt(PROMPT);
@@ -79,7 +79,7 @@ fn a_backslash_continues_a_line() {
 
 #[test]
 fn the_history_has_lines_of_earlier_runs() {
-    let messages = || [chat::text("One.", 1), chat::text("Two.", 1)];
+    let messages = || [model::text("One.", 1), model::text("Two.", 1)];
     let (model, home) = (Model::plays(messages()), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal
@@ -110,7 +110,7 @@ fn the_history_has_lines_of_earlier_runs() {
 #[test]
 fn input_typed_during_a_turn_is_the_next_turn() {
     let (model, home) = (
-        Model::plays([chat::text("One.", 1), chat::text("Two.", 1)]),
+        Model::plays([model::text("One.", 1), model::text("Two.", 1)]),
         Folder::new(),
     );
     let mut terminal = start(&model, &home, &[]);

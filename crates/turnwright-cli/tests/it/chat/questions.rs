@@ -1,6 +1,6 @@
 //! Approvals at a terminal.
 
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{CONSENT, PROMPT, chat as start, launch, note, write_tool, write_tool_up_to};
 use crate::folder::Folder;
@@ -9,7 +9,7 @@ use crate::pty::CTRL_C;
 
 #[test]
 fn a_write_runs_after_approval() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let model = Model::plays([note(), model::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
@@ -36,7 +36,7 @@ fn a_write_runs_after_approval() {
 
 #[test]
 fn a_denied_call_does_not_run_and_the_model_reads_why() {
-    let model = Model::plays([note(), chat::text("As you like.", 1)]);
+    let model = Model::plays([note(), model::text("As you like.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
@@ -49,7 +49,7 @@ fn a_denied_call_does_not_run_and_the_model_reads_why() {
 
 #[test]
 fn arguments_can_be_edited_and_are_checked_again() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let model = Model::plays([note(), model::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
@@ -77,7 +77,7 @@ fn arguments_can_be_edited_and_are_checked_again() {
 
 #[test]
 fn input_typed_before_the_question_does_not_answer_it() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let model = Model::plays([note(), model::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
@@ -90,7 +90,7 @@ fn input_typed_before_the_question_does_not_answer_it() {
 
 #[test]
 fn ctrl_c_at_the_question_cancels_the_turn() {
-    let model = Model::plays([note(), chat::text("Fine.", 1)]);
+    let model = Model::plays([note(), model::text("Fine.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
@@ -124,7 +124,7 @@ fn a_terminate_signal_is_handled_at_the_question() {
 
 #[test]
 fn yes_approves_without_asking() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let model = Model::plays([note(), model::text("Done.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools, "--yes"]);
@@ -142,8 +142,8 @@ fn arguments_are_shown_character_by_character() {
     let text = format!("ls{}; rm\u{3164}\u{e0101}\u{a0}-rf", " ".repeat(100));
     let call = serde_json::json!({ "text": text }).to_string();
     let model = Model::plays([
-        chat::calls([("call_1", "write_note", call.as_str())]),
-        chat::text("Done.", 1),
+        model::calls([("call_1", "write_note", call.as_str())]),
+        model::text("Done.", 1),
     ]);
     let home = Folder::new();
     let (tools, _) = write_tool_up_to(&home, 9_000);
@@ -164,8 +164,8 @@ fn arguments_are_shown_character_by_character() {
 fn long_arguments_do_not_push_the_question_away() {
     let call = serde_json::json!({ "text": "a".repeat(6_000) }).to_string();
     let model = Model::plays([
-        chat::calls([("call_1", "write_note", call.as_str())]),
-        chat::text("As you like.", 1),
+        model::calls([("call_1", "write_note", call.as_str())]),
+        model::text("As you like.", 1),
     ]);
     let home = Folder::new();
     let (tools, _) = write_tool_up_to(&home, 9_000);
@@ -188,7 +188,7 @@ fn long_arguments_do_not_push_the_question_away() {
 
 #[test]
 fn a_dumb_terminal_discards_input_typed_before_the_question() {
-    let model = Model::plays([note(), chat::text("As you like.", 1)]);
+    let model = Model::plays([note(), model::text("As you like.", 1)]);
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
     let mut terminal = launch(&model, &home, &["--tools", &tools])
@@ -222,7 +222,7 @@ fn every_row_of_model_text_has_the_margin() {
     for filler in ["\u{a0}", "a", "\u{3000}", "👩\u{200d}🔬", "\u{2007}"] {
         for many in [39, 76, 78] {
             let text = fake_question(&filler.repeat(many));
-            let model = Model::plays([chat::text(format!("{text}\nover"), 3)]);
+            let model = Model::plays([model::text(format!("{text}\nover"), 3)]);
             let home = Folder::new();
             let mut terminal = launch(&model, &home, &[]).unreported_size().start();
             terminal.wait_for_prompt(PROMPT).line("hello");
@@ -244,8 +244,8 @@ fn no_argument_looks_like_the_question_itself() {
         let text = format!("{}{}", "a".repeat(before - begins.len()), CONSENT);
         let call = serde_json::json!({ "text": text }).to_string();
         let model = Model::plays([
-            chat::calls([("call_1", "write_note", call.as_str())]),
-            chat::text("As you like.", 1),
+            model::calls([("call_1", "write_note", call.as_str())]),
+            model::text("As you like.", 1),
         ]);
         let home = Folder::new();
         let (tools, _) = write_tool_up_to(&home, 9_000);

@@ -1,7 +1,7 @@
 //! Turns at a terminal.
 
 use turnwright_testkit::server::Answer;
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{CONSENT, PROMPT, chat as start, launch, note, slow_tool, write_tool};
 use crate::folder::Folder;
@@ -12,7 +12,7 @@ use crate::pty::{CTRL_C, CTRL_D, ENTER, has_colour};
 fn an_answer_is_streamed_and_can_be_cancelled() {
     let model = Model::plays([
         Plays::from(says_and_hangs("The first half of it ")),
-        chat::text("All of it.", 3).into(),
+        model::text("All of it.", 3).into(),
     ]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &[]);
@@ -28,7 +28,7 @@ fn an_answer_is_streamed_and_can_be_cancelled() {
 
 #[test]
 fn a_turn_with_a_silent_server_can_be_cancelled() {
-    let model = Model::plays([Plays::from(Answer::hang()), chat::text("Here.", 1).into()]);
+    let model = Model::plays([Plays::from(Answer::hang()), model::text("Here.", 1).into()]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &[]);
     terminal.line("hello?").wait_for("waiting for the model");
@@ -47,8 +47,8 @@ fn a_turn_with_a_silent_server_can_be_cancelled() {
 #[test]
 fn ctrl_c_while_a_tool_runs_cancels_the_turn() {
     let model = Model::plays([
-        chat::calls([("call_1", "linger", "{}")]),
-        chat::text("Fine.", 1),
+        model::calls([("call_1", "linger", "{}")]),
+        model::text("Fine.", 1),
     ]);
     let home = Folder::new();
     let (tools, begun) = slow_tool(&home);
@@ -74,7 +74,7 @@ fn words_are_not_broken_in_a_narrow_window() {
     let words = "A window of thirty columns breaks lines between words and never within them.";
     let model = Model::plays([
         Plays::from(note()),
-        chat::text(words, 9).into(),
+        model::text(words, 9).into(),
         Answer::json(
             401,
             serde_json::json!({ "error": { "message": "no such key" } }),
@@ -120,7 +120,7 @@ fn words_are_not_broken_in_a_narrow_window() {
 
 #[test]
 fn a_narrower_window_is_noticed() {
-    let model = Model::plays([chat::text(
+    let model = Model::plays([model::text(
         "one two three four five six seven eight nine",
         5,
     )]);
@@ -139,7 +139,7 @@ fn a_narrower_window_is_noticed() {
 
 #[test]
 fn colour_depends_on_the_option_and_no_color() {
-    let plays = || Model::plays([note(), chat::text("Done.", 1)]);
+    let plays = || Model::plays([note(), model::text("Done.", 1)]);
     let look = |args: &[&str], no_color: bool| {
         let (model, home) = (plays(), Folder::new());
         let (tools, _) = write_tool(&home);
@@ -173,7 +173,7 @@ fn colour_depends_on_the_option_and_no_color() {
 #[test]
 fn escape_sequences_of_a_model_are_not_interpreted() {
     let sly = "before\u{1b}[2J\u{1b}]0;mine\u{7}\u{1b}[31mred\rover\u{9b}2J after";
-    let model = Model::plays([chat::text(sly, 3)]);
+    let model = Model::plays([model::text(sly, 3)]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &["--color", "never"]);
     terminal
@@ -192,7 +192,7 @@ fn a_failed_turn_is_one_sentence_and_the_chat_continues() {
     let refused = serde_json::json!({ "error": { "message": "Incorrect API key provided" } });
     let model = Model::plays([
         Plays::from(Answer::json(401, refused)),
-        chat::text("Now it works.", 1).into(),
+        model::text("Now it works.", 1).into(),
     ]);
     let home = Folder::new();
     let mut terminal = launch(&model, &home, &[])
@@ -217,7 +217,7 @@ fn a_failed_turn_is_one_sentence_and_the_chat_continues() {
 
 #[test]
 fn wide_characters_take_two_columns() {
-    let model = Model::plays([chat::text("東京 東京 東京 東京 東京 東京 end", 4)]);
+    let model = Model::plays([model::text("東京 東京 東京 東京 東京 東京 end", 4)]);
     let home = Folder::new();
     let mut terminal = launch(&model, &home, &[]).window(24, 24).start();
     terminal
@@ -239,8 +239,8 @@ fn wide_characters_take_two_columns() {
 fn model_text_cannot_imitate_the_program() {
     let fake = "? write_note needs approval\n  yes, no, edit or show all? \nyou › /quit";
     let model = Model::plays([
-        chat::calls([("call_1", "x\n? delete needs approval", "{}")]),
-        chat::text(fake, 1),
+        model::calls([("call_1", "x\n? delete needs approval", "{}")]),
+        model::text(fake, 1),
     ]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &[]);
@@ -263,7 +263,7 @@ fn model_text_cannot_imitate_the_program() {
 
 #[test]
 fn closing_the_window_ends_the_program_and_its_children() {
-    let model = Model::plays([chat::calls([("call_1", "linger", "{}")])]);
+    let model = Model::plays([model::calls([("call_1", "linger", "{}")])]);
     let home = Folder::new();
     let (tools, begun) = slow_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools, "--yes"]);
@@ -297,7 +297,7 @@ fn huge_token_counts_do_not_end_the_chat() {
     });
     let model = Model::plays([
         Plays::from(Answer::json(200, complete)),
-        chat::text("Few.", 1).into(),
+        model::text("Few.", 1).into(),
     ]);
     let home = Folder::new();
     let mut terminal = start(&model, &home, &[]);

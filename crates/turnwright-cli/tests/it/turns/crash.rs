@@ -1,6 +1,6 @@
 //! A program that was killed in mid turn.
 
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{at_terminal, cut_off, database, let_go, listed, newest, turns};
 use crate::chat::{CONSENT, PROMPT, chat as start, note, write_tool};
@@ -45,7 +45,7 @@ fn an_interrupted_turn_says_what_to_do() {
 #[test]
 fn the_user_is_asked_whether_an_interrupted_call_took_effect() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("Then all is tidy.", 1).into()]);
+    let model = cut_off(&home, [model::text("Then all is tidy.", 1).into()]);
     let_go(&home);
     let id = newest(&home);
     let mut terminal = at_terminal(&home, &["resume", &id]);
@@ -97,8 +97,8 @@ fn a_call_that_did_not_take_effect_runs_again() {
         "parameters": { "type": "object", "properties": {} }, "command": ["sh", "-c", script],
     }]);
     let tools = home.write("sweep.json", &tools.to_string());
-    let call = chat::calls([("call_1", "sweep", "{}")]);
-    let model = Model::plays([call, chat::text("Clean.", 1)]);
+    let call = model::calls([("call_1", "sweep", "{}")]);
+    let model = Model::plays([call, model::text("Clean.", 1)]);
     let mut terminal = start(&model, &home, &["--yes", "--tools", &tools]);
     terminal
         .line("sweep")
@@ -120,7 +120,7 @@ fn a_call_that_did_not_take_effect_runs_again() {
 fn a_turn_that_waited_for_approval_waits_again() {
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
-    let model = Model::plays([note(), chat::text("Noted.", 1)]);
+    let model = Model::plays([note(), model::text("Noted.", 1)]);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
     terminal.line("note milk").wait_for_prompt(CONSENT);
     let all = listed(&home, &[]);
@@ -153,7 +153,7 @@ fn a_chat_reports_an_interrupted_turn_and_resumes_it() {
     let home = Folder::new();
     let model = Model::plays([
         says_and_hangs("Half an ").into(),
-        crate::model::Plays::from(chat::text("A whole answer.", 1)),
+        crate::model::Plays::from(model::text("A whole answer.", 1)),
     ]);
     let mut terminal = start(&model, &home, &[]);
     terminal.line("answer me").wait_for("Half an").kill();

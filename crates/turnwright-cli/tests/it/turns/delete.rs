@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{at_terminal, cut_off, database, let_go, listed, newest, talked, turns};
 use crate::chat::{chat as start, run_piped};
@@ -21,8 +21,8 @@ fn with_large_result(home: &Folder, name: &str) {
     }]);
     let tools = home.write("tools.json", &tools.to_string());
     let model = Model::plays([
-        chat::calls([("call_1", "numbers", "{}")]),
-        chat::text("Many.", 1),
+        model::calls([("call_1", "numbers", "{}")]),
+        model::text("Many.", 1),
     ]);
     let args = ["--tools", &tools, "--conversation", name];
     assert_eq!(run_piped(&model, home, &args, "count\n").code, 0);
@@ -272,7 +272,7 @@ fn an_open_conversation_is_not_deleted_by_age_or_size() {
 #[test]
 fn a_chat_says_that_its_conversation_was_deleted() {
     let home = Folder::new();
-    let model = Model::plays([chat::text("1.", 1), chat::text("2.", 1)]);
+    let model = Model::plays([model::text("1.", 1), model::text("2.", 1)]);
     let mut terminal = start(&model, &home, &[]);
     terminal
         .line("one")

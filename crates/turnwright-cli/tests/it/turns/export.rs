@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnwright::record::RecordKind;
 use turnwright::record::{ByteResolver, Record, ToolCall};
 use turnwright::spool::MemorySpool;
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{database, newest, talked, turns};
 use crate::chat::run_piped;
@@ -104,8 +104,8 @@ fn an_export_with_results_is_complete() {
     }]);
     let tools = home.write("tools.json", &tools.to_string());
     let model = Model::plays([
-        chat::calls([("call_1", "numbers", "{}")]),
-        chat::text("Many.", 1),
+        model::calls([("call_1", "numbers", "{}")]),
+        model::text("Many.", 1),
     ]);
     assert_eq!(
         run_piped(&model, &home, &["--tools", &tools], "count\n").code,

@@ -172,7 +172,7 @@ fn a_pipe_as_a_database_does_not_block() {
     let secret = home.file("conversations.db.secret");
     std::fs::remove_file(&secret).unwrap();
     std::fs::rename(pipe, &secret).unwrap();
-    let model = crate::model::Model::plays([turnwright_testkit::server::chat::text("x", 1)]);
+    let model = crate::model::Model::plays([turnwright_testkit::server::model::text("x", 1)]);
     let ran = crate::chat::run_piped(&model, &home, &["--new"], "hello\n");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("it is not a regular file"), "{}", ran.err);

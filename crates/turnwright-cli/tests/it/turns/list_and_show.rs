@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use turnwright::store::{ConversationId, StoreExt as _};
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{at_terminal, database, listed, newest, talked, turns};
 use crate::chat::{CONSENT, chat as start, note, run_piped, write_tool};
@@ -57,8 +57,8 @@ fn the_first_word_of_a_listed_line_names_the_turn() {
 fn json_output_has_a_line_per_turn() {
     let home = Folder::new();
     let model = Model::plays([
-        chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
-        chat::text("42.", 1).usage(20, 4),
+        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::text("42.", 1).usage(20, 4),
     ]);
     run_piped(&model, &home, &[], "What is 6 * 7?\n");
     let all = listed(&home, &[]);
@@ -89,7 +89,7 @@ fn a_list_can_be_narrowed() {
         &[("a", "1."), ("b", "2.")],
     );
     talked(&home, &["--conversation", "shopping"], &[("c", "3.")]);
-    let model = Model::plays(Vec::<chat::Reply>::new());
+    let model = Model::plays(Vec::<model::Reply>::new());
     let args = ["--conversation", "shop", "--new"];
     assert_eq!(run_piped(&model, &home, &args, "d\n").code, 1);
     let messages = |args: &[&str]| -> Vec<String> {
@@ -126,10 +126,10 @@ fn a_turn_is_shown_completely() {
     let home = Folder::new();
     let (tools, _) = write_tool(&home);
     let model = Model::plays([
-        chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
+        model::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
             .with_reasoning("A note will do."),
-        chat::calls([("call_2", "write_note", r#"{"txt": "milk"}"#)]),
-        chat::text("It is noted.", 1).usage(1_200, 30),
+        model::calls([("call_2", "write_note", r#"{"txt": "milk"}"#)]),
+        model::text("It is noted.", 1).usage(1_200, 30),
     ]);
     let ran = run_piped(&model, &home, &["--tools", &tools, "--yes"], "note milk\n");
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -186,7 +186,7 @@ fn json_output_of_a_turn_is_complete() {
 #[test]
 fn a_failed_turn_is_shown_with_what_to_do() {
     let home = Folder::new();
-    let model = Model::plays(Vec::<chat::Reply>::new());
+    let model = Model::plays(Vec::<model::Reply>::new());
     assert_eq!(run_piped(&model, &home, &[], "hello\n").code, 1);
     let id = newest(&home);
     let ran = turns(&home, &["show", &id]);
@@ -293,7 +293,7 @@ fn an_emptied_database_lists_nothing() {
 fn the_approver_of_a_call_is_stored() {
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
-    let model = Model::plays([note(), note(), chat::text("Noted.", 1)]);
+    let model = Model::plays([note(), note(), model::text("Noted.", 1)]);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
     terminal
         .line("note milk")

@@ -1,6 +1,6 @@
 //! `resume`.
 
-use turnwright_testkit::server::{Answer, chat};
+use turnwright_testkit::server::{Answer, model};
 
 use super::{command, cut_off, database, let_go, listed, newest, talked, turns};
 use crate::chat::run_piped;
@@ -12,7 +12,7 @@ use crate::stored;
 /// A turn that could not be answered, by a model that answers the next time.
 fn unanswered(home: &Folder) -> Model {
     let broken = Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
-    let model = Model::plays([Plays::from(broken), chat::text("Now.", 1).into()]);
+    let model = Model::plays([Plays::from(broken), model::text("Now.", 1).into()]);
     assert_eq!(
         run_piped(&model, home, &["--system", "Be kind."], "hello\n").code,
         1
@@ -62,7 +62,7 @@ fn an_answered_turn_prints_its_answer_again() {
 #[test]
 fn an_abandoned_turn_is_not_resumed() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("Never mind.", 1).into()]);
+    let model = cut_off(&home, [model::text("Never mind.", 1).into()]);
     let_go(&home);
     let cut = newest(&home);
     let ran = run_piped(&model, &home, &[], "leave it\n");
@@ -113,7 +113,7 @@ fn a_turn_that_another_process_runs_is_not_resumed() {
 #[test]
 fn a_waiting_resume_continues_after_the_other_process_ended() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("At last.", 1).into()]);
+    let model = cut_off(&home, [model::text("At last.", 1).into()]);
     let ran = turns(&home, &["resume", &newest(&home), "--wait", "--tell-model"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "At last.\n"), "{ran:?}");
     assert_eq!(model.requests().len(), 2);
@@ -123,7 +123,7 @@ fn a_waiting_resume_continues_after_the_other_process_ended() {
 fn a_conversation_is_not_sent_to_another_server() {
     let home = Folder::new();
     let model = unanswered(&home);
-    let other = Model::plays([chat::text("Elsewhere.", 1)]);
+    let other = Model::plays([model::text("Elsewhere.", 1)]);
     let id = newest(&home);
     let ran = turns(&home, &["resume", &id, "--base-url", &other.url()]);
     assert_eq!(ran.code, 2);

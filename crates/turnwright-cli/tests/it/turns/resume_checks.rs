@@ -2,7 +2,7 @@
 
 use turnwright::record::RecordKind;
 use turnwright::store::{ConversationId, StoreExt as _};
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{at_terminal, cut_off, database, let_go, listed, newest, turns};
 use crate::chat::{PROMPT, chat as start, run_piped, slow_tool};
@@ -23,7 +23,7 @@ fn is_untouched(home: &Folder, model: &Model) {
 #[test]
 fn an_interrupted_call_stays_open_without_a_terminal() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
+    let model = cut_off(&home, [model::text("I shall look.", 1).into()]);
     let_go(&home);
     let id = newest(&home);
     // That everything may run says nothing about what has run.
@@ -66,7 +66,7 @@ fn an_interrupted_call_stays_open_without_a_terminal() {
 #[test]
 fn yes_does_not_answer_for_interrupted_calls() {
     let home = Folder::new();
-    let _model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
+    let _model = cut_off(&home, [model::text("I shall look.", 1).into()]);
     let_go(&home);
     let mut terminal = at_terminal(&home, &["resume", &newest(&home), "--yes"]);
     terminal
@@ -79,7 +79,7 @@ fn yes_does_not_answer_for_interrupted_calls() {
 #[test]
 fn a_piped_chat_resumes_only_if_nothing_is_lost() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
+    let model = cut_off(&home, [model::text("I shall look.", 1).into()]);
     let_go(&home);
     let (tools, _) = slow_tool(&home);
     let ran = run_piped(&model, &home, &["--tools", &tools], "/resume\nnext\n");
@@ -110,7 +110,7 @@ fn a_piped_chat_resumes_only_if_nothing_is_lost() {
 #[test]
 fn a_chat_prints_the_complete_resume_command() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("Never mind.", 1).into()]);
+    let model = cut_off(&home, [model::text("Never mind.", 1).into()]);
     let_go(&home);
     let id = newest(&home);
     let command = format!("To resume it:\n  turnwright turns resume {id}\n");
@@ -162,7 +162,7 @@ fn a_turn_is_not_resumed_without_its_tools() {
     let broken = turnwright_testkit::server::Answer::json(401, serde_json::json!({}));
     let model = Model::plays([
         broken.into(),
-        crate::model::Plays::from(chat::text("Now.", 1)),
+        crate::model::Plays::from(model::text("Now.", 1)),
     ]);
     let (id, file, tools) = cut_off_elsewhere(&home, &model);
     let url = model.url();
@@ -194,7 +194,7 @@ fn the_suggested_command_works_in_a_shell() {
     let broken = turnwright_testkit::server::Answer::json(401, serde_json::json!({}));
     let model = Model::plays([
         broken.into(),
-        crate::model::Plays::from(chat::text("Now.", 1)),
+        crate::model::Plays::from(model::text("Now.", 1)),
     ]);
     let (id, file, _) = cut_off_elsewhere(&home, &model);
     let shown = turns(&home, &["show", &id, "--store", &file]).out;
@@ -221,7 +221,7 @@ fn the_suggested_command_works_in_a_shell() {
 #[test]
 fn a_turn_of_another_program_is_not_resumed() {
     let home = Folder::new();
-    let model = cut_off(&home, [chat::text("Instead.", 1).into()]);
+    let model = cut_off(&home, [model::text("Instead.", 1).into()]);
     let_go(&home);
     // As if another program had held it: there is no note.
     stored::look(&database(&home), async |store| {

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use turnwright_testkit::server::chat;
+use turnwright_testkit::server::model;
 
 use super::{database, listed, newest, talked, turns};
 use crate::chat::{PROMPT, chat as start, run_piped};
@@ -16,7 +16,7 @@ use crate::program::{Ran, program, run};
 use crate::stored::messages_of;
 
 fn silent() -> Model {
-    Model::plays(Vec::<chat::Reply>::new())
+    Model::plays(Vec::<model::Reply>::new())
 }
 
 /// Every command says this of the file, and leaves it as it is.
@@ -197,7 +197,7 @@ fn only_a_chat_creates_a_missing_file() {
         );
         assert!(!file.exists());
     }
-    let model = Model::plays([chat::text("Hi.", 1)]);
+    let model = Model::plays([model::text("Hi.", 1)]);
     assert_eq!(
         run_piped(&model, &home, &["--store", shown], "hello\n").code,
         0
@@ -221,7 +221,7 @@ fn only_a_chat_creates_a_missing_file() {
 fn two_chats_store_to_one_file_at_once() {
     let home = Folder::new();
     let models: Vec<Model> = (0..2)
-        .map(|_| Model::plays((0..5).map(|number| chat::text(format!("Answer {number}."), 1))))
+        .map(|_| Model::plays((0..5).map(|number| model::text(format!("Answer {number}."), 1))))
         .collect();
     let names = ["left", "right"];
     let mut chats: Vec<_> = models
@@ -252,7 +252,7 @@ fn two_chats_store_to_one_file_at_once() {
 #[test]
 fn a_key_in_a_url_is_not_stored() {
     let home = Folder::new();
-    let model = Model::plays([chat::text("Hi.", 1)]);
+    let model = Model::plays([model::text("Hi.", 1)]);
     let mut chat = crate::chat::piped(&model, &home, &[]);
     let ran = Ran::of(chat.env("OPENAI_API_KEY", "sk-secret-xyzzy"), "hello\n");
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -265,7 +265,7 @@ fn a_key_in_a_url_is_not_stored() {
 fn a_full_disk_loses_nothing_and_gives_advice() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
-    let model = Model::plays(["Never.", "Again."].map(|text| chat::text(text, 1)));
+    let model = Model::plays(["Never.", "Again."].map(|text| model::text(text, 1)));
     // No file may grow beyond 128 kB, and the system says so instead of ending the program.
     let limited = format!(
         "trap '' XFSZ; ulimit -f 256; exec {} \"$@\"",

@@ -5,19 +5,19 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright_core::ErrorCode;
-use turnwright_testkit::server::chat::{self, Script};
 use turnwright_testkit::server::fault::{ARGUMENTS, Fault, FaultPosition, TEXT, TOOL};
+use turnwright_testkit::server::model::{self, Script};
 use turnwright_testkit::server::{Answer, Server};
 
 use super::rig::{builder, soon, weather};
-use super::{BOUND, WELL};
+use super::{BOUND, PROTOCOL, WELL};
 
 #[tokio::test]
 async fn requests_of_a_turn_reuse_one_connection() {
     let script = Script::new([
-        chat::calls([("call_1", TOOL, ARGUMENTS)]),
-        chat::calls([("call_2", TOOL, ARGUMENTS)]),
-        chat::text(TEXT, 5),
+        model::calls([("call_1", TOOL, ARGUMENTS)]),
+        model::calls([("call_2", TOOL, ARGUMENTS)]),
+        model::text(TEXT, 5),
     ]);
     let server = script.serve().await.unwrap();
     let (tool, runs) = weather();
@@ -39,8 +39,8 @@ async fn retry_after_is_respected_up_to_the_limit() {
     let cases = [(Duration::from_millis(10), 1), (Duration::from_secs(30), 2)];
     for (longest, requests) in cases {
         let server = Server::start(move |request| match request.number {
-            0 => late.answer(FaultPosition::BeforeFirstByte),
-            _ => chat::text(WELL, 3).answer(request),
+            0 => late.answer(PROTOCOL, FaultPosition::BeforeFirstByte),
+            _ => model::text(WELL, 3).answer(request),
         })
         .await
         .unwrap();

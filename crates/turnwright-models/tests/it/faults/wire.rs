@@ -18,8 +18,8 @@ use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, FaultPosition, HUGE};
 use turnwright_testkit::store::storage_of;
 
-use super::BOUND;
 use super::rig::{builder, held, weather};
+use super::{BOUND, PROTOCOL};
 
 /// A relay between client and server: forwards both directions, counts the bytes sent to the client, and notices when
 /// the client closes.
@@ -94,7 +94,9 @@ async fn pass(client: TcpStream, server: SocketAddr, sent: Arc<AtomicU64>, gone:
 
 /// Returns how many bytes were sent before the client closed the connection.
 async fn sent(fault: Fault, place: FaultPosition, limit: Option<usize>) -> u64 {
-    let server = Server::start(move |_| fault.answer(place)).await.unwrap();
+    let server = Server::start(move |_| fault.answer(PROTOCOL, place))
+        .await
+        .unwrap();
     let relay = Relay::to(&server).await;
     let mut model = builder(&relay.url()).retry(RetryPolicy::never());
     if let Some(bytes) = limit {
@@ -130,7 +132,7 @@ async fn endless_event_is_not_read_beyond_the_limit() {
 #[tokio::test]
 async fn cancelling_a_turn_closes_a_hanging_connection() {
     for place in [FaultPosition::InText, FaultPosition::InArguments] {
-        let server = Server::script([Fault::Silence.answer(place)])
+        let server = Server::script([Fault::Silence.answer(PROTOCOL, place)])
             .await
             .unwrap();
         let relay = Relay::to(&server).await;
@@ -169,7 +171,7 @@ async fn cancelling_a_turn_closes_a_hanging_connection() {
 #[tokio::test]
 async fn deadline_closes_a_hanging_connection() {
     for &place in FaultPosition::ALL {
-        let server = Server::script([Fault::Silence.answer(place)])
+        let server = Server::script([Fault::Silence.answer(PROTOCOL, place)])
             .await
             .unwrap();
         let relay = Relay::to(&server).await;

@@ -1,7 +1,7 @@
 //! The servers on loopback, byte by byte.
 
-mod chat;
 mod fault;
+mod model;
 mod wire;
 
 use std::io;

@@ -1,35 +1,11 @@
-"""A conversation with tools, with the official Python client: with streaming, then without."""
+"""Chat Completions, with the official client."""
 
 import json
-import sys
 
 import openai
+from conversation import ANSWER, DESCRIPTION, FIRST, SCHEMA, SECOND, SHORT, URL, done, expect, expect_calls, run
 
-WEATHER = {"Bern": "rain", "Zürich": "sun", "Basel": "fog"}
-TOOLS = [{
-    "type": "function",
-    "function": {
-        "name": "weather",
-        "description": "The weather in a city.",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-            "required": ["city"],
-        },
-    },
-}]
-
-
-def expect(what, found, wanted):
-    if found != wanted:
-        sys.exit(f"{what}: {found!r} where {wanted!r} was expected")
-
-
-def run(call):
-    """The tool, which runs here."""
-    expect("the tool", call["function"]["name"], "weather")
-    args = json.loads(call["function"]["arguments"])
-    return f"{args['city']}: {WEATHER[args['city']]}"
+TOOLS = [{"type": "function", "function": {"name": "weather", "description": DESCRIPTION, "parameters": SCHEMA}}]
 
 
 def streamed(client, messages):
@@ -50,44 +26,47 @@ def streamed(client, messages):
                 call["function"]["name"] += piece.function.name or ""
                 call["function"]["arguments"] += piece.function.arguments or ""
     if chunks < 5:
-        sys.exit(f"a stream of {chunks} chunks is none")
+        raise SystemExit(f"a stream of {chunks} chunks is none")
     return text, [calls[index] for index in sorted(calls)], finish, usage
 
 
+def parsed(calls):
+    return [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in calls]
+
+
 def answers(calls):
-    return [{"role": "tool", "tool_call_id": call["id"], "content": run(call)} for call in calls]
+    results = [run(name, arguments) for name, arguments in parsed(calls)]
+    return [{"role": "tool", "tool_call_id": call["id"], "content": result} for call, result in zip(calls, results)]
 
 
-client = openai.OpenAI(base_url=sys.argv[1], api_key="none", max_retries=0, timeout=20)
+client = openai.OpenAI(base_url=URL, api_key="none", max_retries=0, timeout=20)
 expect("the models", [model.id for model in client.models.list()], ["scripted"])
 
-messages = [{"role": "user", "content": "How is the weather in Bern and in Zürich?"}]
+messages = [{"role": "user", "content": FIRST}]
 text, calls, finish, usage = streamed(client, messages)
 expect("the end of the first reply", finish, "tool_calls")
-expect("its tokens", usage.total_tokens, 70)
-expect("its calls", [json.loads(call["function"]["arguments"])["city"] for call in calls], ["Bern", "Zürich"])
+expect("the tokens", (usage.total_tokens, usage.prompt_tokens_details.cached_tokens), (70, 10))
+expect_calls(parsed(calls))
 expect("the ids of its calls", len({call["id"] for call in calls}), 2)
 messages.append({"role": "assistant", "content": text or None, "tool_calls": calls})
 messages += answers(calls)
-expect("what the tools say", [it["content"] for it in messages[-2:]], ["Bern: rain", "Zürich: sun"])
 text, calls, finish, usage = streamed(client, messages)
-expect("the answer", (text, calls, finish), ("It rains in Bern, and in Zürich the sun shines 🌞.", [], "stop"))
+expect("the answer", (text, calls, finish), (ANSWER, [], "stop"))
 expect("its tokens", usage.total_tokens, 105)
 
-# The same without streaming.
-messages = [{"role": "user", "content": "And in Basel?"}]
+# The same in one piece.
+messages = [{"role": "user", "content": SECOND}]
 reply = client.chat.completions.create(model="scripted", messages=messages, tools=TOOLS).choices[0]
 expect("the end of the whole reply", reply.finish_reason, "tool_calls")
 messages.append(reply.message.model_dump(exclude_none=True))
 messages += answers([call.model_dump() for call in reply.message.tool_calls])
 reply = client.chat.completions.create(model="scripted", messages=messages, tools=TOOLS)
-expect("the whole answer", (reply.choices[0].message.content, reply.usage.total_tokens), ("Basel: fog.", 54))
+expect("the whole answer", (reply.choices[0].message.content, reply.usage.total_tokens), (SHORT, 54))
 
 # After the end of the script the server returns an error that the client understands.
 try:
     client.chat.completions.create(model="scripted", messages=messages)
-    sys.exit("a request beyond the script was answered")
+    raise SystemExit("a request beyond the script was answered")
 except openai.BadRequestError as error:
     expect("the error", error.type, "script_ended")
-
-print(f"openai for Python {openai.__version__}: a conversation with tools, with and without streaming")
+done("openai", "Chat Completions")

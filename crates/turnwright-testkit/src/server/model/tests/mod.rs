@@ -1,7 +1,15 @@
+//! Replies in each protocol.
+
+mod forms;
+mod pieces;
+pub(super) mod read;
+
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::write::cut;
+use super::protocol::Protocol;
+use super::reply::cut;
+use super::write::Asked;
 use super::{Call, Reply, Script, reasoning, text};
 
 proptest! {
@@ -19,7 +27,7 @@ fn script_round_trips_through_json() {
     let file = json!([
         { "text": "Hello", "pieces": 2 },
         { "reasoning": "Hm.", "calls": [{ "name": "look", "arguments": "{\"a\":" }], "finish": "length" },
-        { "text": "Bye", "usage": { "prompt_tokens": 1, "prompt_tokens_details": { "cached_tokens": 1 } } },
+        { "text": "Bye", "usage": { "input": 2, "output": 1, "cached": 1 } },
     ]);
     let script: Script = serde_json::from_value(file.clone()).unwrap();
     assert_eq!(serde_json::to_value(&script).unwrap(), file);
@@ -48,11 +56,9 @@ fn arguments_in_a_file_may_be_an_object_or_missing() {
 
 #[test]
 fn stream_starts_with_the_role_and_ends_with_reason_and_usage() {
-    let events = Reply::default().with_text("Hi").usage(3, 1).events();
-    let events: Vec<serde_json::Value> = events
-        .iter()
-        .map(|event| serde_json::from_str(event).unwrap())
-        .collect();
+    let reply = Reply::default().with_text("Hi").usage(3, 1);
+    let events = reply.events(&Asked::streamed(Protocol::ChatCompletions));
+    let events: Vec<_> = events.into_iter().map(|event| event.data).collect();
     assert_eq!(events.len(), 5);
     assert_eq!(events[0]["choices"][0]["delta"]["role"], "assistant");
     assert_eq!(events[1]["choices"][0]["delta"]["content"], "H");

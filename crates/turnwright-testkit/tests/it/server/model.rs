@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use turnwright_testkit::server::Server;
-use turnwright_testkit::server::chat::{self, Call, Script};
+use turnwright_testkit::server::model::{self, Call, Script};
 
 use super::ALL;
 use super::wire::{ask, read};
 
 fn script() -> Script {
     Script::new([
-        chat::reasoning("I should look.")
+        model::reasoning("I should look.")
             .with_call(Call::new("look", json!({ "at": "log" })))
             .with_call(Call::new("look", "{\"at\": \"disk").id("mine"))
             .finish("length"),
-        chat::text("Grüße, Welt", 3).usage(7, 2),
+        model::text("Grüße, Welt", 3).usage(7, 2),
     ])
 }
 
@@ -102,7 +102,7 @@ async fn stream_contains_the_same_reply() {
 
 #[tokio::test]
 async fn usage_is_streamed_only_on_request() {
-    let server = Script::new([chat::text("Hi", 1).usage(1, 1)])
+    let server = Script::new([model::text("Hi", 1).usage(1, 1)])
         .serve()
         .await
         .unwrap();
@@ -114,7 +114,7 @@ async fn usage_is_streamed_only_on_request() {
 
 #[tokio::test]
 async fn invalid_requests_take_no_reply() {
-    let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
+    let server = Script::new([model::text("Hi", 1)]).serve().await.unwrap();
     let refused = ask(server.address(), "not json", ALL).await;
     assert!(refused.head().starts_with("HTTP/1.1 400 "));
     let reply = ask(server.address(), "{}", ALL).await.json();
@@ -129,7 +129,7 @@ fn events(text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn model_list_is_served() {
-    let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
+    let server = Script::new([model::text("Hi", 1)]).serve().await.unwrap();
     for path in ["/v1/models", "/models?limit=1"] {
         let list = get(server.address(), path).await;
         assert_eq!(list["object"], "list");
@@ -143,8 +143,83 @@ async fn model_list_is_served() {
 }
 
 #[tokio::test]
+async fn model_lists_have_the_form_of_their_protocol() {
+    let server = Script::default().serve().await.unwrap();
+    let lists = [
+        (
+            "/v1/models",
+            "authorization: Bearer k",
+            "/data/0/object",
+            "model",
+        ),
+        (
+            "/v1/models",
+            "anthropic-version: 2023-06-01",
+            "/data/0/type",
+            "model",
+        ),
+        (
+            "/v1/models",
+            "x-goog-api-key: k",
+            "/models/0/name",
+            "models/scripted",
+        ),
+        (
+            "/v1beta/models?pageSize=9",
+            "x: y",
+            "/models/0/name",
+            "models/scripted",
+        ),
+        ("/api/tags", "x: y", "/models/0/model", "scripted"),
+    ];
+    for (path, header, pointer, expected) in lists {
+        let list = get_with(server.address(), path, header).await;
+        assert_eq!(
+            list.pointer(pointer),
+            Some(&json!(expected)),
+            "{path}: {list}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn stream_of_gemini_without_server_sent_events_is_an_array() {
+    let reply = || model::text("One two three", 3);
+    let script = Script::new([reply(), reply()]).player().lenient();
+    let server = script.serve().await.unwrap();
+    let mut bodies = Vec::new();
+    for query in ["", "?alt=sse"] {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        let path = format!("/v1beta/models/m:streamGenerateContent{query}");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        bodies.push(read(&mut stream, ALL).await.chunked().text());
+    }
+    let array: Vec<Value> = serde_json::from_str(&bodies[0]).unwrap();
+    assert_eq!(array.len(), 4);
+    let events = bodies[1]
+        .split("\r\n\r\n")
+        .filter(|frame| !frame.is_empty());
+    let events =
+        events.map(|frame| serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap());
+    let events: Vec<Value> = events.collect();
+    let texts = |chunks: &[Value]| -> String {
+        let texts = chunks
+            .iter()
+            .map(|chunk| &chunk["candidates"][0]["content"]["parts"][0]["text"]);
+        texts.map(|text| text.as_str().unwrap()).collect()
+    };
+    assert_eq!(
+        (texts(&array).as_str(), texts(&events).as_str()),
+        ("One two three", "One two three")
+    );
+}
+
+#[tokio::test]
 async fn player_reports_answers_and_can_repeat() {
-    let replies = || Script::new([chat::text("one", 1), chat::text("two", 1)]);
+    let replies = || Script::new([model::text("one", 1), model::text("two", 1)]);
     for repeats in [false, true] {
         let player = match repeats {
             true => replies().player().repeat(),
@@ -203,8 +278,12 @@ async fn empty_repeating_script_has_ended() {
 }
 
 async fn get(address: SocketAddr, path: &str) -> Value {
+    get_with(address, path, "x: y").await
+}
+
+async fn get_with(address: SocketAddr, path: &str, header: &str) -> Value {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{header}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     read(&mut stream, ALL).await.json()
 }

@@ -43,18 +43,18 @@ impl Script {
         &self.0
     }
 
-    /// Starts a server that plays the script. A `POST` of JSON to any path that ends in `/chat/completions` gets the
-    /// next reply, and `GET …/models` a list of one model. Anything else is answered with 404 or 400 and takes no
-    /// reply. So is a request after the last reply, as with [`Server::script`].
+    /// Starts a server that plays the script in all [protocols](super::Protocol), on one port: the path of a request
+    /// decides. Anything but a request for a reply or for the list of models is answered with 404 or 400 and takes no
+    /// reply. So is a request after the last reply, as with [`Server::script`], and a request that breaks a rule of its
+    /// protocol, except in Chat Completions. See [`Script::player`] for other settings.
     ///
     /// # Errors
     /// Fails if no port is available.
     pub async fn serve(self) -> io::Result<Server> {
-        let player = self.player();
-        Server::start(move |request| player.answer(request).answer).await
+        self.player().serve().await
     }
 
-    /// Returns a player, for your own server.
+    /// Returns a player, to restrict the protocols, to change how strict it is, or for your own server.
     pub fn player(self) -> Player {
         Player::new(self.0)
     }
