@@ -24,6 +24,7 @@ mod doctor;
 mod exit;
 mod extensions;
 mod man;
+mod models;
 mod new;
 mod program;
 mod schema;

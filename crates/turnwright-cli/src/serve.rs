@@ -133,14 +133,14 @@ impl Request {
             // The query may have a key.
             path: request.route().to_owned(),
             protocol: played.protocol,
-            what: played.kind,
+            kind: played.kind,
             problem: played.problem.clone(),
         }
     }
 
     fn in_words(&self, of: usize) -> String {
         let (method, path) = (one_line(&self.method, PATH), one_line(&self.path, PATH));
-        let answer = match self.what {
+        let answer = match self.kind {
             AnswerKind::Reply {
                 number, streamed, ..
             } => {
@@ -165,7 +165,7 @@ impl Request {
     }
 
     fn as_json(&self, of: usize) -> Value {
-        let (answer, reply, streamed) = match self.what {
+        let (answer, reply, streamed) = match self.kind {
             AnswerKind::Reply {
                 number, streamed, ..
             } => ("reply", Some(number + 1), Some(streamed)),

@@ -95,6 +95,11 @@ impl Protocol {
         ModelBuilder::with_codec(AnyCodec(self.codec()), |name| std::env::var(name).ok())
     }
 
+    /// Creates a builder for a model at a base URL, without the environment.
+    pub fn builder_at(self, base_url: impl Into<String>) -> ModelBuilder<AnyCodec> {
+        ModelBuilder::with_codec(AnyCodec(self.codec()), |_| None).base_url(base_url)
+    }
+
     /// Splits a name like `ollama:llama3.2:3b` into its protocol and model. Returns `None` if it has no known prefix:
     /// see [`model`].
     #[must_use]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use turnwright_core::{Error, ErrorCode};
 
 use crate::chat_completions::ChatCompletionsCodec;
-use crate::decode::{Collector, Decoder, Reply};
+use crate::decode::{Collector, Decoder, Reply, looks_like};
 use crate::engine::Codec;
 use crate::gemini::GeminiCodec;
 use crate::ollama::OllamaCodec;
@@ -84,13 +84,86 @@ impl Protocol {
         Ok(reply)
     }
 
-    /// Returns an error response as JSON: `status`, and for most protocols `error` with its `type` and `message`.
+    /// Returns the protocol that an exchange follows, by the path of its request or, if that is unknown, by the body of
+    /// its response.
+    ///
+    /// ```
+    /// use turnwright_models::Protocol;
+    ///
+    /// assert_eq!(Protocol::detect("/api/chat?x=1", b""), Some(Protocol::Ollama));
+    /// assert_eq!(Protocol::detect("/proxy", br#"{"candidates": []}"#), Some(Protocol::Gemini));
+    /// assert_eq!(Protocol::detect("/proxy", b"<html>"), None);
+    /// ```
     #[must_use]
-    pub fn describe_error(self, status: u16, body: &[u8]) -> Value {
-        let body = serde_json::from_slice(body).unwrap_or_default();
-        let mut fields = Map::from_iter([("status".to_owned(), status.into())]);
-        fields.extend(self.codec().describe_error(&body));
-        Value::Object(fields)
+    pub fn detect(path: &str, response: &[u8]) -> Option<Protocol> {
+        let path = path.split('?').next().unwrap_or_default();
+        let path = path.trim_end_matches('/');
+        let by_path = |protocol: &Protocol| {
+            let ends = protocol.codec().info().paths;
+            ends.iter().any(|end| path.ends_with(end))
+        };
+        let mut all = Protocol::ALL.into_iter();
+        all.find(by_path).or_else(|| {
+            let text = std::str::from_utf8(response).ok()?;
+            let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+            let mut texts = std::iter::once(text).chain(events).take(20);
+            let name = texts.find_map(|text| looks_like(text.trim()))?;
+            let is = |protocol: &Protocol| protocol.codec().info().title == name;
+            Protocol::ALL.into_iter().find(is)
+        })
+    }
+
+    /// Returns the environment variables of the API key; the first one that is set counts. Empty if servers need none.
+    #[must_use]
+    pub fn key_variables(self) -> &'static [&'static str] {
+        self.codec().info().environment.keys
+    }
+
+    /// Returns the environment variable of the base URL.
+    #[must_use]
+    pub fn base_url_variable(self) -> &'static str {
+        self.codec().info().environment.base_url
+    }
+
+    /// Returns the base URL from its environment variable, if it is set.
+    #[must_use]
+    pub fn base_url_from_env(self) -> Option<String> {
+        let codec = self.codec();
+        let name = codec.info().environment.base_url;
+        let value = std::env::var(name).ok()?.trim().to_owned();
+        let value = codec.read_variable(name, value);
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Returns the base URL of the provider.
+    #[must_use]
+    pub fn default_base_url(self) -> &'static str {
+        self.codec().info().base_url
+    }
+
+    /// Returns the content of a recorded response as JSON: that of [`describe`](Protocol::describe) with the `status` and
+    /// whether it was `streamed`, or for an error status the `error`. Chat Completions has only the status of errors.
+    ///
+    /// # Errors
+    /// Like [`Protocol::decode`].
+    pub fn describe_response(
+        self,
+        status: u16,
+        content_type: Option<&str>,
+        body: &[u8],
+    ) -> Result<Value, Error> {
+        if status >= 300 {
+            let body = serde_json::from_slice(body).unwrap_or_default();
+            let mut fields = Map::from_iter([("status".to_owned(), status.into())]);
+            fields.extend(self.codec().describe_error(&body));
+            return Ok(Value::Object(fields));
+        }
+        let mut line = self.describe(&self.decode(content_type, body)?);
+        if let (Value::Object(fields), false) = (&mut line, self == Protocol::ChatCompletions) {
+            fields.insert("status".to_owned(), status.into());
+            fields.insert("streamed".to_owned(), is_stream(body).into());
+        }
+        Ok(line)
     }
 
     /// Returns a reply as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason`, `usage`, and what else
@@ -116,6 +189,12 @@ impl Protocol {
         fields.extend(self.codec().describe(reply));
         Value::Object(fields)
     }
+}
+
+/// Returns `true` if a body is a stream: events, or more than one object.
+fn is_stream(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    !body.starts_with(b"{") || body.windows(3).any(|bytes| bytes == b"}\n{")
 }
 
 impl fmt::Display for Protocol {

@@ -1,13 +1,9 @@
 //! Finds the server and its model.
 
-use std::time::Duration;
-
 use anyhow::Context as _;
-use futures_util::StreamExt as _;
-use serde_json::Value;
-use turnwright::models::chat_completions::ChatCompletionsBuilder;
+use turnwright::Error;
 use turnwright::models::http::{Client, is_loopback, without_secrets};
-use turnwright::{ChatCompletions, Error};
+use turnwright::models::{AnyCodec, ModelBuilder, Protocol};
 use url::Url;
 
 use crate::args;
@@ -15,51 +11,70 @@ use crate::exit::misuse;
 use crate::terminal::one_line;
 use crate::units::listed;
 
-/// The default server if there is a key.
-const OPENAI: &str = "https://api.openai.com/v1";
-/// The timeout for the list of models.
-const LIST_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most bytes of a list of models.
-const MAX_LIST: usize = 4 << 20;
 /// The most model names in a message.
 const SHOWN: usize = 12;
 
 /// A model on a server.
 pub(crate) struct Server {
+    protocol: Protocol,
     base: Url,
     key: Option<String>,
     /// The model's name; empty if none is selected.
     pub(crate) model: String,
 }
 
-/// The API key in the environment.
-pub(crate) fn api_key() -> Option<String> {
-    non_blank(std::env::var("OPENAI_API_KEY").ok())
+/// The API key of a protocol in the environment.
+pub(crate) fn api_key(protocol: Protocol) -> Option<String> {
+    let mut variables = protocol.key_variables().iter();
+    variables.find_map(|name| non_blank(std::env::var(name).ok()))
 }
 
 impl Server {
     /// Finds the server and the model. Without a name, the server's only model is used.
     pub(crate) async fn find(options: &args::Agent) -> anyhow::Result<Self> {
-        let key = api_key();
-        let base = match (non_blank(options.base_url.clone()), &key) {
-            (Some(base), _) => base,
-            (None, Some(_)) => OPENAI.to_owned(),
-            (None, None) => {
-                return Err(misuse(
-                    "no model server configured. Pass `--base-url http://127.0.0.1:8080/v1` for a local server (llama.cpp; the \
-                     default port of Ollama is 11434, of vLLM 8000, of LM Studio 1234), or set OPENAI_API_KEY to use OpenAI",
-                ));
-            }
-        };
-        let mut server = Server::at(&base, key, options.model.clone())?;
+        let mut server = Server::named(options.base_url.as_deref(), options.model.as_deref())?;
         if server.model.is_empty() {
             server.model = only(server.models_or_advice().await?, &server.address())?;
         }
         Ok(server)
     }
 
+    /// The server of a model like `anthropic:NAME`, or of a Chat Completions model.
+    pub(crate) fn named(base_url: Option<&str>, model: Option<&str>) -> anyhow::Result<Self> {
+        let prefixed = model.and_then(|model| Protocol::split_name(model.trim()));
+        let (protocol, model) = match prefixed {
+            Some((protocol, model)) => (protocol, Some(model)),
+            None => (Protocol::ChatCompletions, model),
+        };
+        let key = api_key(protocol);
+        let given = non_blank(base_url.map(str::to_owned)).filter(|base| is_for(protocol, base));
+        let needs_key = !protocol.key_variables().is_empty();
+        let base = match given.or_else(|| protocol.base_url_from_env()) {
+            Some(base) => base,
+            None if key.is_some() || !needs_key => protocol.default_base_url().to_owned(),
+            None if protocol == Protocol::ChatCompletions => {
+                return Err(misuse(
+                    "no model server configured. Pass `--base-url http://127.0.0.1:8080/v1` for a local server (llama.cpp; the \
+                     default port of Ollama is 11434, of vLLM 8000, of LM Studio 1234), or set OPENAI_API_KEY to use OpenAI",
+                ));
+            }
+            None => {
+                let key = protocol
+                    .key_variables()
+                    .first()
+                    .copied()
+                    .unwrap_or_default();
+                return Err(misuse(format!(
+                    "no key for {protocol}. Set {key}, or pass `--base-url URL` for a server that needs none"
+                )));
+            }
+        };
+        Server::at(protocol, &base, key, model.map(str::to_owned))
+    }
+
     /// The server at this base URL. Does not connect.
     pub(crate) fn at(
+        protocol: Protocol,
         base: &str,
         key: Option<String>,
         model: Option<String>,
@@ -68,6 +83,7 @@ impl Server {
             misuse("the base URL is invalid. Example: `http://127.0.0.1:8080/v1`")
         })?;
         Ok(Server {
+            protocol,
             base,
             key,
             model: non_blank(model).unwrap_or_default(),
@@ -75,8 +91,9 @@ impl Server {
     }
 
     /// An executor for this model.
-    pub(crate) fn executor(&self) -> ChatCompletionsBuilder {
-        let builder = ChatCompletions::builder(self.base.as_str()).model(&self.model);
+    pub(crate) fn executor(&self) -> ModelBuilder<AnyCodec> {
+        let builder = self.protocol.builder_at(self.base.as_str());
+        let builder = builder.model(&self.model);
         match &self.key {
             Some(key) => builder.api_key(key),
             None => builder,
@@ -122,33 +139,8 @@ impl Server {
 
     /// The names of the models that the server lists.
     pub(crate) async fn models(&self) -> anyhow::Result<Vec<String>> {
-        let request_models = async {
-            let response = self.request_models().await.map_err(unanswered)?;
-            match response.status().as_u16() {
-                200 => {}
-                401 | 403 => {
-                    anyhow::bail!("the server rejected the API key; check OPENAI_API_KEY")
-                }
-                status => anyhow::bail!("the server answered with status {status}"),
-            }
-            let mut body = Vec::new();
-            let mut pieces = response.bytes_stream();
-            while let Some(piece) = pieces.next().await {
-                body.extend_from_slice(&piece.map_err(unanswered)?);
-                anyhow::ensure!(body.len() <= MAX_LIST, "the list of models is too long");
-            }
-            // The body is not quoted: a server may repeat the key in it.
-            let names = names(&body).context("the response is not a list of models")?;
-            let is_key = |name: &String| self.key.as_ref().is_some_and(|key| name.contains(key));
-            Ok(names.into_iter().filter(|name| !is_key(name)).collect())
-        };
-        let asked = tokio::time::timeout(LIST_TIMEOUT, request_models).await;
-        asked.unwrap_or_else(|_| {
-            let seconds = LIST_TIMEOUT.as_secs();
-            Err(anyhow::anyhow!(
-                "the server did not answer within {seconds} s"
-            ))
-        })
+        let models = self.executor().list_models().await;
+        models.map_err(|error| anyhow::anyhow!(error.message().to_owned()))
     }
 
     /// The same, with advice for a chat that has no model.
@@ -158,41 +150,13 @@ impl Server {
             format!("cannot list the models of {at}. Select a model with `--model NAME`")
         })
     }
-
-    async fn request_models(&self) -> reqwest::Result<reqwest::Response> {
-        let mut url = self.base.clone();
-        let path = url.path().trim_end_matches('/');
-        let path = path.strip_suffix("/chat/completions").unwrap_or(path);
-        url.set_path(&format!("{path}/models"));
-        // No redirects: the key is for this server only. No proxy for a server on this machine.
-        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let client = match is_loopback(&url) {
-            true => client.no_proxy(),
-            false => client,
-        };
-        let request = client.build()?.get(url);
-        let request = match &self.key {
-            Some(key) => request.bearer_auth(key),
-            None => request,
-        };
-        request.send().await
-    }
 }
 
-/// The error without the URL, which can hold a key.
-fn unanswered(error: reqwest::Error) -> anyhow::Error {
-    match error.is_connect() {
-        true => anyhow::anyhow!("cannot connect; check the URL and that the server is running"),
-        false => error.without_url().into(),
-    }
-}
-
-/// The names in a list of models.
-fn names(body: &[u8]) -> Option<Vec<String>> {
-    let list: Value = serde_json::from_slice(body).ok()?;
-    let names = list.get("data")?.as_array()?.iter();
-    let names = names.map(|model| Some(model.get("id")?.as_str()?.to_owned()));
-    names.collect()
+/// Whether a base URL is meant for this protocol: the option also reads the variable of OpenAI.
+fn is_for(protocol: Protocol, base: &str) -> bool {
+    let variable = Protocol::ChatCompletions.base_url_variable();
+    let of_openai = non_blank(std::env::var(variable).ok());
+    protocol.base_url_variable() == variable || of_openai.as_deref() != Some(base)
 }
 
 fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {

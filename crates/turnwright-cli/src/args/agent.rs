@@ -39,7 +39,7 @@ pub(crate) struct StoreFile {
     pub(crate) results: Option<PathBuf>,
 }
 
-/// Chat with a model on any Chat Completions server
+/// Chat with a model on any model server
 ///
 /// The model can read and search the files in one directory, calculate, and fetch public web addresses. Tools that may
 /// change something need your approval. Ctrl-C cancels a turn, Ctrl-D or /quit exits, and the conversation continues the
@@ -53,13 +53,17 @@ pub(crate) struct StoreFile {
         "Examples",
         "turnwright chat --base-url http://127.0.0.1:8080/v1",
         "OPENAI_API_KEY=… turnwright chat --model gpt-5-mini",
+        "turnwright chat --model anthropic:claude-sonnet-4-5",
+        "turnwright chat --model ollama:qwen3:4b",
         "turnwright chat --tools tools.json --plain",
         "echo 'What does this project do?' | turnwright chat --forget",
     ),
     "\n\n",
     section!(
         "Environment",
-        "OPENAI_API_KEY    API key. There is no option for it, and it is never printed",
+        "OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY",
+        "                  API keys. There is no option for them, and they are never printed",
+        "OLLAMA_HOST       Address of the Ollama server",
         "TURNWRIGHT_HOME   Data directory for conversations, readable by you only",
         "NO_COLOR          Disables colour",
     )
@@ -85,13 +89,32 @@ pub(crate) struct Chat {
     pub(crate) storage: StoreFile,
 }
 
+/// List the models that a server offers
+///
+/// Prints one name per line. The API key comes from the environment and is never printed.
+#[derive(Debug, Args)]
+#[command(after_help = section!(
+    "Examples",
+    "turnwright models --base-url http://127.0.0.1:8080/v1",
+    "turnwright models ollama",
+    "turnwright models anthropic",
+))]
+pub(crate) struct Models {
+    /// Provider: openai, responses, anthropic, gemini or ollama
+    #[arg(value_name = "PROVIDER", default_value = "openai")]
+    pub(crate) provider: String,
+    /// Base URL of the model server [default: the provider's]
+    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) base_url: Option<String>,
+}
+
 /// The model and its tools.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Agent {
     /// Base URL of the model server, including `/v1` [default: OpenAI if OPENAI_API_KEY is set]
     #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Model")]
     pub(crate) base_url: Option<String>,
-    /// Model to use [default: the server's only model]
+    /// Model to use, or PROVIDER:MODEL with openai, responses, anthropic, gemini or ollama [default: the server's only model]
     #[arg(
         long,
         env = "OPENAI_MODEL",

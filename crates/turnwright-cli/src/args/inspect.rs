@@ -198,6 +198,9 @@ pub(crate) struct WireDecode {
     /// Recordings, or `-` for standard input
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+    /// Protocol of the responses [default: found in each request and response]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) protocol: Option<turnwright::models::Protocol>,
 }
 
 #[derive(Debug, Args)]

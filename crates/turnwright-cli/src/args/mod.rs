@@ -8,7 +8,7 @@ mod turns;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-pub(crate) use agent::{Agent, Chat, Demo, StoreFile, ToolFiles};
+pub(crate) use agent::{Agent, Chat, Demo, StoreFile, ToolFiles, Models};
 pub(crate) use inspect::{
     Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsCall, ToolsFuzz, ToolsId, Wire,
     WireDecode, WireReplay,
@@ -39,7 +39,7 @@ pub(crate) use section;
 /// The commands of the overview, by what they are for. Tests check that none is missing.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Get started", &["demo", "new", "doctor"]),
-    ("Run agents", &["chat", "turns"]),
+    ("Run agents", &["chat", "models", "turns"]),
     (
         "Inspect and test",
         &["tools", "schema", "wire", "serve-script"],
@@ -94,6 +94,7 @@ pub(crate) enum Command {
     New(New),
     Doctor(Doctor),
     Chat(Chat),
+    Models(Models),
     #[command(subcommand)]
     Turns(Turns),
     #[command(subcommand, after_help = inspect::TOOLS_FILE)]

@@ -1,5 +1,7 @@
 //! The model server and the API key.
 
+use turnwright::models::Protocol;
+
 use super::report::Check;
 use crate::agent::{Server, api_key};
 use crate::args::Doctor;
@@ -15,12 +17,13 @@ const NAMED: usize = 6;
 pub(super) async fn checks(options: &Doctor) -> Vec<Check> {
     let configured = options.base_url.as_deref().map(str::trim);
     let configured = configured.filter(|base| !base.is_empty());
-    let key = api_key();
+    let protocol = Protocol::ChatCompletions;
+    let key = api_key(protocol);
     let has_key = key.is_some();
     // The key is only sent to a server that the user named.
     let key = key.filter(|_| configured.is_some());
     let base = configured.unwrap_or(LOCAL);
-    let server = match Server::at(base, key, options.model.clone()) {
+    let server = match Server::at(protocol, base, key, options.model.clone()) {
         Ok(server) => server,
         Err(error) => {
             let fix = "correct --base-url or OPENAI_BASE_URL";

@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use serde_json::{Map, Value, json};
-use turnwright::models::chat_completions::decode;
+use turnwright::models::Protocol;
 use turnwright_testkit::cassette::Exchange;
 
 use super::recording;
@@ -16,8 +16,10 @@ pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result
     for path in &options.files {
         let file = name_of(path);
         for (index, exchange) in recording::read(path)?.iter().enumerate() {
-            let decoded = decoded(exchange.as_ref().map_err(String::as_str));
-            if decoded.contains_key("error") {
+            let exchange = exchange.as_ref().map_err(String::as_str);
+            let decoded = decoded(options.protocol, exchange);
+            // An error status is what the server answered; anything else could not be decoded.
+            if decoded.contains_key("error") && !decoded.contains_key("status") {
                 exit = Exit::No;
             }
             // JSON also without `--json`.
@@ -47,19 +49,27 @@ pub(super) fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Val
 }
 
 /// The content of a response, its status if it is an error, or why it cannot be decoded.
-pub(super) fn decoded(exchange: Result<&Exchange, &str>) -> Map<String, Value> {
+pub(super) fn decoded(
+    protocol: Option<Protocol>,
+    exchange: Result<&Exchange, &str>,
+) -> Map<String, Value> {
     let decoded = match exchange {
         Err(error) => json!({ "error": error }),
-        Ok(response) if !(200..300).contains(&response.status) => {
-            json!({ "status": response.status })
+        Ok(response) => {
+            let protocol = protocol.unwrap_or_else(|| protocol_of(response));
+            let content_type = response.header("content-type");
+            let line = protocol.describe_response(response.status, content_type, &response.body);
+            line.unwrap_or_else(|error| json!({ "error": error.with_causes() }))
         }
-        Ok(response) => match decode::decode(response.header("content-type"), &response.body) {
-            Ok(reply) => reply.to_value(),
-            Err(error) => json!({ "error": error.with_causes() }),
-        },
     };
     match decoded {
         Value::Object(decoded) => decoded,
         _ => Map::new(),
     }
+}
+
+/// The protocol of a recorded exchange. Most servers speak Chat Completions.
+pub(super) fn protocol_of(exchange: &Exchange) -> Protocol {
+    let detected = Protocol::detect(&exchange.path, &exchange.body);
+    detected.unwrap_or(Protocol::ChatCompletions)
 }

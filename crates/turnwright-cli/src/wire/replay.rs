@@ -6,12 +6,14 @@ use turnwright::Executor as _;
 use serde::Serialize;
 use serde_json::json;
 use turnwright::Next;
+use turnwright::models::Protocol;
 use turnwright::models::chat_completions::Options;
 use turnwright::models::retry::RetryPolicy;
 use turnwright::prelude::*;
 use turnwright::record::{Author, ToolResults};
 use turnwright_testkit::cassette::Cassette;
 
+use super::decode::protocol_of;
 use super::messages::{Beginning, messages, text_of};
 use super::turns::{RecordedResponse, RecordedTurn, turns};
 use super::{recording, tools};
@@ -34,7 +36,19 @@ pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Resul
         exchange
             .map_err(|error| misuse(format!("cannot replay `{name}`: exchange {at} is {error}")))
     });
-    let turns = turns(exchanges.collect::<anyhow::Result<Vec<_>>>()?);
+    let exchanges = exchanges.collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(other) = exchanges
+        .iter()
+        .map(protocol_of)
+        .find(|item| *item != Protocol::ChatCompletions)
+    {
+        return Err(misuse(format!(
+            "`{}` has requests of the protocol `{other}`, and only those of `{}` can be replayed. `turnwright wire decode` shows its responses",
+            options.file.display(),
+            Protocol::ChatCompletions
+        )));
+    }
+    let turns = turns(exchanges);
     if turns.is_empty() {
         return Err(misuse(format!(
             "`{}` contains no request, so there is nothing to replay",

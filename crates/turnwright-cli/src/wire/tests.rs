@@ -56,7 +56,7 @@ fn a_recording_is_named_by_the_end_of_its_path() {
 
 #[test]
 fn a_decoded_line_names_its_file_first() {
-    let decoded = decoded(Ok(&exchange(
+    let decoded = decoded(None, Ok(&exchange(
         &json!([]),
         &reply(&json!({ "content": "Hi" }), "stop"),
     )));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use turnwright::models::chat_completions::decode::{Reply, decode};
+use turnwright::models::Protocol;
+use turnwright::models::decode::Reply;
 use turnwright_testkit::cassette::Exchange;
 
 use super::messages::{answers, messages, role};
@@ -35,7 +36,8 @@ impl RecordedResponse {
         if !(200..300).contains(&exchange.status) {
             return RecordedResponse::Status(exchange.status);
         }
-        match decode(exchange.header("content-type"), &exchange.body) {
+        let content_type = exchange.header("content-type");
+        match Protocol::ChatCompletions.decode(content_type, &exchange.body) {
             Ok(reply) if exchange.truncated && !reply.is_complete() => RecordedResponse::Broken,
             Ok(reply) => RecordedResponse::Reply(Box::new(reply)),
             Err(_) if exchange.truncated => RecordedResponse::Broken,

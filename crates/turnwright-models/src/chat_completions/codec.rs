@@ -26,6 +26,8 @@ pub struct ChatCompletionsCodec {
 
 static INFO: Info = Info {
     name: super::PROTOCOL,
+    title: "Chat Completions",
+    paths: &["/chat/completions"],
     environment: Environment {
         keys: &["OPENAI_API_KEY"],
         base_url: "OPENAI_BASE_URL",

@@ -81,6 +81,10 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
 pub struct Info {
     /// The name of the protocol: for its options in settings, and for its state in records.
     pub(crate) name: &'static str,
+    /// The name of the protocol in messages.
+    pub(crate) title: &'static str,
+    /// How the paths of its requests end.
+    pub(crate) paths: &'static [&'static str],
     /// The variables of the environment.
     pub(crate) environment: Environment,
     /// The provider's own base URL.

@@ -19,6 +19,8 @@ pub struct GeminiCodec {}
 
 static INFO: Info = Info {
     name: super::PROTOCOL,
+    title: "Gemini",
+    paths: &[":generateContent", ":streamGenerateContent"],
     environment: Environment {
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         base_url: "GEMINI_BASE_URL",

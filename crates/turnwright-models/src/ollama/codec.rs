@@ -19,6 +19,8 @@ pub struct OllamaCodec {}
 
 static INFO: Info = Info {
     name: super::PROTOCOL,
+    title: "Ollama",
+    paths: &["/api/chat"],
     environment: Environment {
         keys: &[],
         base_url: "OLLAMA_HOST",

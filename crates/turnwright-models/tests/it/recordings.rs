@@ -46,29 +46,21 @@ fn recorded_responses_decode_as_expected() {
 
 /// Returns the content of a response in the format of the expected results.
 fn found(response: &Recorded) -> (&'static str, Value) {
-    let protocol = response.protocol;
     let body = response.body.as_bytes();
-    if response.status >= 400 {
-        let message = error_message(body);
-        let plain = response.body.replace("\\n", " ").replace('\n', " ");
-        assert!(plain.contains(message.trim_end_matches('…')), "{message}");
-        return (
-            "errors",
-            protocol.describe_error(response.status as u16, body),
-        );
-    }
-    let content_type = response.content_type.as_deref();
-    let reply = match protocol.decode(content_type, body) {
-        Ok(reply) => reply,
-        Err(error) => return ("failed", json!({ "error": error.to_string() })),
+    let kind = match response.status {
+        400.. => {
+            let message = error_message(body);
+            let plain = response.body.replace("\\n", " ").replace('\n', " ");
+            assert!(plain.contains(message.trim_end_matches('…')), "{message}");
+            "errors"
+        }
+        _ if response.is_stream() => "streams",
+        _ => "bodies",
     };
-    let mut line = protocol.describe(&reply);
-    let is_stream = response.is_stream();
-    if protocol != Protocol::ChatCompletions {
-        line["status"] = response.status.into();
-        line["streamed"] = is_stream.into();
-    }
-    (if is_stream { "streams" } else { "bodies" }, line)
+    let content_type = response.content_type.as_deref();
+    let status = response.status as u16;
+    let line = response.protocol.describe_response(status, content_type, body);
+    (kind, line.unwrap_or_else(|error| json!({ "error": error.to_string() })))
 }
 
 fn expected(protocol: Protocol) -> BTreeMap<(String, usize), Value> {
