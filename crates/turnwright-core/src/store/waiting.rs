@@ -125,8 +125,8 @@ pub struct Waiting {
     pub turn_id: Arc<str>,
     /// What it waits for.
     pub state: WaitingState,
-    /// When it began. The Unix epoch if its record is damaged.
-    #[serde(serialize_with = "rfc3339")]
+    /// When it started. The Unix epoch if its record is damaged.
+    #[serde(rename = "beganAt", serialize_with = "rfc3339")]
     pub started_at: SystemTime,
     /// The gates where it waits, in the order in which they were opened. Empty if it only has to be resumed.
     pub gates: Vec<OpenGate>,
