@@ -99,7 +99,7 @@ fn without_example(sources: &[String]) -> Vec<String> {
             continue;
         };
         let needs = kind == "trait" || name.ends_with("Builder") || constructed.contains(&name);
-        if needs && !part.contains("#[doc(hidden)]") && !has_example(&lines[..at]) {
+        if needs && !part.contains("#[doc(hidden)]") && !has_example(lines.split_at(at).0) {
             missing.push(name.to_owned());
         }
     }
