@@ -16,7 +16,7 @@ use crate::exit::{Exit, is_broken_pipe, verdict};
 use crate::extensions::{CustomModel, Extensions};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
-use crate::{chat, demo, doctor, man, new, schema, serve, storage, tools, turns, wire};
+use crate::{chat, demo, doctor, man, models, new, schema, serve, storage, tools, turns, wire};
 
 /// The program `turnwright`, extended by your tools, state, policies and executor.
 ///
