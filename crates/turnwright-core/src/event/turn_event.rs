@@ -21,7 +21,7 @@ use crate::usage::{ModelUsage, Usage};
 ///
 /// Serialised as an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow. A record
 /// has the form of [`Record::to_value`], except that for a result behind a handle only the kind, the length and the spool id are
-/// shown, because it may have any size.
+/// shown, because it may have any size. The state of the provider is left out.
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
 pub struct TurnEvent {

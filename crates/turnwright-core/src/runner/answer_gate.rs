@@ -73,15 +73,15 @@ impl TurnRunner {
     /// `E_STORE_ERROR`. If a turn cannot be continued, its outcome says why.
     pub async fn answer_gate(
         &self,
-        conversation: impl Into<Arc<str>>,
-        gate_id: &str,
+        conversation: impl AsRef<str>,
+        gate_id: impl AsRef<str>,
         answer: impl Into<GateAnswer>,
     ) -> Result<Turn, Error> {
-        let conversation = conversation.into();
+        let conversation: Arc<str> = conversation.as_ref().into();
         let conversation_id = ConversationId::new(Arc::clone(&conversation));
         let store = self.storage().store();
         let fits = |gate: &GateRecord, answer: &GateAnswer| self.fits(gate, answer);
-        let gate = answer_gate(&**store, &conversation_id, gate_id, answer.into(), fits).await?;
+        let gate = answer_gate(&**store, &conversation_id, gate_id.as_ref(), answer.into(), fits).await?;
         if let Some(turn) = self.attach_answered(&conversation, &gate).await {
             return Ok(turn);
         }
