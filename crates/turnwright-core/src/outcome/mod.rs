@@ -16,11 +16,13 @@
 //! ```
 
 mod limit;
+mod turn_held;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use limit::Limit;
+pub use turn_held::TurnHeld;
 
 pub(crate) use limit::Stop;
 

@@ -58,6 +58,7 @@ impl ToolCall {
                 checksum,
                 tool,
                 raw,
+                args_bytes: None,
                 settled: Settled::framework(ToolResults::Nothing),
                 provider_state: None,
                 ordinal: None,

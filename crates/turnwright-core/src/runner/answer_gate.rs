@@ -81,7 +81,14 @@ impl TurnRunner {
         let conversation_id = ConversationId::new(Arc::clone(&conversation));
         let store = self.storage().store();
         let fits = |gate: &GateRecord, answer: &GateAnswer| self.fits(gate, answer);
-        let gate = answer_gate(&**store, &conversation_id, gate_id.as_ref(), answer.into(), fits).await?;
+        let gate = answer_gate(
+            &**store,
+            &conversation_id,
+            gate_id.as_ref(),
+            answer.into(),
+            fits,
+        )
+        .await?;
         if let Some(turn) = self.attach_answered(&conversation, &gate).await {
             return Ok(turn);
         }

@@ -160,7 +160,7 @@ impl TurnContext {
             // Nor for one that cannot be resumed.
             resumable(self, &found)?;
             self.inherit_again(&found.turn)?;
-            let free = self.wait_until_free(&**store).await?;
+            let free = self.wait_until_free(&**store, None).await?;
             // Its current state: it may have ended meanwhile.
             let Some((place, turn)) = free.known.clone() else {
                 return Err(unknown(self.turn_id(), self.conversation_id()));

@@ -29,6 +29,8 @@ pub(super) struct StoredCall<'a> {
     tool: Text<'a>,
     args: StoredArgs<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    args_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     edited_args: Option<Json<'a>>,
     checksum: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +109,7 @@ impl<'a> StoredCall<'a> {
             provider_id: call.provider_id().map(Text::from),
             tool: call.tool().into(),
             args: call.args().into(),
+            args_bytes: call.args_bytes(),
             edited_args: edited.transpose()?,
             checksum: Encoded(call.checksum),
             results: StoredResults::new(call.results(), artifact)?,
@@ -219,6 +222,7 @@ impl Stored for StoredCall<'_> {
         call.completed_at = self.completed_at.map(|at| at.0);
         call.provider_id = self.provider_id.map(|id| (*id).into());
         call.ordinal = self.ordinal;
+        call.args_bytes = self.args_bytes;
         call.provider_state = self.provider_state.map(TryInto::try_into).transpose()?;
         Ok(builder.rebuild()?.into())
     }
