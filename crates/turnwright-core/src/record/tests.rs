@@ -380,7 +380,7 @@ fn the_json_of_an_answer_has_only_the_fields_of_its_decision() {
         ),
         (
             r#"{"approved": true}"#,
-            "unknown field `approved`, expected `decision`",
+            "unknown field `approved`, expected one of `decision`",
         ),
         (
             r#""approve""#,

@@ -598,9 +598,7 @@ async fn a_turn_that_waits_for_a_lease_says_so_and_names_the_holder_if_it_fails(
     );
     assert_eq!(events[2]["code"], "E_TURN_HELD");
     let error = error_of(&turn.await);
-    let held = error
-        .find_cause::<runner::TurnHeld>()
-        .unwrap();
+    let held = error.find_cause::<runner::TurnHeld>().unwrap();
     assert_eq!(held.turn_id.as_deref(), Some("turn-9"));
     // The message is not repeated by its cause.
     assert_eq!(error.with_causes(), error.message());
