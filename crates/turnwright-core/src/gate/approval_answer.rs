@@ -7,10 +7,12 @@ use serde_json::Value;
 use crate::record::GateAnswer;
 
 /// What an [`Approver`](crate::tool::approval::Approver) decides.
+#[doc(alias("Decision", "hitl"))]
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
     /// The call may run with these arguments.
+    #[doc(alias("Approve", "Approved", "Allow"))]
     Granted,
     /// The call may run with other arguments, which are checked completely first.
     Edited(Value),

@@ -139,6 +139,7 @@ impl TurnOutcome {
     /// # Errors
     /// Returns why there is none: the error with which the turn was nacked or failed, `E_TURN_ABORTED`, `E_TURN_LIMIT` or
     /// `E_TURN_WAITING`.
+    #[doc(alias("response", "output", "text"))]
     pub fn into_answer(self) -> Result<String, Error> {
         match self.error() {
             None => Ok(self.text),

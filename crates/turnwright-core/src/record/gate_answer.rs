@@ -26,6 +26,7 @@ use super::GateKind;
 ///
 /// Fields that do not belong to the decision are an error. `{"decision": "approve", "args": …}` would otherwise run a call with
 /// other arguments than intended.
+#[doc(alias("Decision", "hitl", "Command"))]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "lowercase", try_from = "AnswerJson")]
 #[non_exhaustive]

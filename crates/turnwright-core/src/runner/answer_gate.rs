@@ -71,6 +71,7 @@ impl TurnRunner {
     /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
     /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
     /// `E_STORE_ERROR`. If a turn cannot be continued, its outcome says why.
+    #[doc(alias("approve", "hitl", "addToolApprovalResponse"))]
     pub async fn answer_gate(
         &self,
         conversation: impl AsRef<str>,

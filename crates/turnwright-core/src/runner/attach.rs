@@ -60,6 +60,7 @@ impl TurnRunner {
     /// - `E_UNKNOWN_TURN` if the conversation has no such turn.
     /// - `E_TURN_INTERRUPTED` if its process is gone, see above.
     /// - `E_STORE_ERROR` if the store fails.
+    #[doc(alias("reconnect", "resumable_stream"))]
     pub async fn attach(
         &self,
         conversation: impl AsRef<str>,

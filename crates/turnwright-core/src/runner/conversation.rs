@@ -32,6 +32,7 @@ use crate::store::StoreError;
 /// assert_eq!(chat.say("hello again").await.text, "3 messages so far");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
+#[doc(alias("Chat", "Session", "Thread", "chat", "session"))]
 #[derive(Clone, Debug)]
 pub struct Conversation {
     runner: TurnRunner,
@@ -40,6 +41,7 @@ pub struct Conversation {
 
 impl TurnRunner {
     /// Returns a handle to the conversation with this id, which may be new or stored: [`Conversation::new`].
+    #[doc(alias("chat", "session", "thread"))]
     #[must_use]
     pub fn conversation(&self, id: impl AsRef<str>) -> Conversation {
         Conversation::new(self, id)
@@ -97,6 +99,7 @@ impl Conversation {
     }
 
     /// Runs a turn and returns its outcome.
+    #[doc(alias("chat", "send", "prompt"))]
     pub async fn say(&mut self, input: impl Into<TurnInput>) -> TurnOutcome {
         self.runner
             .run(input.into().conversation(Arc::clone(&self.id)))

@@ -119,6 +119,7 @@ impl TurnInput {
     ///
     /// By default a turn has its own conversation with a generated id that is not stored. Its records and results live as long as
     /// the turn and its [`TurnOutcome`](crate::TurnOutcome), and it cannot be resumed.
+    #[doc(alias("thread_id", "session_id"))]
     pub fn conversation(mut self, id: impl AsRef<str>) -> Self {
         self.conversation = Some(id.as_ref().into());
         self
@@ -265,6 +266,7 @@ impl TurnInput {
     /// assert_eq!(runner.run(input).await.text, expected);
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
+    #[doc(alias("system_prompt", "preamble"))]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.settings.instruct(text.into());
         self

@@ -98,6 +98,7 @@ impl TurnRunner {
     ///
     /// Other errors are in the outcome: `E_TURN_HELD` while another process runs the turn, `E_TURN_NOT_RESUMABLE` if the
     /// conversation has continued without it.
+    #[doc(alias("checkpoint", "recover"))]
     pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
         Ok(self.start(self.to_resume(turn.into()).await?))
     }

@@ -27,6 +27,7 @@ use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts
 use crate::tool::registry::ToolRegistry;
 
 /// Runs turns with an executor. Cheap to clone. Any number of turns can run concurrently.
+#[doc(alias("Agent", "agent"))]
 #[derive(Clone)]
 pub struct TurnRunner(Arc<Plan>);
 
@@ -84,6 +85,7 @@ impl TurnRunner {
     /// # Cancel safety
     /// Dropping the future cancels the turn. It still ends cleanly, in the background. For a turn that outlives its caller, use
     /// [`TurnRunner::start`].
+    #[doc(alias("prompt", "generate", "invoke", "generateText"))]
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let input = input.into();
         let hub = self.hub(&input);
@@ -95,6 +97,7 @@ impl TurnRunner {
     /// Dropping it does not cancel the turn: see [`Turn`].
     ///
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
+    #[doc(alias("stream", "stream_prompt", "streamText"))]
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
         self.start_as(input.into(), Ok(None))
     }

@@ -51,6 +51,7 @@ use crate::trust::ConversationSecret;
 /// is for a store of your own.
 ///
 /// A runner takes it with [`storage`](crate::runner::TurnRunnerBuilder::storage).
+#[doc(alias("checkpoint", "checkpointer", "persistence"))]
 #[derive(Clone)]
 pub struct Storage {
     store: Arc<dyn Store>,
