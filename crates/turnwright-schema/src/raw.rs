@@ -113,6 +113,26 @@ impl RawArgs {
         }
     }
 
+    /// Returns the first bytes as text and the number of bytes, if the arguments have more than `limit` bytes of JSON text. For
+    /// a value the number is approximate.
+    #[doc(hidden)]
+    pub fn prefix(&self, limit: usize, length: usize) -> Option<(String, usize)> {
+        let first = |text: &str| {
+            text.get(..text.floor_char_boundary(length))
+                .map(str::to_owned)
+        };
+        let (text, bytes) = match &self.0 {
+            Raw::Text(text) | Raw::NotUtf8 { lossy: text, .. } if text.len() > limit => {
+                (first(text)?, text.len())
+            }
+            Raw::Value(surveyed) if surveyed.survey.bytes > limit => {
+                (first(&self.to_value().to_string())?, surveyed.survey.bytes)
+            }
+            _ => return None,
+        };
+        Some((text, bytes))
+    }
+
     /// Returns the text, if the arguments are text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

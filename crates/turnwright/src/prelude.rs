@@ -1,12 +1,13 @@
 //! The names that nearly every file of an agent needs: `use turnwright::prelude::*;`.
 //!
 //! General names such as `Error`, `Event`, `Json`, `Message` or `State` are not here, so that they do not collide with those of
-//! other crates. Import them from the crate's root.
+//! other crates. Import them from the crate's root. `SqliteStorage`, the trait that adds
+//! `Storage::sqlite`, has no name here, so that it is not taken for a type.
 
 #[cfg(feature = "chat-completions")]
 pub use crate::ChatCompletions;
 #[cfg(feature = "sqlite")]
-pub use crate::sqlite::SqliteStorage;
+pub use crate::sqlite::SqliteStorage as _;
 pub use crate::store::StoreExt;
 pub use crate::{
     BoxError, Conversation, DispatchContext, History, Storage, Tool, ToolContext, ToolError,

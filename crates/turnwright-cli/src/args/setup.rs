@@ -19,7 +19,7 @@ use super::{StoreFile, section};
 pub(crate) struct New {
     /// Name of the package, and of the directory that is created
     pub(crate) name: String,
-    /// Depend on the crates of this checkout of Turnwright [default: the published version]
+    /// Depend on the crates of this checkout of Turnwright [default: the checkout that this program was built from, otherwise the published version]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) path: Option<PathBuf>,
 }

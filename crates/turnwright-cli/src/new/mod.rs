@@ -40,13 +40,16 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// The minor version that a dependency without `--path` names.
+/// The version of which a dependency without a checkout names the minor version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(options: &args::New, mut screen: Screen) -> anyhow::Result<Exit> {
     let name = PackageName::parse(&options.name)?;
     let dir = Path::new(name.as_str());
-    let checkout = options.path.as_deref().map(checkout).transpose()?;
+    let checkout = match options.path.as_deref() {
+        Some(path) => Some(checkout(path)?),
+        None => own_checkout(Path::new(env!("CARGO_MANIFEST_DIR"))),
+    };
     // Fails if it exists, also if it is an empty directory or a dangling link.
     fs::create_dir(dir).map_err(|error| not_created(dir, &error))?;
     write_files(&name, dir, checkout.as_deref())
@@ -71,13 +74,23 @@ pub(crate) fn run(options: &args::New, mut screen: Screen) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
+/// The checkout that this program was built from, if it still exists. A published package has none.
+fn own_checkout(package: &Path) -> Option<PathBuf> {
+    let root = package.ancestors().nth(2)?;
+    is_checkout(root).then(|| root.to_owned())
+}
+
+fn is_checkout(root: &Path) -> bool {
+    root.join("crates/turnwright/Cargo.toml").is_file()
+}
+
 /// The directory of a checkout, as an absolute path.
 fn checkout(path: &Path) -> anyhow::Result<PathBuf> {
     let shown = path.display();
     let full = path
         .canonicalize()
         .map_err(|error| misuse(format!("cannot read `--path {shown}`: {error}")))?;
-    match full.join("crates/turnwright/Cargo.toml").is_file() {
+    match is_checkout(&full) {
         true => Ok(full),
         false => Err(misuse(format!(
             "`--path {shown}` is not a checkout of Turnwright: it has no `crates/turnwright/Cargo.toml`. Pass the root directory \
@@ -167,6 +180,16 @@ mod tests {
         );
         let path = dependency("turnwright", Some(Path::new("/a \"b\"/c")));
         assert_eq!(path, r#"{ path = "/a \"b\"/c/crates/turnwright" }"#);
+    }
+
+    #[test]
+    fn only_a_program_that_was_built_from_a_checkout_has_one() {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = own_checkout(package).unwrap();
+        assert_eq!(root.join("crates/turnwright-cli"), package);
+        // Where cargo unpacks a published package.
+        let unpacked = root.join("target/registry/turnwright-cli-0.1.0");
+        assert_eq!(own_checkout(&unpacked), None);
     }
 
     #[test]

@@ -50,16 +50,20 @@ fn a_new_package_builds_and_passes_its_tests() {
 }
 
 #[test]
-fn the_package_depends_on_the_published_version_by_default() {
+fn the_package_depends_on_the_checkout_of_the_program_by_default() {
     let folder = Folder::new();
     let ran = new(&folder, &["shop_agent", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.json()[0]["package"], "shop_agent");
     let manifest = fs::read_to_string(folder.file("shop_agent/Cargo.toml")).unwrap();
+    let dependency = |name: &str| {
+        let path = root().join("crates").join(name);
+        format!("{name} = {{ path = {:?} }}", path.to_str().unwrap())
+    };
     for line in [
         "name = \"shop_agent\"",
-        "turnwright = \"0.1\"",
-        "turnwright-testkit = \"0.1\"",
+        &dependency("turnwright"),
+        &dependency("turnwright-testkit"),
     ] {
         assert!(manifest.contains(line), "{manifest}");
     }

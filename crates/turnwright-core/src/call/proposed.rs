@@ -160,7 +160,9 @@ impl ProposedCall {
     pub async fn record_incomplete(self) -> Result<Arc<ToolCall>, Error> {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.checksum();
-        let record = ToolCall::open(request, checksum).cut_off();
+        let record = ToolCall::open(request, checksum)
+            .with_short_args()
+            .cut_off();
         ctx.turn()
             .write(vec![Record::ToolCall(Arc::clone(&record))])
             .await?;
@@ -323,6 +325,12 @@ impl RefusedCall {
             error,
         } = &*self.inner;
         let settled = Settled::refusal(error.model_text());
-        ToolCall::open(call.request.clone(), *checksum).closed(settled)
+        let record = ToolCall::open(call.request.clone(), *checksum);
+        // A valid call that was denied is kept in full.
+        let record = match error.code() {
+            ErrorCode::INVALID_TOOL_ARGS | ErrorCode::UNKNOWN_TOOL => record.with_short_args(),
+            _ => record,
+        };
+        record.closed(settled)
     }
 }

@@ -60,8 +60,8 @@ impl DispatchContextBuilder {
     /// Sets the conversation in which calls are recorded. Calls that may write are recorded before they run.
     ///
     /// Default: none; nothing is stored.
-    pub fn conversation(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.conversation_id = Some(ConversationId::new(id));
+    pub fn conversation(mut self, id: impl AsRef<str>) -> Self {
+        self.conversation_id = Some(ConversationId::new(id.as_ref()));
         self
     }
 
@@ -116,8 +116,8 @@ impl DispatchContextBuilder {
     /// Sets the turn id.
     ///
     /// Default: a new id.
-    pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.turn_id = Some(id.into());
+    pub fn turn_id(mut self, id: impl AsRef<str>) -> Self {
+        self.turn_id = Some(id.as_ref().into());
         self
     }
 

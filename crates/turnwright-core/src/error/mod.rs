@@ -400,6 +400,16 @@ impl Error {
         error
     }
 
+    pub(crate) fn with_faults(mut self, faults: InvalidArguments) -> Self {
+        self.0.faults = faults;
+        self
+    }
+
+    /// Returns the faults, if this is an error about invalid arguments.
+    pub(crate) fn invalid_arguments(&self) -> Option<&InvalidArguments> {
+        (self.0.code == ErrorCode::INVALID_TOOL_ARGS).then_some(&self.0.faults)
+    }
+
     /// Sets the kind, if it differs from that of the code.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {

@@ -11,8 +11,9 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::time::{as_millis, rfc3339};
-use crate::gate::OpenGate;
-use crate::outcome::TurnOutcome;
+use crate::error::Error;
+use crate::gate::{OpenGate, TurnWaiting};
+use crate::outcome::{TurnHeld, TurnOutcome};
 use crate::record::{Message, Record, Thought, ToolCall, TurnState};
 use crate::schema::Repair;
 use crate::usage::{ModelUsage, Usage};
@@ -21,7 +22,7 @@ use crate::usage::{ModelUsage, Usage};
 ///
 /// Serialised as an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow. A record
 /// has the form of [`Record::to_value`], except that for a result behind a handle only the kind, the length and the spool id are
-/// shown, because it may have any size.
+/// shown, because it may have any size. The state of the provider is left out.
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
 pub struct TurnEvent {
@@ -130,6 +131,16 @@ pub enum TurnEventKind {
     },
     /// A response of the model is complete, with its tokens, finish reason and durations. One for each response.
     Usage(Arc<ModelUsage>),
+    /// The lease of the conversation belongs to another process, of which there is no sign of life yet. The turn, or the reader
+    /// that follows it, waits until the lease is renewed, released or has expired.
+    #[non_exhaustive]
+    LeaseWait {
+        /// The turn that holds the lease, if it is known.
+        turn_id: Option<Arc<str>>,
+        /// The longest time until the lease expires, if its process is gone.
+        #[serde(rename = "atMostMs", serialize_with = "as_millis")]
+        at_most: Duration,
+    },
     /// The turn has ended. Always the last event.
     #[non_exhaustive]
     Ended {
@@ -137,8 +148,15 @@ pub enum TurnEventKind {
         status: TurnState,
         /// The code of the error if there is no answer.
         code: Option<Cow<'static, str>>,
-        /// The gates of a suspended turn. They stay open: no [`GateClosed`](TurnEventKind::GateClosed) came for them. Left out
-        /// of the JSON if there are none.
+        /// The message of the error if there is no answer. Left out of the JSON if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The other turn of the conversation because of which this one could not start, with the codes `E_TURN_WAITING` and
+        /// `E_TURN_HELD`. Left out of the JSON if there is none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blocked_by: Option<Arc<str>>,
+        /// The gates of a suspended turn, or those at which the turn `blocked_by` waits. They stay open: no
+        /// [`GateClosed`](TurnEventKind::GateClosed) came for them. Left out of the JSON if there are none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         gates: Vec<OpenGate>,
         /// The usage of the complete turn.
@@ -202,10 +220,17 @@ impl TurnEvent {
 impl TurnEventKind {
     /// Creates the last event of a turn.
     pub(crate) fn ended(outcome: &TurnOutcome, duration: Duration) -> Self {
+        let error = outcome.error();
+        let waiting = error.as_ref().and_then(Error::find_cause::<TurnWaiting>);
+        let held = error.as_ref().and_then(Error::find_cause::<TurnHeld>);
+        let other = waiting.map(|waiting| &waiting.turn_id);
+        let other = other.or_else(|| held?.turn_id.as_ref());
         TurnEventKind::Ended {
             status: outcome.status.state(),
-            code: outcome.error().map(|error| error.code().as_str().into()),
-            gates: outcome.open_gates().to_vec(),
+            code: error.as_ref().map(|error| error.code().as_str().into()),
+            message: error.as_ref().map(|error| error.message().to_owned()),
+            blocked_by: other.filter(|other| **other != outcome.turn_id).cloned(),
+            gates: waiting.map_or_else(Vec::new, |waiting| waiting.gates.clone()),
             usage: outcome.usage,
             duration,
         }
@@ -247,6 +272,7 @@ impl TurnEventKind {
             TurnEventKind::AnswerRejected { .. } => "answerRejected",
             TurnEventKind::Discarded { .. } => "discarded",
             TurnEventKind::Usage(_) => "usage",
+            TurnEventKind::LeaseWait { .. } => "leaseWait",
             TurnEventKind::Ended { .. } => "ended",
         }
     }
@@ -284,6 +310,9 @@ impl fmt::Debug for TurnEventKind {
             }
             TurnEventKind::Started { turn_id, .. } => debug.field("turn_id", turn_id),
             TurnEventKind::Usage(usage) => debug.field("tokens", &usage.tokens),
+            TurnEventKind::LeaseWait { turn_id, at_most } => {
+                debug.field("turn_id", turn_id).field("at_most", at_most)
+            }
             TurnEventKind::Ended { status, code, .. } => {
                 debug.field("status", status).field("code", code)
             }

@@ -21,10 +21,12 @@ use crate::record::GateAnswer;
 /// }
 /// # let _ = turnwright_core::DispatchContext::builder().approver(decide);
 /// ```
+#[doc(alias("Decision", "hitl"))]
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
     /// The call may run with these arguments.
+    #[doc(alias("Approve", "Approved", "Allow"))]
     Granted,
     /// The call may run with other arguments, which are checked completely first.
     Edited(Value),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::TurnGate;
 use crate::error::{Error, ErrorCode};
 use crate::record::{GateAnswer, GateKind};
-use crate::schema::{Schema, admit};
+use crate::schema::{Fault, InvalidArguments, Schema, admit};
 
 impl TurnGate {
     /// Checks an answer: its decision must fit the kind of the gate, and its value the schema.
@@ -52,11 +52,7 @@ pub(crate) fn check(
         Err(reason) => return Ok(GateAnswer::Reject { reason }),
     };
     let resolution = match schema {
-        Some(schema) => schema
-            .check(resolution)
-            .map_err(Error::from)
-            .map_err(refused)?
-            .into_value(),
+        Some(schema) => schema.check(resolution).map_err(mismatch)?.into_value(),
         None => resolution,
     };
     if *kind == GateKind::Approval {
@@ -85,8 +81,36 @@ fn fits_decision(resolution: &Value) -> Result<(), Error> {
     }
 }
 
+/// Converts the faults of an answer that does not match the schema of the gate.
+fn mismatch(faults: InvalidArguments) -> Error {
+    not_taken(&listed(&faults, "the answer")).with_faults(faults)
+}
+
+/// Converts the error of edited arguments, or of a check of the gate's author.
 fn refused(error: Error) -> Error {
-    not_taken(&error.message()).with_source(error)
+    match error.invalid_arguments() {
+        Some(faults) => {
+            let why = format!(
+                "the edited arguments are invalid: {}",
+                listed(faults, "they")
+            );
+            not_taken(&why).with_faults(faults.clone())
+        }
+        None => not_taken(&error.message()).with_source(error),
+    }
+}
+
+/// Lists faults. The value as a whole is called `subject`.
+fn listed(faults: &InvalidArguments, subject: &str) -> String {
+    let one = |fault: &Fault| match &*fault.pointer {
+        "" => format!("{subject} {}", fault.message),
+        _ => fault.to_string(),
+    };
+    let mut all: Vec<String> = faults.faults().iter().map(one).collect();
+    if faults.more_faults() > 0 {
+        all.push(format!("and {} more", faults.more_faults()));
+    }
+    all.join("; ")
 }
 
 fn not_taken(why: &dyn fmt::Display) -> Error {

@@ -157,15 +157,19 @@ impl Gates {
     /// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not accept this answer: a decision at a gate that is not an
     /// approval, a value that does not match the schema of the gate, or edited arguments that the tool rejects. The gate stays
     /// open.
-    pub fn answer(&self, id: &str, answer: impl Into<GateAnswer>) -> Result<bool, Error> {
-        self.turn.table().answer(id, answer.into())
+    pub fn answer(
+        &self,
+        id: impl AsRef<str>,
+        answer: impl Into<GateAnswer>,
+    ) -> Result<bool, Error> {
+        self.turn.table().answer(id.as_ref(), answer.into())
     }
 
     /// Approves the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::approve`].
     ///
     /// # Errors
     /// See [`Gates::answer`].
-    pub fn approve(&self, id: &str) -> Result<bool, Error> {
+    pub fn approve(&self, id: impl AsRef<str>) -> Result<bool, Error> {
         self.answer(id, GateAnswer::approve())
     }
 
@@ -173,7 +177,7 @@ impl Gates {
     ///
     /// # Errors
     /// See [`Gates::answer`].
-    pub fn deny(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
+    pub fn deny(&self, id: impl AsRef<str>, reason: impl Into<String>) -> Result<bool, Error> {
         self.answer(id, GateAnswer::deny(reason))
     }
 }

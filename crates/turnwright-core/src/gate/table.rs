@@ -111,6 +111,21 @@ impl TurnGates {
         self.activity.request();
     }
 
+    /// Returns the open gates if the turn can only wait for answers from outside of this process. `None` while an approver in
+    /// this process is asked, or an answer has come and is being processed.
+    pub(crate) fn waits_outside(&self) -> Option<Vec<OpenGate>> {
+        let (TurnActivity::Waiting { gates } | TurnActivity::NotSuspendable { gates, .. }) = self.status()
+        else {
+            return None;
+        };
+        let state = self.table.state.lock();
+        let open = gates.iter().map(|id| {
+            let (_, waiting) = state.open.get(id)?;
+            (!waiting.asked_inside).then(|| OpenGate::of(id, waiting))
+        });
+        open.collect()
+    }
+
     /// Returns what the turn is doing.
     pub(crate) fn status(&self) -> TurnActivity {
         match self.has_ended() {

@@ -7,7 +7,7 @@ use super::OpenGate;
 use crate::error::{Error, ErrorCode};
 use crate::schema::escape;
 
-/// A suspended turn and the gates at which it waits. The source of `E_TURN_WAITING`.
+/// A turn that is suspended or waits in memory, and the gates at which it waits. The source of `E_TURN_WAITING`.
 ///
 /// ```
 /// use turnwright_core::Error;

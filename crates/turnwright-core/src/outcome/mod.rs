@@ -1,11 +1,13 @@
 //! The outcome of a turn.
 
 mod limit;
+mod turn_held;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use limit::Limit;
+pub use turn_held::TurnHeld;
 
 pub(crate) use limit::Stop;
 
@@ -137,6 +139,7 @@ impl TurnOutcome {
     /// # Errors
     /// Returns why there is none: the error with which the turn was nacked or failed, `E_TURN_ABORTED`, `E_TURN_LIMIT` or
     /// `E_TURN_WAITING`.
+    #[doc(alias("response", "output", "text"))]
     pub fn into_answer(self) -> Result<String, Error> {
         match self.error() {
             None => Ok(self.text),

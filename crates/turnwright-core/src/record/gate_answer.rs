@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::GateKind;
@@ -23,8 +23,12 @@ use super::GateKind;
 /// assert_eq!(read(json!({ "decision": "reject", "reason": "no" }))?, GateAnswer::reject("no"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+///
+/// Fields that do not belong to the decision are an error. `{"decision": "approve", "args": …}` would otherwise run a call with
+/// other arguments than intended.
+#[doc(alias("Decision", "hitl", "Command"))]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "lowercase")]
+#[serde(tag = "decision", rename_all = "lowercase", try_from = "AnswerJson")]
 #[non_exhaustive]
 pub enum GateAnswer {
     /// The call may run as proposed. For [`GateKind::Approval`].
@@ -154,6 +158,68 @@ impl GateAnswer {
             // Earlier releases wrote `refuse`.
             Some("deny" | "refuse") => GateAnswer::Deny { reason },
             _ => GateAnswer::Value { value: resolution },
+        }
+    }
+}
+
+/// The JSON of an answer.
+#[derive(Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"decision\": \"approve\"}"
+)]
+struct AnswerJson {
+    decision: Decision,
+    #[serde(default, deserialize_with = "present")]
+    args: Option<Value>,
+    #[serde(default, deserialize_with = "present")]
+    value: Option<Value>,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Decision {
+    Approve,
+    Edit,
+    Deny,
+    Value,
+    Reject,
+}
+
+/// Reads a field that may be `null`.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}
+
+impl TryFrom<AnswerJson> for GateAnswer {
+    type Error = &'static str;
+
+    fn try_from(json: AnswerJson) -> Result<Self, Self::Error> {
+        let AnswerJson {
+            decision,
+            args,
+            value,
+            reason,
+        } = json;
+        match (decision, args, value, reason) {
+            (Decision::Approve, None, None, reason) => Ok(GateAnswer::Approve { reason }),
+            (Decision::Edit, Some(args), None, reason) => Ok(GateAnswer::Edit { args, reason }),
+            (Decision::Deny, None, None, reason) => Ok(GateAnswer::Deny { reason }),
+            (Decision::Value, None, Some(value), None) => Ok(GateAnswer::Value { value }),
+            (Decision::Reject, None, None, Some(reason)) => Ok(GateAnswer::Reject { reason }),
+            (Decision::Approve, Some(_), ..) => Err(
+                "`approve` must not have `args`, because it runs the call as proposed: to change the arguments, use the decision `edit`",
+            ),
+            (Decision::Approve, ..) => Err("`approve` has no field but `reason`"),
+            (Decision::Edit, None, ..) => Err("`edit` requires `args`, the arguments to run with"),
+            (Decision::Edit, ..) => Err("`edit` has no fields but `args` and `reason`"),
+            (Decision::Deny, ..) => Err("`deny` has no field but `reason`"),
+            (Decision::Value, _, None, _) => Err("`value` requires `value`, the answer"),
+            (Decision::Value, ..) => Err("`value` has no field but `value`"),
+            (Decision::Reject, _, _, None) => Err("`reject` requires `reason`"),
+            (Decision::Reject, ..) => Err("`reject` has no field but `reason`"),
         }
     }
 }

@@ -386,3 +386,68 @@ fn a_conversation_info_takes_text_of_all_languages_up_to_its_limits() {
     assert!(!less.is_empty());
     assert!(ConversationInfo::new().build().unwrap().is_empty());
 }
+
+#[test]
+fn the_json_of_an_answer_has_only_the_fields_of_its_decision() {
+    let read = |json: &str| serde_json::from_str::<GateAnswer>(json);
+    for (json, why) in [
+        (
+            r#"{"decision": "approve", "args": {}}"#,
+            "use the decision `edit`",
+        ),
+        (
+            r#"{"decision": "approve", "args": null}"#,
+            "use the decision `edit`",
+        ),
+        (
+            r#"{"decision": "approve", "value": 1}"#,
+            "no field but `reason`",
+        ),
+        (r#"{"decision": "edit"}"#, "requires `args`"),
+        (
+            r#"{"decision": "edit", "args": {}, "value": 1}"#,
+            "no fields but",
+        ),
+        (
+            r#"{"decision": "deny", "args": {}}"#,
+            "no field but `reason`",
+        ),
+        (r#"{"decision": "value"}"#, "requires `value`"),
+        (
+            r#"{"decision": "value", "value": 1, "reason": "r"}"#,
+            "no field but",
+        ),
+        (r#"{"decision": "reject"}"#, "requires `reason`"),
+        (
+            r#"{"decision": "approve", "resaon": "r"}"#,
+            "unknown field `resaon`",
+        ),
+        (
+            r#"{"decision": "yes"}"#,
+            "`approve`, `edit`, `deny`, `value`, `reject`",
+        ),
+        (
+            r#"{"approved": true}"#,
+            "unknown field `approved`, expected one of `decision`",
+        ),
+        (
+            r#""approve""#,
+            r#"expected an object such as {"decision": "approve"}"#,
+        ),
+    ] {
+        let error = read(json).unwrap_err().to_string();
+        assert!(error.contains(why), "{json}: {error}");
+    }
+    for answer in [
+        GateAnswer::approve(),
+        GateAnswer::approve().with_reason("r"),
+        GateAnswer::edit(json!({ "n": 1 })).with_reason("r"),
+        GateAnswer::edit(Value::Null),
+        GateAnswer::deny("r"),
+        GateAnswer::value(Value::Null),
+        GateAnswer::reject("r"),
+    ] {
+        let json = serde_json::to_string(&answer).unwrap();
+        assert_eq!(read(&json).unwrap(), answer, "{json}");
+    }
+}

@@ -15,7 +15,10 @@ use crate::error::Error;
 use crate::ids::Id;
 use crate::media::Media;
 use crate::record::CallRequest;
-use crate::schema::RawArgs;
+use crate::schema::{Limits, RawArgs};
+
+/// How many bytes are kept of arguments that are too large.
+const KEPT_ARGS: usize = 4 << 10;
 
 /// A tool call: its request, its arguments and its result. Immutable.
 ///
@@ -38,6 +41,8 @@ pub struct ToolCall {
     pub(super) provider_id: Option<Arc<str>>,
     pub(super) tool: Arc<str>,
     pub(super) raw: RawArgs,
+    /// The number of bytes of the arguments, if `raw` is only a prefix.
+    pub(super) args_bytes: Option<u64>,
     pub(super) checksum: Hex,
     pub(super) settled: Settled,
     pub(super) response: Option<ResponseRef>,
@@ -128,6 +133,7 @@ impl ToolCall {
             provider_id: request.provider_id,
             tool: request.name,
             raw: request.raw,
+            args_bytes: None,
             checksum,
             settled: Settled::framework(ToolResults::Nothing),
             response: request.response,
@@ -138,6 +144,20 @@ impl ToolCall {
             updated_at: now,
             completed_at: None,
         })
+    }
+
+    /// Replaces arguments that are too large to keep by a prefix. For a call that does not run: a large conversation is slow, and
+    /// the arguments are of no use.
+    pub(crate) fn with_short_args(self: Arc<Self>) -> Arc<Self> {
+        let limit = Limits::default().bytes();
+        let Some((prefix, bytes)) = self.raw.prefix(limit, KEPT_ARGS) else {
+            return self;
+        };
+        let mut record = Arc::unwrap_or_clone(self);
+        record.raw =
+            format!("{prefix}… (the first of {bytes} bytes; the rest was not stored)").into();
+        record.args_bytes = Some(u64::try_from(bytes).unwrap_or(u64::MAX));
+        Arc::new(record)
     }
 
     /// Marks the call as part of a truncated response.
@@ -186,10 +206,18 @@ impl ToolCall {
         &self.tool
     }
 
-    /// Returns the raw arguments.
+    /// Returns the raw arguments. Only a prefix with a note if [`args_bytes`](Self::args_bytes) is set.
     #[must_use]
     pub fn args(&self) -> &RawArgs {
         &self.raw
+    }
+
+    /// Returns the number of bytes of the arguments, if only a prefix of them was stored: those of a call that did not run, because
+    /// its arguments were invalid or incomplete, and that had more than 1 MiB of them. [`checksum`](Self::checksum) is the digest of
+    /// all of them.
+    #[must_use]
+    pub fn args_bytes(&self) -> Option<u64> {
+        self.args_bytes
     }
 
     /// Returns the arguments that ran, if a policy or an approver changed them.

@@ -72,6 +72,7 @@ impl ToolCall {
                 checksum,
                 tool,
                 raw,
+                args_bytes: None,
                 settled: Settled::framework(ToolResults::Nothing),
                 response: None,
                 provider_state: None,

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::live_turns::LiveTurns;
 use crate::call::{left_open, not_approved};
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::Level;
+use crate::event::{Level, TurnEventKind};
 use crate::gate::{OpenGate, TurnWaiting};
 use crate::lease::HeldLease;
+use crate::outcome::TurnHeld;
 use crate::record::{
     CallState, GateRecord, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
@@ -50,13 +52,14 @@ impl TurnContext {
     /// # Errors
     /// - `E_TURN_EXISTS` if the conversation already has the turn.
     /// - `E_TURN_HELD` if another process is running a turn there.
-    /// - `E_TURN_WAITING` if a turn is suspended there and is not to be abandoned.
+    /// - `E_TURN_WAITING` if a turn is suspended there and is not to be abandoned, or waits at a gate in this runner.
     /// - `E_STORE_ERROR` if the store fails.
     pub(crate) async fn begin(
         &self,
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
         abandons: bool,
+        live: &LiveTurns,
     ) -> Result<(), Error> {
         let mut message = message.map(Record::Message);
         let put = |message: Option<Record>| -> Vec<Change> {
@@ -74,7 +77,9 @@ impl TurnContext {
         };
         let mut tries = 0;
         loop {
-            let free = self.wait_until_free(&**store).await?;
+            // A turn that waits in memory cannot be abandoned. It may be about to end.
+            let live = (!abandons).then_some(live);
+            let free = self.wait_until_free(&**store, live).await?;
             // Its calls would have the idempotency keys of the existing ones.
             if let Some((_, known)) = &free.known {
                 return Err(exists(known));
@@ -147,8 +152,13 @@ impl TurnContext {
     }
 
     /// Waits until no process holds this conversation: briefly if a live process does, and until its lease has expired if it is
-    /// gone. A lease that cannot be read counts as held by another process for the lease duration of this turn.
-    pub(crate) async fn wait_until_free(&self, store: &dyn Store) -> Result<Free, Error> {
+    /// gone. A lease that cannot be read counts as held by another process for the lease duration of this turn. If one of the
+    /// `live` turns holds it and waits for an external answer, there is no point in waiting for its end.
+    pub(crate) async fn wait_until_free(
+        &self,
+        store: &dyn Store,
+        live: Option<&LiveTurns>,
+    ) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
         let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
@@ -201,22 +211,58 @@ impl TurnContext {
                 }
                 return Ok(free);
             };
+            let holder = lease.as_ref().ok().and_then(|lease| lease.turn_id.clone());
+            if let (Some(live), Some(holder)) = (live, &holder) {
+                self.not_waiting_here(live, holder)?;
+            }
+            let held = TurnHeld {
+                conversation: self.conversation_id().shared(),
+                turn_id: holder,
+                expires_in: left,
+            };
             // A holder that renews its lease is alive.
             let seen = lease.as_ref().map_or((0, 0, None), |lease| {
                 (lease.fencing_token, lease.renewals, Some(lease.until))
             });
             let renewed = *first_seen.get_or_insert(seen) != seen;
             if renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
-                return Err(held(&lease, left));
+                return Err(held.into_error());
             }
             if !reported && waited >= QUIET {
                 reported = true;
-                self.log(Level::Info, waiting(&lease, left));
+                self.log(Level::Info, waiting(&held));
+                self.emit(|| TurnEventKind::LeaseWait {
+                    turn_id: held.turn_id,
+                    at_most: left,
+                });
             }
             self.pause(pause.min(left)).await;
             waited += pause;
             pause = (pause * 2).min(MAX_PAUSE);
         }
+    }
+
+    /// Checks that a turn of this runner does not wait for an external answer.
+    ///
+    /// # Errors
+    /// Returns `E_TURN_WAITING` if it does.
+    fn not_waiting_here(&self, live: &LiveTurns, turn_id: &Arc<str>) -> Result<(), Error> {
+        let conversation = self.conversation_id().shared();
+        let Some(turn) = live.find(&conversation, turn_id) else {
+            return Ok(());
+        };
+        // A turn that was cancelled takes a moment to end.
+        let cancelled = turn.cancellation().is_cancelled();
+        let gates = turn.inner().gates.waits_outside();
+        let Some(gates) = gates.filter(|_| !cancelled) else {
+            return Ok(());
+        };
+        let waiting = TurnWaiting {
+            conversation,
+            turn_id: Arc::clone(turn_id),
+            gates,
+        };
+        Err(waiting.into_error("answer with `runner.answer_gate`, or cancel that turn"))
     }
 
     /// Waits for this time, or until the turn is cancelled.
@@ -343,30 +389,9 @@ fn exists(known: &TurnRecord) -> Error {
     Error::new(ErrorCode::TURN_EXISTS, message)
 }
 
-/// A lease, or why it cannot be read.
-type Found = Result<Arc<Lease>, DamagedRecord>;
-
-fn turn_of(lease: &Found) -> String {
-    let turn = lease
-        .as_ref()
-        .ok()
-        .and_then(|lease| lease.turn_id.as_deref());
-    turn.map_or("a turn".to_owned(), |id| {
-        format!("the turn `{}`", escape(id, 80))
-    })
-}
-
-fn waiting(lease: &Found, left: Duration) -> String {
-    let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
+fn waiting(held: &TurnHeld) -> String {
+    let (turn, seconds) = (held.turn(), held.expires_in.as_secs().saturating_add(1));
     format!(
         "{turn} holds the lease of this conversation, or its process is gone: waiting up to {seconds} s for a renewal"
     )
-}
-
-fn held(lease: &Found, left: Duration) -> Error {
-    let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
-    let message = format!(
-        "{turn} of this conversation is running: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
-    );
-    Error::new(ErrorCode::TURN_HELD, message)
 }

@@ -71,17 +71,25 @@ impl TurnRunner {
     /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
     /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
     /// `E_STORE_ERROR`. If a turn cannot be continued, its outcome says why.
+    #[doc(alias("approve", "hitl", "addToolApprovalResponse"))]
     pub async fn answer_gate(
         &self,
-        conversation: impl Into<Arc<str>>,
-        gate_id: &str,
+        conversation: impl AsRef<str>,
+        gate_id: impl AsRef<str>,
         answer: impl Into<GateAnswer>,
     ) -> Result<Turn, Error> {
-        let conversation = conversation.into();
+        let conversation: Arc<str> = conversation.as_ref().into();
         let conversation_id = ConversationId::new(Arc::clone(&conversation));
         let store = self.storage().store();
         let fits = |gate: &GateRecord, answer: &GateAnswer| self.fits(gate, answer);
-        let gate = answer_gate(&**store, &conversation_id, gate_id, answer.into(), fits).await?;
+        let gate = answer_gate(
+            &**store,
+            &conversation_id,
+            gate_id.as_ref(),
+            answer.into(),
+            fits,
+        )
+        .await?;
         if let Some(turn) = self.attach_answered(&conversation, &gate).await {
             return Ok(turn);
         }

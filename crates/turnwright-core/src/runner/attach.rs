@@ -60,12 +60,14 @@ impl TurnRunner {
     /// - `E_UNKNOWN_TURN` if the conversation has no such turn.
     /// - `E_TURN_INTERRUPTED` if its process is gone, see above.
     /// - `E_STORE_ERROR` if the store fails.
+    #[doc(alias("reconnect", "resumable_stream"))]
     pub async fn attach(
         &self,
-        conversation: impl Into<Arc<str>>,
-        turn_id: &str,
+        conversation: impl AsRef<str>,
+        turn_id: impl AsRef<str>,
     ) -> Result<Turn, Error> {
-        let conversation = conversation.into();
+        let conversation: Arc<str> = conversation.as_ref().into();
+        let turn_id = turn_id.as_ref();
         if let Some(turn) = self.live_turns().find(&conversation, turn_id)
             && let Some(attached) = attached(&turn)
         {

@@ -47,6 +47,7 @@ const MIN_LEASE: Duration = Duration::from_millis(100);
 /// assert_eq!(runner.run(hello()).await.text, "3 messages so far");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
+#[doc(alias("agent", "AgentBuilder", "create_agent"))]
 pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
     TurnRunnerBuilder::new(Arc::new(executor))
 }
@@ -109,6 +110,7 @@ impl TurnRunnerBuilder {
     /// ([`TurnInput::conversation`](crate::TurnInput::conversation)) writes nothing there.
     ///
     /// Default: [`Storage::memory`].
+    #[doc(alias("checkpointer", "memory"))]
     pub fn storage(mut self, storage: Storage) -> Self {
         self.setup().storage = storage;
         self
@@ -126,6 +128,7 @@ impl TurnRunnerBuilder {
     /// approval and there is neither an approver nor a holder of the turn's gates, the call is denied.
     ///
     /// Default: none; every call may run.
+    #[doc(alias("requires_approval", "needsApproval"))]
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup().policies.push(Arc::new(policy));
         self
@@ -141,6 +144,7 @@ impl TurnRunnerBuilder {
     /// Sets the approver, which answers when a policy requires approval.
     ///
     /// Default: none.
+    #[doc(alias("hitl", "human_in_the_loop"))]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.setup().approver = Some(Arc::new(approver));
         self
@@ -251,6 +255,7 @@ impl TurnRunnerBuilder {
     /// assert_eq!(turn.await.into_answer()?, "paid");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
+    #[doc(alias("interrupt", "hitl", "human_in_the_loop"))]
     pub fn suspend_at_gates(mut self) -> Self {
         self.setup().suspends = true;
         self
@@ -272,6 +277,7 @@ impl TurnRunnerBuilder {
     /// A resumed turn gets the instructions of the runner that resumes it.
     ///
     /// Default: none.
+    #[doc(alias("system_prompt", "preamble", "system"))]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.setup().settings.instruct(text.into());
         self
@@ -281,6 +287,7 @@ impl TurnRunnerBuilder {
     /// model. [`TurnInput::settings`](crate::TurnInput::settings) takes precedence over them.
     ///
     /// Default: none.
+    #[doc(alias("temperature", "max_tokens"))]
     pub fn settings(mut self, settings: ModelSettings) -> Self {
         let model = &mut self.setup().settings.model;
         *model = settings.over(model);
@@ -318,6 +325,7 @@ impl TurnRunnerBuilder {
     /// }
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
+    #[doc(alias("chat_history", "context_window"))]
     pub fn history(mut self, history: History) -> Self {
         self.plan.history = history;
         self
@@ -364,6 +372,7 @@ impl TurnRunnerBuilder {
     }
 
     /// Tells `observer` everything that happens in the turns of this runner.
+    #[doc(alias("hook", "callback"))]
     pub fn observer(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.plan.events.observe(observer);
         self
@@ -371,6 +380,13 @@ impl TurnRunnerBuilder {
 
     /// Sets the maximum number of iterations of a dispatch. The turn then ends with
     /// [`Limit::Iterations`](crate::outcome::Limit::Iterations). Default: 64.
+    #[doc(alias(
+        "max_turns",
+        "max_steps",
+        "max_iterations",
+        "recursion_limit",
+        "stopWhen"
+    ))]
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup().iteration_limit = most;
         self

@@ -19,7 +19,7 @@ use crate::store::StoreError;
 /// everything.
 ///
 /// ```
-/// use turnwright_core::{Conversation, DispatchContext, Message};
+/// use turnwright_core::{DispatchContext, Message};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
@@ -27,23 +27,33 @@ use crate::store::StoreError;
 ///     Ok(())
 /// })
 /// .build()?;
-/// let mut chat = Conversation::new(&runner, "chat-1");
+/// let mut chat = runner.conversation("chat-1");
 /// assert_eq!(chat.say("hello").await.text, "1 messages so far");
 /// assert_eq!(chat.say("hello again").await.text, "3 messages so far");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
+#[doc(alias("Chat", "Session", "Thread", "chat", "session"))]
 #[derive(Clone, Debug)]
 pub struct Conversation {
     runner: TurnRunner,
     id: Arc<str>,
 }
 
+impl TurnRunner {
+    /// Returns a handle to the conversation with this id, which may be new or stored: [`Conversation::new`].
+    #[doc(alias("chat", "session", "thread"))]
+    #[must_use]
+    pub fn conversation(&self, id: impl AsRef<str>) -> Conversation {
+        Conversation::new(self, id)
+    }
+}
+
 impl Conversation {
     /// Creates a handle to the conversation with this id, which may be new or stored.
-    pub fn new(runner: &TurnRunner, id: impl Into<Arc<str>>) -> Self {
+    pub fn new(runner: &TurnRunner, id: impl AsRef<str>) -> Self {
         Conversation {
             runner: runner.clone(),
-            id: id.into(),
+            id: id.as_ref().into(),
         }
     }
 
@@ -89,6 +99,7 @@ impl Conversation {
     }
 
     /// Runs a turn and returns its outcome.
+    #[doc(alias("chat", "send", "prompt"))]
     pub async fn say(&mut self, input: impl Into<TurnInput>) -> TurnOutcome {
         self.runner
             .run(input.into().conversation(Arc::clone(&self.id)))

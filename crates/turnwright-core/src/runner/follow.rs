@@ -20,6 +20,8 @@ use crate::store::{Changes, Store, Stored};
 
 /// The interval between two queries of the store.
 const PAUSE: Duration = Duration::from_millis(500);
+/// After this many queries without a new record, the reader is informed what it waits for.
+const QUIET_LOOKS: u32 = 2;
 /// How many consecutive failures of the store are tolerated.
 const MAX_FAILURES: u32 = 10;
 
@@ -30,6 +32,8 @@ pub(super) struct Follower {
     hub: Arc<EventHub>,
     outcome: oneshot::Sender<TurnOutcome>,
     resumes: Option<Resumes>,
+    /// The number of queries since the last new record, and the time until the lease expires.
+    quiet: (u32, Duration),
 }
 
 /// Resumes the turn if the process that runs it stops without having used an answer.
@@ -66,6 +70,7 @@ impl Follower {
             hub,
             outcome: sender,
             resumes,
+            quiet: (0, Duration::ZERO),
         };
         // The callers are async: it runs in a runtime.
         tokio::spawn(follower.follow());
@@ -81,7 +86,10 @@ impl Follower {
             }
             pause().await;
             match self.look().await {
-                Ok(true) => failures = 0,
+                Ok(true) => {
+                    failures = 0;
+                    self.report_quiet();
+                }
                 Ok(false) if self.is_left() => match self.resume().await {
                     Ok(turn) => return self.forward(turn).await,
                     Err(error) => break error,
@@ -96,16 +104,29 @@ impl Follower {
                 Err(_) => failures += 1,
             }
         };
-        let code = error.code().as_str();
         self.hub.end(|| TurnEventKind::Ended {
             status: TurnState::Running,
-            code: Some(code.into()),
+            code: Some(error.code().as_str().into()),
+            message: Some(error.message().to_owned()),
+            blocked_by: None,
             gates: Vec::new(),
             usage: self.stored.turn.usage,
             duration: Duration::ZERO,
         });
         let outcome = self.stored.outcome_as(TurnStatus::Failed(error));
         let _ = self.outcome.send(outcome);
+    }
+
+    /// Tells the reader once that nothing came for a while, because the process that runs the turn may be gone.
+    fn report_quiet(&mut self) {
+        let (looks, at_most) = self.quiet;
+        self.quiet.0 = looks.saturating_add(1);
+        if self.quiet.0 == QUIET_LOOKS {
+            self.hub.emit(|| TurnEventKind::LeaseWait {
+                turn_id: Some(self.stored.turn.shared_id()),
+                at_most,
+            });
+        }
     }
 
     /// Returns whether to resume the turn here: its process is gone, or has suspended it without using the answer.
@@ -149,7 +170,9 @@ impl Follower {
     /// Reads new records. Returns whether the turn is still running.
     async fn look(&mut self) -> Result<bool, Error> {
         // Checked first: a turn that ended meanwhile has released its lease, and its record says so.
-        let alive = self.stored.may_be_running(&*self.store).await?;
+        let left = self.stored.lease_left(&*self.store).await?;
+        self.quiet.1 = left.unwrap_or_default();
+        let alive = left.is_some();
         let conversation_id = &self.stored.conversation_id;
         let changes = self
             .store
@@ -159,6 +182,14 @@ impl Follower {
             Changes::Since { put, .. } => {
                 let new = put.revision > self.stored.revision;
                 self.stored.revision = put.revision;
+                // A renewed lease is no news for a reader.
+                if put
+                    .records
+                    .iter()
+                    .any(|one| one.record.kind() != RecordKind::Lease)
+                {
+                    self.quiet.0 = 0;
+                }
                 self.take(put.records);
                 new
             }

@@ -104,7 +104,7 @@ impl TurnInput {
     ///
     /// let input = TurnInput::resume("turn-1").conversation("chat-1").budget(Budget::new().tool_calls(40));
     /// ```
-    pub fn resume(turn_id: impl Into<Arc<str>>) -> Self {
+    pub fn resume(turn_id: impl AsRef<str>) -> Self {
         TurnInput {
             resumes: true,
             ..TurnInput::empty().turn_id(turn_id)
@@ -134,8 +134,9 @@ impl TurnInput {
     ///
     /// By default a turn has its own conversation with a generated id that is not stored. Its records and results live as long as
     /// the turn and its [`TurnOutcome`](crate::TurnOutcome), and it cannot be resumed.
-    pub fn conversation(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.conversation = Some(id.into());
+    #[doc(alias("thread_id", "session_id"))]
+    pub fn conversation(mut self, id: impl AsRef<str>) -> Self {
+        self.conversation = Some(id.as_ref().into());
         self
     }
 
@@ -143,8 +144,8 @@ impl TurnInput {
     /// that turn, use [`resume`](crate::TurnRunner::resume).
     ///
     /// Default: a new id.
-    pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.turn_id = Some(id.into());
+    pub fn turn_id(mut self, id: impl AsRef<str>) -> Self {
+        self.turn_id = Some(id.as_ref().into());
         self
     }
 
@@ -280,6 +281,7 @@ impl TurnInput {
     /// assert_eq!(runner.run(input).await.text, expected);
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
+    #[doc(alias("system_prompt", "preamble"))]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.settings.instruct(text.into());
         self

@@ -40,7 +40,7 @@ mod typed_turn;
 
 pub use crate::answer::AnswerFormat;
 pub use crate::event::TurnStream;
-pub use crate::outcome::{Limit, TurnOutcome, TurnStatus};
+pub use crate::outcome::{Limit, TurnHeld, TurnOutcome, TurnStatus};
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
 pub use handle::{Turn, TurnHandle};

@@ -98,6 +98,7 @@ impl TurnRunner {
     ///
     /// Other errors are in the outcome: `E_TURN_HELD` while another process runs the turn, `E_TURN_NOT_RESUMABLE` if the
     /// conversation has continued without it.
+    #[doc(alias("checkpoint", "recover"))]
     pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
         Ok(self.start(self.to_resume(turn.into()).await?))
     }
@@ -160,7 +161,7 @@ impl TurnContext {
             // Nor for one that cannot be resumed.
             resumable(self, &found)?;
             self.restore_outer(&found.turn)?;
-            let free = self.wait_until_free(&**store).await?;
+            let free = self.wait_until_free(&**store, None).await?;
             // Its current state: it may have ended meanwhile.
             let Some((place, turn)) = free.known.clone() else {
                 return Err(unknown(self.turn_id(), self.conversation_id()));

@@ -238,7 +238,7 @@ impl Play<'_> {
                 stash,
                 abandons,
             } => {
-                let begun = Box::pin(turn.begin(message, stash, abandons)).await;
+                let begun = Box::pin(turn.begin(message, stash, abandons, &plan.live)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }

@@ -1,11 +1,11 @@
 //! A stored turn with its records.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
-use crate::gate::{GateAnswer, OpenGate};
+use crate::gate::{GateAnswer, OpenGate, TurnWaiting};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::record::{
     GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState,
@@ -74,13 +74,17 @@ impl StoredTurn {
 
     /// Returns whether a process may be running the turn: its lease has not expired.
     pub(super) async fn may_be_running(&self, store: &dyn Store) -> Result<bool, Error> {
+        Ok(self.lease_left(store).await?.is_some())
+    }
+
+    /// Returns the time until the lease of the turn expires, if it has one that has not expired.
+    pub(super) async fn lease_left(&self, store: &dyn Store) -> Result<Option<Duration>, Error> {
         let lease = store
             .get(&self.conversation_id, RecordKind::Lease, Lease::ID)
             .await?;
-        Ok(lease.as_ref().and_then(Lease::of).is_some_and(|lease| {
-            lease.turn_id.as_deref() == Some(self.turn.id())
-                && observe_lease(&self.conversation_id, lease).is_some()
-        }))
+        let lease = lease.as_ref().and_then(Lease::of);
+        let own = lease.filter(|lease| lease.turn_id.as_deref() == Some(self.turn.id()));
+        Ok(own.and_then(|lease| observe_lease(&self.conversation_id, lease)))
     }
 
     /// Creates an event stream with what the turn has done so far.
@@ -105,13 +109,20 @@ impl StoredTurn {
     pub(super) fn ended(&self) -> TurnEvent {
         let time = self.turn.ended_at.unwrap_or_else(SystemTime::now);
         let status = status(&self.turn, &self.gates);
-        let (code, gates) = match status {
+        let (code, message, gates) = match status {
             TurnStatus::Suspended { gates } => {
-                (Some(ErrorCode::TURN_WAITING.as_str().into()), gates)
+                let waiting = TurnWaiting {
+                    conversation: self.conversation_id.shared(),
+                    turn_id: self.turn.shared_id(),
+                    gates: gates.clone(),
+                };
+                let code = ErrorCode::TURN_WAITING.as_str().into();
+                (Some(code), Some(waiting.to_string()), gates)
             }
             _ => {
                 let error = self.turn.error.as_ref();
-                (error.map(|error| error.code.clone().into()), Vec::new())
+                let code = error.map(|error| error.code.clone().into());
+                (code, error.map(|error| error.message.clone()), Vec::new())
             }
         };
         TurnEvent {
@@ -119,6 +130,8 @@ impl StoredTurn {
             kind: TurnEventKind::Ended {
                 status: self.turn.state,
                 code,
+                message,
+                blocked_by: None,
                 gates,
                 usage: self.turn.usage,
                 duration: time

@@ -43,6 +43,7 @@ use crate::tool::registry::ToolRegistry;
 /// assert_eq!((turns.0.into_answer()?, turns.1.into_answer()?), ("HELLO".to_owned(), "BYE".to_owned()));
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
+#[doc(alias("Agent", "agent"))]
 #[derive(Clone)]
 pub struct TurnRunner(Arc<Plan>);
 
@@ -100,6 +101,7 @@ impl TurnRunner {
     /// # Cancel safety
     /// Dropping the future cancels the turn. It still ends cleanly, in the background. For a turn that outlives its caller, use
     /// [`TurnRunner::start`].
+    #[doc(alias("prompt", "generate", "invoke", "generateText"))]
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let input = input.into();
         let hub = self.hub(&input);
@@ -111,6 +113,7 @@ impl TurnRunner {
     /// Dropping it does not cancel the turn: see [`Turn`].
     ///
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
+    #[doc(alias("stream", "stream_prompt", "streamText"))]
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
         self.start_as(input.into(), Ok(None))
     }

@@ -14,7 +14,9 @@ use crate::error::{Error, ErrorCode};
 use crate::outcome::TurnOutcome;
 use crate::panic::text_of;
 
-/// The outcome of a turn with a typed answer.
+/// The outcome of a turn with a typed answer. It is not a `Result`: use `run_typed(…).await.into_answer()?`.
+#[doc(alias = "extract")]
+#[must_use = "a turn can end without an answer: call `into_answer`"]
 #[non_exhaustive]
 pub struct TypedOutcome<T> {
     /// The answer, or why there is none.
@@ -100,6 +102,13 @@ impl TurnRunner {
     ///
     /// # Cancel safety
     /// Dropping the future cancels the turn, as for [`TurnRunner::run`].
+    #[doc(alias(
+        "extract",
+        "extractor",
+        "generateObject",
+        "structured_output",
+        "output_type"
+    ))]
     pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         input: impl Into<TurnInput>,

@@ -61,18 +61,21 @@ impl Budget {
     }
 
     /// Sets the maximum number of tokens, input and output together. Cached input counts in full.
+    #[doc(alias("max_tokens", "usage_limits"))]
     pub const fn tokens(mut self, tokens: u64) -> Self {
         self.tokens = Some(tokens);
         self
     }
 
     /// Sets the maximum number of tool calls that run. Calls that are refused or denied do not count. With 0, no tool runs.
+    #[doc(alias = "max_tool_calls")]
     pub const fn tool_calls(mut self, calls: u64) -> Self {
         self.tool_calls = Some(calls);
         self
     }
 
     /// Sets the maximum duration. Time spent waiting at gates counts.
+    #[doc(alias("max_time", "timeout", "deadline"))]
     pub const fn time(mut self, time: Duration) -> Self {
         self.time = Some(time);
         self

@@ -98,6 +98,7 @@ impl ModelSettings {
 
     /// Sets the maximum number of tokens in one response, including reasoning. To limit the whole turn, see
     /// [`Budget::tokens`](super::Budget::tokens).
+    #[doc(alias("max_tokens", "max_completion_tokens", "maxOutputTokens"))]
     pub fn max_output_tokens(mut self, tokens: u64) -> Self {
         self.max_output_tokens = Some(tokens);
         self
@@ -149,6 +150,7 @@ impl ModelSettings {
     /// that they set themselves, such as the messages and the tools.
     ///
     /// Levels are merged by key. `null` removes the value of a lower level.
+    #[doc(alias("additional_params", "providerOptions"))]
     pub fn provider(mut self, protocol: impl Into<String>, options: impl Into<Value>) -> Self {
         let protocol = protocol.into();
         match admit_within(options.into(), MAX_LEVELS) {

@@ -67,6 +67,7 @@ use crate::trust::ConversationSecret;
 /// assert_eq!(chat.say("Hello again").await.text, "3 messages");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
+#[doc(alias("checkpoint", "checkpointer", "persistence"))]
 #[derive(Clone)]
 pub struct Storage {
     store: Arc<dyn Store>,
@@ -155,15 +156,15 @@ impl Storage {
     /// - `E_STORE_ERROR` if the store fails.
     pub async fn answer_gate(
         &self,
-        conversation: impl Into<Arc<str>>,
-        gate_id: &str,
+        conversation: impl AsRef<str>,
+        gate_id: impl AsRef<str>,
         answer: impl Into<GateAnswer>,
     ) -> Result<(), Error> {
-        let conversation = ConversationId::new(conversation.into());
+        let conversation = ConversationId::new(conversation.as_ref());
         let answered = answer_gate(
             &*self.store,
             &conversation,
-            gate_id,
+            gate_id.as_ref(),
             answer.into(),
             |_, _| Ok(()),
         );
@@ -201,9 +202,9 @@ impl Storage {
     /// As [`StoreExt::conversation_info`](crate::store::StoreExt::conversation_info).
     pub async fn conversation_info(
         &self,
-        conversation: &str,
+        conversation: impl AsRef<str>,
     ) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
-        let conversation = ConversationId::new(conversation);
+        let conversation = ConversationId::new(conversation.as_ref());
         self.store.conversation_info(&conversation).await
     }
 
@@ -230,10 +231,10 @@ impl Storage {
     /// As [`StoreExt::update_conversation_info`](crate::store::StoreExt::update_conversation_info).
     pub async fn update_conversation_info(
         &self,
-        conversation: &str,
+        conversation: impl AsRef<str>,
         change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
     ) -> Result<Arc<ConversationInfo>, Error> {
-        let conversation = ConversationId::new(conversation);
+        let conversation = ConversationId::new(conversation.as_ref());
         let updated = self.store.update_conversation_info(&conversation, change);
         updated.await
     }

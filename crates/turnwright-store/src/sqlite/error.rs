@@ -158,11 +158,11 @@ impl fmt::Display for SqliteError {
 }
 
 impl fmt::Debug for SqliteError {
+    /// Contains the message: a program that returns the error from `main` prints this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteError")
-            .field("path", &self.path)
             .field("kind", &self.kind)
-            .field("detail", &self.detail)
+            .field("message", &format_args!("{self}"))
             .finish()
     }
 }

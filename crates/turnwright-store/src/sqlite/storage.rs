@@ -48,6 +48,7 @@ pub trait SqliteStorage: Sized {
     ///
     /// # Errors
     /// See [`SqliteStore::open`] and [`SqliteStore::storage`].
+    #[doc(alias("open", "connect", "SqliteSaver"))]
     async fn sqlite(path: impl AsRef<Path> + Send) -> Result<Self, StoreError>;
 }
 

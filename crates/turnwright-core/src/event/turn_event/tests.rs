@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
-use crate::record::ToolResults;
+use crate::record::{ProviderState, ToolResults};
 
 #[test]
 fn events_serialise_to_json() {
@@ -53,4 +53,15 @@ fn an_event_shows_an_inline_result_and_describes_one_behind_a_handle() {
     assert_eq!(event("x".repeat(3_000_000), false), described);
     let shown = event("short".to_owned(), true);
     assert_eq!(shown["artifacts"][0]["text"], "short");
+}
+
+#[test]
+fn the_state_of_the_provider_is_not_sent_on() {
+    let state = ProviderState::new("p", "http://127.0.0.1/v1", "{}");
+    let message = Message::assistant("Hello").provider_state(state).build();
+    let event = serde_json::to_string(&TurnEventKind::Message(message.unwrap())).unwrap();
+    assert!(
+        event.contains("Hello") && !event.contains("127.0.0.1"),
+        "{event}"
+    );
 }

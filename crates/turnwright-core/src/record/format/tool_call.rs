@@ -30,6 +30,8 @@ pub(super) struct StoredCall<'a> {
     tool: Text<'a>,
     args: StoredArgs<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    args_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     edited_args: Option<Json<'a>>,
     checksum: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,6 +115,7 @@ impl<'a> StoredCall<'a> {
             provider_id: call.provider_id().map(Text::from),
             tool: call.tool().into(),
             args: call.args().into(),
+            args_bytes: call.args_bytes(),
             edited_args: edited.transpose()?,
             checksum: Encoded(call.checksum),
             results: StoredResults::new(call.results(), artifact)?,
@@ -233,6 +236,7 @@ impl Stored for StoredCall<'_> {
             state: self.provider_state,
         };
         (call.response, call.provider_state) = stored.read()?;
+        call.args_bytes = self.args_bytes;
         Ok(builder.rebuild()?.into())
     }
 }

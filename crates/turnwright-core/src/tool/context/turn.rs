@@ -236,6 +236,8 @@ impl TurnContext {
         self.hub().end(|| TurnEventKind::Ended {
             status: crate::record::TurnState::Aborted,
             code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
+            message: Some("the turn was aborted: the runtime was shut down".to_owned()),
+            blocked_by: None,
             gates: Vec::new(),
             usage: self.usage(),
             duration: self.0.started.elapsed(),

@@ -131,7 +131,7 @@ async fn prompts() -> Texts {
             "A message of a named user",
             shown(&renderer().naming_users(|_| true).message(&named), "ID"),
         ),
-        ("The start of a prompt", standing.join("\n")),
+        ("The start of a prompt", start.join("\n")),
         ("An image of a user", shown(&native.media(&attached), "ID")),
         (
             "An image that the model cannot see",

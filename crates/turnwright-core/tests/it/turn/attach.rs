@@ -266,7 +266,10 @@ async fn a_turn_in_another_process_is_followed_by_its_records() {
     while let Some(event) = followed.next().await {
         names.push(event.name());
     }
-    assert_eq!(names, ["started", "toolCall", "message", "ended"]);
+    assert_eq!(
+        names,
+        ["started", "toolCall", "leaseWait", "message", "ended"]
+    );
     assert_eq!(followed.await.text, "done");
     assert_eq!(turn.await.text, "done");
 }

@@ -475,3 +475,38 @@ async fn calls_that_start_together_are_recorded_in_one_batch_before_any_runs() {
         [("act".to_owned(), "done"), ("act".to_owned(), "done")]
     );
 }
+
+#[tokio::test]
+async fn invalid_arguments_that_are_too_large_are_stored_as_a_prefix() {
+    let store = Arc::new(MemoryStore::default());
+    let huge =
+        |name: &str| Step::call_tool(name, format!(r#"{{"text": "é{}"}}"#, "x".repeat(5_000_000)));
+    let model = ScriptedModel::new([huge("act"), huge("none"), Step::say("done")]);
+    let runner = runner(model.clone())
+        .tool(returning("act", "acted"))
+        .storage(storage_of(Arc::clone(&store)));
+    let runner = runner.build().unwrap();
+    let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
+    assert_eq!(outcome.text, "done");
+
+    let stored = store.tool_calls(&ConversationId::new("c")).await.unwrap();
+    assert_eq!(stored.len(), 2);
+    for call in &stored {
+        let args = call.args().text().unwrap();
+        assert!(args.starts_with(r#"{"text": "é"#) && args.len() < 5_000);
+        assert!(
+            args.ends_with("of 5000014 bytes; the rest was not stored)"),
+            "{args}"
+        );
+        assert_eq!(call.args_bytes(), Some(5_000_014));
+        let record = Record::from(Arc::clone(call)).to_value().unwrap();
+        assert_eq!(record["argsBytes"], 5_000_014);
+    }
+    // The checksum is that of all arguments: a call with the same prefix is another one.
+    assert_ne!(stored[0].checksum(), stored[1].checksum());
+    let text = stored[0].text().await.unwrap();
+    assert!(
+        text.contains("must be at most 1048576 bytes (got 5000014): send less data"),
+        "{text}"
+    );
+}

@@ -495,3 +495,54 @@ async fn an_answer_of_the_wrong_kind_is_rejected_and_the_gate_stays_open() {
     assert!(gates.answer(&asked.id, answer).unwrap());
     assert!(turn.await.is_answered());
 }
+
+#[tokio::test]
+async fn an_answer_that_is_not_accepted_is_described_once_and_as_an_answer() {
+    let notes = Notes::default();
+    let pay = Tool::dynamic(
+        "pay",
+        json!({ "type": "object", "properties": { "cents": { "type": "integer", "maximum": 9 } } }),
+    );
+    let pay = pay
+        .description("Of a test.")
+        .handler(|_: Value, _: ToolContext| async { "paid" });
+    let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("done")]);
+    let runner = runner(model)
+        .turn_input(asking(gate(), &notes))
+        .tool(pay.build())
+        .policy(tool::approval::always("it costs"))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let mut gates = turn.gates();
+    let address = gates.next().await.unwrap();
+    let said = |id: &str, answer: GateAnswer| {
+        let error = gates.answer(id, answer).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+        (error.with_causes(), error.faults().len())
+    };
+    let prefix = "the gate does not accept this answer:";
+    let (text, faults) = said(&address.id, GateAnswer::value(5));
+    assert_eq!(
+        (text, faults),
+        (
+            format!("{prefix} the answer must be of type object (got 5)"),
+            1
+        )
+    );
+    let (text, _) = said(
+        &address.id,
+        GateAnswer::value(json!({ "street": 5, "number": "x" })),
+    );
+    assert!(text.starts_with(&format!("{prefix} /")), "{text}");
+    assert!(!text.contains("arguments"), "{text}");
+
+    let elm = GateAnswer::value(json!({ "street": "Elm" }));
+    assert!(gates.answer(&address.id, elm).unwrap());
+    let approval = gates.clone().next().await.unwrap();
+    let (text, faults) = said(&approval.id, GateAnswer::edit(json!({ "cents": 10 })));
+    let why = "the edited arguments are invalid: /cents must be at most 9 (got 10)";
+    assert_eq!((text, faults), (format!("{prefix} {why}"), 1));
+    assert!(gates.approve(&approval.id).unwrap());
+    assert_eq!(turn.await.text, "done");
+}

@@ -127,8 +127,8 @@ async fn a_forced_call_is_forced_until_the_first_call() {
 async fn a_choice_of_a_tool_that_is_not_offered_becomes_auto_with_one_warning() {
     let steps = || {
         [
-            Step::silent().go_on(),
-            Step::silent().go_on(),
+            Step::silent().keep_open(),
+            Step::silent().keep_open(),
             Step::say("Yes."),
         ]
     };
@@ -143,7 +143,7 @@ async fn a_choice_of_a_tool_that_is_not_offered_becomes_auto_with_one_warning() 
         let heard = Arc::clone(&warnings);
         let hides = tool_filter(move |_: &Tool| !hidden);
         let runner = runner(model.clone())
-            .tool(saying("look", "seen"))
+            .tool(returning("look", "seen"))
             .dispatch_input(hides)
             .settings(named(name))
             .build()
@@ -155,7 +155,7 @@ async fn a_choice_of_a_tool_that_is_not_offered_becomes_auto_with_one_warning() 
         });
         runner.run(input).await.into_answer().unwrap();
         for n in 0..3 {
-            let shown = model.shown(n);
+            let shown = model.request(n);
             assert_eq!(shown.settings().tool_choice.as_ref(), Some(&expected));
         }
         let warnings = warnings.lock();

@@ -533,3 +533,73 @@ async fn ensure_held_succeeds_while_the_lease_is_held() {
     assert_eq!(code_of(&runner.run(go_input()).await), "E_TURN_TAKEN_OVER");
     assert_eq!(world.runs.all(), ["true", "E_TURN_TAKEN_OVER"]);
 }
+
+#[test]
+fn a_reader_learns_what_it_waits_for_when_a_process_may_be_gone() {
+    let world = World::default();
+    let reached = Arc::new(Notify::new());
+    let model = ScriptedModel::new([Step::call_tool("act", "{}")]);
+    let runner = world
+        .runner(&model)
+        .tool(world.endless("act", &reached).build());
+    world.die(&runner.build().unwrap(), &reached);
+    let builder = &mut Builder::new_current_thread();
+    let paused = builder.enable_time().start_paused(true).build().unwrap();
+    let events = paused.block_on(async {
+        // A process of another machine: it cannot be seen that it is gone.
+        let conversation_id = ConversationId::new(TALK);
+        let lease = lease(TURN, 9, &soon());
+        world.store.put(&conversation_id, lease).await.unwrap();
+        let here = world.runner(&ScriptedModel::new([])).build().unwrap();
+        let mut turn = here.attach(TALK, TURN).await.unwrap();
+        let mut events = Vec::new();
+        while let Some(event) = turn.next().await {
+            events.push(serde_json::to_value(&event).unwrap());
+        }
+        events
+    });
+    let names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
+    assert_eq!(names, ["started", "leaseWait", "ended"]);
+    assert_eq!(events[1]["turnId"], TURN);
+    let most = events[1]["atMostMs"].as_f64().unwrap();
+    assert!(
+        most > 3_500_000.0 && most <= TERM.as_secs_f64() * 1e3,
+        "{most}"
+    );
+    assert_eq!(events[2]["code"], "E_TURN_INTERRUPTED");
+    let message = events[2]["message"].as_str().unwrap();
+    assert!(message.contains("runner.resume"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_a_lease_says_so_and_names_the_holder_if_it_fails() {
+    let world = World::default();
+    let conversation_id = ConversationId::new(TALK);
+    let put = async |renewals| {
+        let lease = lease_of("other", "turn-9", 9, &soon(), renewals);
+        world.store.put(&conversation_id, lease).await.unwrap();
+    };
+    put(0).await;
+    let runner = world.runner(&ScriptedModel::new([])).build().unwrap();
+    let mut turn = runner.start(go_input());
+    let mut events = Vec::new();
+    while let Some(event) = turn.next().await {
+        // A sign of life, once the turn waits.
+        if event.name() == "leaseWait" {
+            put(1).await;
+        }
+        events.push(serde_json::to_value(&event).unwrap());
+    }
+    let names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
+    assert_eq!(names, ["started", "leaseWait", "ended"]);
+    assert_eq!(
+        (&events[1]["turnId"], &events[2]["blockedBy"]),
+        (&json!("turn-9"), &json!("turn-9"))
+    );
+    assert_eq!(events[2]["code"], "E_TURN_HELD");
+    let error = error_of(&turn.await);
+    let held = error.find_cause::<runner::TurnHeld>().unwrap();
+    assert_eq!(held.turn_id.as_deref(), Some("turn-9"));
+    // The message is not repeated by its cause.
+    assert_eq!(error.with_causes(), error.message());
+}

@@ -66,3 +66,85 @@ fn abandon_waiting_closes_the_old_turn_and_starts_a_new_one() {
         assert_eq!(code_of(&resumed), "E_TURN_NOT_RESUMABLE");
     });
 }
+
+/// The last event of a turn, as JSON.
+async fn ended(mut turn: Turn) -> Value {
+    let mut last = Value::Null;
+    while let Some(event) = turn.next().await {
+        last = serde_json::to_value(&event).unwrap();
+    }
+    last
+}
+
+#[test]
+fn the_last_event_of_a_turn_that_cannot_start_has_the_message_the_turn_and_its_gates() {
+    let world = World::default();
+    let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
+    let id = suspend(&runner);
+    process().block_on(async {
+        let event = ended(runner.start(more())).await;
+        assert_eq!(event["code"], "E_TURN_WAITING");
+        assert_eq!(event["blockedBy"], TURN);
+        assert_eq!(event["gates"][0]["id"], &*id);
+        let message = event["message"].as_str().unwrap();
+        assert!(message.contains(&*id) && message.contains("answer_gate"));
+        // The suspended turn is blocked by no other one.
+        let event = ended(runner.attach(TALK, TURN).await.unwrap()).await;
+        assert_eq!(event["gates"][0]["id"], &*id);
+        assert!(event["message"].as_str().unwrap().contains(&*id));
+        assert_eq!(event.get("blockedBy"), None);
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_message_fails_at_once_while_a_turn_waits_in_memory() {
+    let world = World::default();
+    let runner = world.paying(&pays()).build().unwrap();
+    let turn = runner.start(go_input());
+    let mut gates = turn.gates();
+    let gate = gates.next().await.unwrap();
+    let before = tokio::time::Instant::now();
+    let event = ended(runner.start(more())).await;
+    // Of the paused clock: no timer has run.
+    assert_eq!(before.elapsed(), std::time::Duration::ZERO);
+    assert_eq!(
+        (
+            &event["code"],
+            &event["blockedBy"],
+            &event["gates"][0]["id"]
+        ),
+        (&json!("E_TURN_WAITING"), &json!(TURN), &json!(&*gate.id))
+    );
+    let message = event["message"].as_str().unwrap();
+    assert!(message.contains("cancel that turn"), "{message}");
+    // The waiting turn is not affected. After it was cancelled, the next one waits for its end.
+    turn.cancel();
+    let next = world.paying(&answers()).build().unwrap();
+    assert!(next.run(more()).await.is_answered());
+    assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_message_waits_while_an_approver_of_this_process_is_asked() {
+    let world = World::default();
+    let asked = Arc::new(Notify::new());
+    let reached = Arc::clone(&asked);
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 7}"#),
+        Step::say("paid"),
+        Step::say("more"),
+    ]);
+    let runner = world.paying(&model).approver(move |_| {
+        let reached = Arc::clone(&reached);
+        async move {
+            reached.notify_one();
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            tool::approval::Approval::Granted
+        }
+    });
+    let runner = runner.build().unwrap();
+    let turn = runner.start(go_input());
+    asked.notified().await;
+    assert_eq!(runner.run(more()).await.text, "more");
+    assert_eq!(turn.await.text, "paid");
+}
