@@ -6,6 +6,8 @@ mod tests;
 use std::ptr;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::ForgePolicy;
 use super::readable::{Current, Readable};
 use super::tool::ArtifactTool;
@@ -70,6 +72,25 @@ pub(crate) struct Forge {
     /// The kinds whose tools are registered. Under [`ForgePolicy::Stable`], tools are never removed.
     kinds: Vec<ArtifactKind>,
     made: Vec<Made>,
+}
+
+/// The artifact tools of a turn's dispatch, shared by the loop of the turn and middleware that turns results into handles.
+#[derive(Default)]
+pub(crate) struct SharedForge(Mutex<Option<Forge>>);
+
+impl SharedForge {
+    /// Starts with the tools of a dispatch. `None` if the runner has no artifact tools.
+    pub(crate) fn begin(&self, forge: Option<Forge>) {
+        *self.0.lock() = forge;
+    }
+
+    /// Updates the artifact tools. See [`Forge::refresh`].
+    pub(crate) fn refresh(&self, ctx: &TurnContext) -> Result<(), Error> {
+        match &mut *self.0.lock() {
+            Some(forge) => forge.refresh(ctx),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A registered tool and its origin.

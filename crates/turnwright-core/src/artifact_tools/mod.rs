@@ -32,6 +32,6 @@ pub use forge::forge_tools;
 
 pub use crate::tool::ForgePolicy;
 
-pub(crate) use forge::Forge;
+pub(crate) use forge::{Forge, SharedForge};
 
 use readable::Readable;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::artifact_tools::Forge;
+use crate::artifact_tools::{Forge, SharedForge};
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
@@ -267,8 +267,9 @@ impl Play<'_> {
     async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
         let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
-        // Keeps the artifact tools up to date. `None` if the runner has none.
-        let mut forge = self.turn.setup().forge.map(Forge::new);
+        // Keeps the artifact tools up to date.
+        let forge = self.turn.per_turn::<SharedForge>();
+        forge.begin(self.turn.setup().forge.map(Forge::new));
         ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
         // On every exit.
@@ -308,8 +309,7 @@ impl Play<'_> {
             }
             *self.iterations += 1;
             let first = std::mem::take(&mut first);
-            self.iterate(&ctx, forge.as_mut(), first, &mut retries)
-                .await?;
+            self.iterate(&ctx, &forge, first, &mut retries).await?;
             self.turn.note_use_outside().await;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
@@ -324,7 +324,7 @@ impl Play<'_> {
     async fn iterate(
         &self,
         ctx: &DispatchContext,
-        forge: Option<&mut Forge>,
+        forge: &SharedForge,
         first: First,
         retries: &mut Retries,
     ) -> Result<(), End> {
@@ -334,9 +334,7 @@ impl Play<'_> {
         ctx.turn().tell(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
-        if let Some(forge) = forge {
-            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
-        }
+        forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));
             through(&self.plan.dispatch_input, ctx).await?;
