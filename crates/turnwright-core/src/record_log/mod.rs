@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 pub(crate) use entries::{Entry, Origin};
 
-use crate::record::{Coverage, Message, Record, RecordKind, RecordRef, Retrievable, TimelineRecord};
+use crate::record::{
+    Coverage, Message, Record, RecordKind, RecordRef, Retrievable, TimelineRecord,
+};
 use entries::{Counts, Entries, Place};
 
 /// The records of one turn: the entries of each kind on the timeline.

@@ -41,7 +41,10 @@ impl<'a> From<&'a RecordRef> for StoredRef<'a> {
 
 impl StoredRef<'_> {
     fn read(self, field: &str) -> Result<RecordRef, Invalid> {
-        let id = self.id.not_empty("id").map_err(|error| error.inside(field))?;
+        let id = self
+            .id
+            .not_empty("id")
+            .map_err(|error| error.inside(field))?;
         Ok(RecordRef {
             kind: self.kind,
             id: (&*id).into(),
