@@ -41,6 +41,9 @@ pub(super) struct Sizes {
     notice: Option<u64>,
     /// Whether the operator was warned that nothing is left to compact.
     pub(super) warned: bool,
+    /// How many records were rendered.
+    #[cfg(test)]
+    pub(super) rendered: u64,
 }
 
 impl Sizes {
@@ -83,6 +86,10 @@ impl Sizes {
             return *tokens;
         }
         let tokens = tokens_of(record, renderer, model).await;
+        #[cfg(test)]
+        {
+            self.rendered += 1;
+        }
         self.records.insert(key, (record.clone(), tokens));
         tokens
     }

@@ -8,6 +8,9 @@ mod summariser;
 mod units;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
