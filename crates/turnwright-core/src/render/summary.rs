@@ -25,10 +25,7 @@ pub(super) fn notice(covers: &Coverage, tier: TrustTier) -> String {
     });
     let omitted = match covers.omitted {
         0 => String::new(),
-        omitted => format!(
-            " {} of them could not be summarised and were removed.",
-            counted_entries(omitted)
-        ),
+        omitted => format!(" Of these entries, {omitted} could not be summarised and are missing."),
     };
     let trust = match tier {
         TrustTier::FirstParty => "Continue the conversation from it.",

@@ -7,6 +7,7 @@ use turnwright_core::trust::TrustTier;
 
 use turnwright_testkit::script::ShownRole;
 
+use super::resume::masked;
 use super::*;
 
 /// What happens in a conversation.
@@ -30,7 +31,7 @@ fn tiers() -> impl Strategy<Value = TrustTier> {
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let calls = prop::collection::vec(1_usize..400, 0..3);
-    let responses = prop::collection::vec((0_usize..200, calls), 1..4);
+    let responses = prop::collection::vec((1_usize..200, calls), 1..4);
     let event = prop_oneof![
         6 => (1_usize..200, responses).prop_map(|(text, all)| Event::Turn(text, all)),
         1 => (1_usize..200, tiers()).prop_map(|(text, tier)| Event::Found(text, tier)),
@@ -41,8 +42,12 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 const WINDOW: u64 = 3_000;
 
-/// Plays a conversation. Returns the prompts and the records.
-async fn play(events: &[Event], trusted: bool, summarises: bool) -> (Vec<Arc<Shown>>, Vec<Record>) {
+/// Plays a conversation. Returns the prompts, the records and the events of compactions.
+async fn play(
+    events: &[Event],
+    trusted: bool,
+    summarises: bool,
+) -> (Vec<Arc<Shown>>, Vec<Record>, Vec<Value>) {
     let store = Arc::new(MemoryStore::default());
     let conversation = ConversationId::new(CHAT);
     let model = ScriptedModel::new([]);
@@ -71,14 +76,12 @@ async fn play(events: &[Event], trusted: bool, summarises: bool) -> (Vec<Arc<Sho
         .dispatch_input(compact)
         .build()
         .unwrap();
+    let observed = Observed::of(&runner);
     for (number, event) in events.iter().enumerate() {
         match event {
             Event::Turn(text, responses) => {
                 for (words, calls) in responses {
-                    let mut step = match words {
-                        0 => Step::silent(),
-                        words => Step::say(long(&format!("response-{number}"), *words)),
-                    };
+                    let mut step = Step::say(long(&format!("response-{number}"), *words));
                     for tokens in calls {
                         step = step.call("look", json!({ "n": tokens }));
                     }
@@ -108,7 +111,8 @@ async fn play(events: &[Event], trusted: bool, summarises: bool) -> (Vec<Arc<Sho
             }
         }
     }
-    (model.all_shown(), records(&store).await)
+    let compactions = observed.named("compacted");
+    (model.all_shown(), records(&store).await, compactions)
 }
 
 /// The lowest tier of what a summary covers, from the records of the store.
@@ -168,32 +172,41 @@ proptest! {
         events in events(), trusted in any::<bool>(), summarises in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (prompts, records) = runtime.block_on(play(&events, trusted, summarises));
+        let (prompts, records, compactions) = runtime.block_on(play(&events, trusted, summarises));
         for shown in &prompts {
             check(shown);
             prop_assert!(tokens(shown) <= WINDOW, "{}", tokens(shown));
         }
-        // Thresholds: a prompt changes only when the one before was above 80 % with what was added.
-        for pair in prompts.windows(2) {
-            let (before, after) = (pair[0].prompt(), pair[1].prompt());
-            if !after.starts_with(before) {
-                prop_assert!(tokens(&pair[0]) > WINDOW / 4, "{}", tokens(&pair[0]));
-            }
+        // A prompt starts with the one before, except after a compaction, which a threshold causes.
+        let changed = prompts.windows(2).filter(|pair| !pair[1].prompt().starts_with(pair[0].prompt()));
+        prop_assert_eq!(changed.count(), compactions.len());
+        for compacted in &compactions {
+            let (before, after) = (compacted["tokensBefore"].as_u64(), compacted["tokensAfter"].as_u64());
+            prop_assert!(before > Some(WINDOW * 80 / 100) && after <= Some(WINDOW) && after < before, "{compacted}");
         }
-        let summaries: Vec<_> = records.iter().cloned().filter_map(Record::downcast::<Retrievable>)
-            .filter(|found| found.covers().is_some()).collect();
+        let summaries: Vec<Arc<Retrievable>> = records
+            .iter()
+            .cloned()
+            .filter_map(Record::downcast::<Retrievable>)
+            .filter(|found| found.covers().is_some())
+            .collect();
         for summary in &summaries {
             let lowest = lowest(&records, summary);
-            // A result that became a handle later was still inline, and trusted, when it was covered.
-            prop_assert!(summary.tier() == lowest || trusted && summary.tier() > lowest, "{:?} {lowest:?}", summary.tier());
+            // A trusted result that became a handle is not trusted any more. It may have become one after it was covered.
+            let later = trusted && summary.tier() > lowest;
+            prop_assert!(summary.tier() == lowest || later, "{:?} {lowest:?}", summary.tier());
         }
-        let counts = |number: &dyn Fn(&Coverage) -> u64| summaries.iter().map(|made| number(covers(made))).collect::<Vec<_>>();
-        prop_assert!(counts(&|covers| covers.records()).is_sorted());
-        prop_assert!(counts(&|covers| covers.exchanges).is_sorted());
-
+        for pair in summaries.windows(2) {
+            let (before, after) = (covers(&pair[0]), covers(&pair[1]));
+            prop_assert!(before.records() < after.records() && before.exchanges <= after.exchanges);
+            prop_assert!(pair[1].tier() <= pair[0].tier());
+            prop_assert_eq!(&before.first, &after.first);
+        }
         // The same conversation has the same prompts, except for ids and codes.
-        let (again, _) = runtime.block_on(play(&events, trusted, summarises));
-        let sizes = |prompts: &[Arc<Shown>]| prompts.iter().map(|shown| shown.prompt().len()).collect::<Vec<_>>();
-        prop_assert_eq!(sizes(&prompts), sizes(&again));
+        let (again, ..) = runtime.block_on(play(&events, trusted, summarises));
+        prop_assert_eq!(prompts.len(), again.len());
+        for (one, other) in prompts.iter().zip(&again) {
+            prop_assert_eq!(masked(&prompt(one)), masked(&prompt(other)));
+        }
     }
 }

@@ -171,7 +171,7 @@ fn a_turn_that_died_at_any_write_has_the_same_prompts_after_a_resume() {
 }
 
 /// Without the ids and codes, which differ in each conversation and turn.
-fn masked(prompt: &str) -> String {
+pub(super) fn masked(prompt: &str) -> String {
     let lines = prompt
         .lines()
         .map(|line| match line.find("<tw-").or(line.find("</tw-")) {

@@ -218,7 +218,7 @@ async fn a_summary_stays_if_the_next_one_fails() {
     let shown = shown.retrievables()[0].rendered();
     assert!(shown.contains("The user is called Ada."), "{shown}");
     assert!(
-        shown.contains("could not be summarised and were removed"),
+        shown.contains("could not be summarised and are missing"),
         "{shown}"
     );
 }
