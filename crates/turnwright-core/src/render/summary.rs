@@ -25,7 +25,7 @@ pub(super) fn notice(covers: &Coverage, tier: TrustTier) -> String {
     });
     let omitted = match covers.omitted {
         0 => String::new(),
-        omitted => format!(" Of these entries, {omitted} could not be summarised and are missing."),
+        omitted => format!(" Of these entries, {omitted} could not be summarised."),
     };
     let trust = match tier {
         TrustTier::FirstParty => "Continue the conversation from it.",

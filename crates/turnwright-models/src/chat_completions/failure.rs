@@ -104,7 +104,7 @@ impl Adapter {
             ),
             _ if too_long => (
                 ErrorKind::InvalidArguments,
-                "load less of the conversation (`.history(History::last(n))`), or show fewer tools",
+                "add `.dispatch_input(compact(tokens))` to the runner, load less of the conversation (`.history(History::last(n))`), or show fewer tools",
             ),
             401 | 403 => (
                 ErrorKind::Denied,

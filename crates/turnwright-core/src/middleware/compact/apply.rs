@@ -5,21 +5,17 @@ use std::sync::Arc;
 
 use super::Compact;
 use super::estimate::{Estimates, Sizes, tokens_of};
-use super::material::lowest_tier;
 use super::plan::{Cut, Item};
-use super::summariser::Summariser;
 use super::units::{Unit, units};
 use crate::artifact::SpooledArtifact;
 use crate::artifact_tools::SharedForge;
 use crate::error::{BoxError, Error};
 use crate::event::{Compacted, EventKind, TurnEventKind};
-use crate::record::{Coverage, Record, RecordRef, Retrievable, Retrieved, ToolCall, ToolResults};
+use crate::record::{Record, ToolCall, ToolResults};
 use crate::render::Renderer;
 use crate::tool::context::DispatchContext;
 
-/// The text of a summary without a text. Models read the framework's notice instead.
-const REMOVED: &str = "The records were removed without being summarised.";
-/// The most tokens of that notice and the envelope.
+/// The most tokens of the framework's notice before a summary, and of its envelope.
 const NOTICE_TOKENS: u64 = 160;
 
 impl Compact {
@@ -79,16 +75,6 @@ struct Handle {
     call: Arc<ToolCall>,
     /// How many tokens that frees.
     freed: u64,
-}
-
-/// A summary that was made.
-struct Made {
-    record: Arc<Retrievable>,
-    /// The records and exchanges that it covers, without those of earlier summaries.
-    records: u64,
-    exchanges: u64,
-    /// The model that wrote it. `None` if the records were removed without being summarised.
-    model: Option<Arc<str>>,
 }
 
 impl Job<'_> {
@@ -220,7 +206,11 @@ impl Job<'_> {
     ) -> Result<(), Error> {
         let turn = self.ctx.turn();
         let summary = match cut {
-            Some(cut) => Some(self.summary(measured, cut).await?),
+            Some(cut) => {
+                self.settings
+                    .summary(turn, &self.renderer, &measured.units, cut)
+                    .await?
+            }
             None => None,
         };
         if turn.cancellation().is_cancelled() {
@@ -264,84 +254,6 @@ impl Job<'_> {
                  the input, the instructions or the list of tools"
             ));
         }
-    }
-
-    /// Makes the summary of what is covered.
-    async fn summary(&self, measured: &Measured, cut: Cut) -> Result<Made, Error> {
-        let turn = self.ctx.turn();
-        let units = measured.units.iter().enumerate();
-        let covered: Vec<&Unit> = units
-            .filter_map(|(at, unit)| cut.covers(at).then_some(unit))
-            .collect();
-        let all = || covered.iter().flat_map(|unit| &unit.records);
-        let fresh = || {
-            let units = covered.iter().filter(|unit| unit.summary().is_none());
-            units.flat_map(|unit| &unit.records)
-        };
-        let tier = lowest_tier(all(), turn.outer_taint());
-        let (records, exchanges) = (
-            fresh().count() as u64,
-            covered.iter().filter(|unit| unit.opens()).count() as u64,
-        );
-        let written = self.settings.write(turn, &self.renderer, all()).await;
-        let previous = covered.iter().find_map(|unit| unit.summary());
-        let before = previous.and_then(|summary| summary.covers());
-        let model = written.as_ref().map(|_| self.model());
-        let (text, author) = match (&written, previous.map(|summary| summary.content())) {
-            (Some(text), _) => (text.as_str(), model.clone()),
-            // What was summarised before is still true.
-            (None, Some(Retrieved::Text(text))) => (
-                text.as_str(),
-                before.and_then(|covers| covers.model.clone()),
-            ),
-            (None, _) => (REMOVED, None),
-        };
-        let fresh_refs = || fresh().map(RecordRef::of);
-        let last = {
-            // A record that only this turn has cannot be found in the store.
-            let own = turn.inner().records.read();
-            let stored = fresh().filter(|record| own.is_stored(record));
-            stored.last().map(RecordRef::of)
-        };
-        let (Some(first), Some(last)) = (fresh_refs().next(), last.or(fresh_refs().last())) else {
-            return Err(Error::new(
-                crate::error::ErrorCode::INVALID_TURN_CONTEXT,
-                "a summary must cover a record",
-            ));
-        };
-        let unit = |at: usize| measured.units.get(at)?.records.first();
-        let count = |of: fn(&Coverage) -> u64| before.map_or(0, of);
-        let (summarised, omitted) = match written.is_some() {
-            true => (records, 0),
-            false => (0, records),
-        };
-        let covers = Coverage {
-            turn_id: Arc::clone(turn.shared_id()),
-            model: author,
-            exchanges: exchanges.saturating_add(count(|covers| covers.exchanges)),
-            summarised: summarised.saturating_add(count(|covers| covers.summarised)),
-            omitted: omitted.saturating_add(count(|covers| covers.omitted)),
-            first: before.map_or(first, |covers| covers.first.clone()),
-            last,
-            next: unit(cut.end).map(RecordRef::of),
-            opening: cut.opening.and_then(unit).map(|record| record.id().into()),
-        };
-        let record = Retrievable::summary(text, tier, covers);
-        Ok(Made {
-            record: record.source("summary").build()?,
-            records,
-            exchanges,
-            model,
-        })
-    }
-
-    /// Returns the name of the model that summarises.
-    fn model(&self) -> Arc<str> {
-        let summariser = self.settings.summariser.as_deref();
-        summariser
-            .and_then(Summariser::model)
-            .unwrap_or("custom")
-            .into()
     }
 }
 

@@ -34,10 +34,8 @@ pub(super) fn lowest_tier<'r>(
 pub(super) async fn parts_of(record: &Record) -> Result<Vec<Arc<Retrievable>>, Error> {
     let mut parts = Vec::new();
     match record {
-        Record::Message(message) => {
-            if !message.text().is_empty() {
-                parts.push(part(record, 0, message_of(message)));
-            }
+        Record::Message(message) if !message.text().is_empty() => {
+            parts.push(part(record, 0, message_of(message)));
         }
         Record::ToolCall(call) => parts.push(part(record, 0, call_of(call).await)),
         Record::Retrievable(found) => {

@@ -5,6 +5,7 @@ mod estimate;
 mod material;
 mod plan;
 mod summariser;
+mod summary;
 mod units;
 mod write;
 

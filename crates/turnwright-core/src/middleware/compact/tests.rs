@@ -153,7 +153,7 @@ proptest! {
         prop_assert!(all.clone().filter(covered).count() > 0);
         prop_assert!(!cut.covers(items.len() - 1));
         prop_assert!(all.clone().filter(covered).all(|at| !items[at].is_open));
-        let shown: u64 = all.clone().filter(|at| !cut.covers(*at)).map(|at| items[at].tokens).sum();
+        let shown: u64 = all.filter(|at| !cut.covers(*at)).map(|at| items[at].tokens).sum();
         prop_assert_eq!(cut.tokens, fixed + 50 + shown);
         // The message that starts the exchange of the first shown unit is shown.
         if !items[cut.end].opens {
