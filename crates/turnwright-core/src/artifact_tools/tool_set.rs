@@ -6,6 +6,8 @@ mod tests;
 use std::ptr;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::ArtifactToolPolicy;
 use super::readable::{Current, Readable};
 use super::tool::ArtifactTool;
@@ -70,6 +72,25 @@ pub(crate) struct ArtifactToolSet {
     /// The kinds whose tools are registered. Under [`ArtifactToolPolicy::Stable`], tools are never removed.
     kinds: Vec<ArtifactKind>,
     made: Vec<Made>,
+}
+
+/// The artifact tools of a turn's dispatch, shared by the loop of the turn and middleware that turns results into handles.
+#[derive(Default)]
+pub(crate) struct SharedArtifactTools(Mutex<Option<ArtifactToolSet>>);
+
+impl SharedArtifactTools {
+    /// Starts with the tools of a dispatch. `None` if the runner has no artifact tools.
+    pub(crate) fn begin(&self, forge: Option<ArtifactToolSet>) {
+        *self.0.lock() = forge;
+    }
+
+    /// Updates the artifact tools. See [`ArtifactToolSet::refresh`].
+    pub(crate) fn refresh(&self, ctx: &TurnContext) -> Result<(), Error> {
+        match &mut *self.0.lock() {
+            Some(forge) => forge.refresh(ctx),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A registered tool and its origin.

@@ -17,6 +17,7 @@
 //! ```
 
 mod bus;
+mod compacted;
 mod level;
 mod log_entry;
 mod runner_events;
@@ -33,6 +34,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use bus::{EventBus, Observer};
+pub use compacted::Compacted;
 pub use level::Level;
 pub use log_entry::LogEntry;
 pub use runner_events::{Lagged, RunnerEvents};
@@ -157,6 +159,8 @@ pub enum EventKind {
         /// How many retries are left.
         retries_left: u32,
     },
+    /// The prompt was compacted: see [`compact`](crate::middleware::compact()).
+    Compacted(Arc<Compacted>),
     /// A log entry for operators: see [`LogEntry`].
     #[non_exhaustive]
     Log {
@@ -279,6 +283,7 @@ impl EventKind {
             EventKind::GateOpened { .. } => "turnGateOpen",
             EventKind::GateClosed { .. } => "turnGateClosed",
             EventKind::AnswerRejected { .. } => "answerRejected",
+            EventKind::Compacted(_) => "compacted",
             EventKind::Log { .. } => "log",
             EventKind::Usage(_) => "usage",
             EventKind::Error { .. } => "error",
@@ -309,6 +314,7 @@ impl fmt::Debug for EventKind {
                 debug.field("iteration", iteration)
             }
             EventKind::TurnEnd { status, .. } => debug.field("status", status),
+            EventKind::Compacted(compacted) => debug.field("compacted", compacted),
             EventKind::GateOpened { id, .. } | EventKind::GateClosed { id, .. } => {
                 debug.field("id", id)
             }

@@ -10,6 +10,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::Compacted;
 use super::time::{as_millis, rfc3339};
 use crate::error::Error;
 use crate::gate::{OpenGate, TurnWaiting};
@@ -124,6 +125,8 @@ pub enum TurnEventKind {
         /// The reason, as the model reads it.
         reason: String,
     },
+    /// The prompt was compacted: see [`compact`](crate::middleware::compact()).
+    Compacted(Arc<Compacted>),
     /// The pieces with this id so far are void. What follows starts from the beginning.
     Discarded {
         /// The id of the pieces.
@@ -270,6 +273,7 @@ impl TurnEventKind {
             TurnEventKind::ToolCall(_) => "toolCall",
             TurnEventKind::ToolCallIncomplete(_) => "toolCallIncomplete",
             TurnEventKind::AnswerRejected { .. } => "answerRejected",
+            TurnEventKind::Compacted(_) => "compacted",
             TurnEventKind::Discarded { .. } => "discarded",
             TurnEventKind::Usage(_) => "usage",
             TurnEventKind::LeaseWait { .. } => "leaseWait",
@@ -309,6 +313,7 @@ impl fmt::Debug for TurnEventKind {
                 debug.field("id", &call.id())
             }
             TurnEventKind::Started { turn_id, .. } => debug.field("turn_id", turn_id),
+            TurnEventKind::Compacted(compacted) => debug.field("compacted", compacted),
             TurnEventKind::Usage(usage) => debug.field("tokens", &usage.tokens),
             TurnEventKind::LeaseWait { turn_id, at_most } => {
                 debug.field("turn_id", turn_id).field("at_most", at_most)

@@ -6,6 +6,7 @@
 //! | [`tool_filter`] | turn or dispatch input | removes or hides tools |
 //! | [`audit`] | turn input | reports each call once, however the turn ends |
 //! | [`repeated_call_guard`] | dispatch input | ends a turn that repeats the same call |
+//! | [`compact()`] | dispatch input | keeps prompts within the context window |
 //!
 //! To limit tokens, tool calls and time, set a [`Budget`](crate::Budget) on the runner or the turn.
 //!
@@ -29,6 +30,7 @@
 
 mod audit;
 mod audited_call;
+mod compact;
 mod fetch_tools;
 mod repeated_call_guard;
 mod tool_filter;
@@ -38,6 +40,7 @@ mod tests;
 
 pub use audit::{Audit, AuditSink, audit};
 pub use audited_call::AuditedCall;
+pub use compact::{Compact, Summariser, SummaryRequest, compact};
 pub use fetch_tools::{FetchTools, fetch_tools};
 pub use repeated_call_guard::{RepeatedCallGuard, repeated_call_guard};
 pub use tool_filter::{ToolFilter, tool_filter, tool_filter_by_meta, tool_filter_in};

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use serde_json::json;
 
 use super::builder::{Build, RecordBuilder};
+use super::coverage::Coverage;
 use super::stamp::Stamp;
 use crate::artifact::SpooledArtifact;
 use crate::checksum::digest_of;
@@ -35,6 +36,7 @@ pub struct Retrievable {
     tier: TrustTier,
     source: Option<String>,
     inline: bool,
+    covers: Option<Box<Coverage>>,
 }
 
 /// The content of a [`Retrievable`].
@@ -67,6 +69,15 @@ impl Retrievable {
         Retrievable::stamped(Retrieved::Media(media), tier, true, Stamp::new())
     }
 
+    /// Starts a summary, which replaces a part of the conversation in prompts.
+    pub(crate) fn summary(
+        text: impl Into<String>,
+        tier: TrustTier,
+        covers: Coverage,
+    ) -> RecordBuilder<Self> {
+        Retrievable::text(text, tier).covers(covers)
+    }
+
     /// Starts a record with an existing id and times.
     pub(super) fn stamped(
         content: Retrieved,
@@ -80,6 +91,7 @@ impl Retrievable {
             tier,
             source: None,
             inline,
+            covers: None,
         })
     }
 
@@ -140,6 +152,13 @@ impl Retrievable {
         self.source.as_deref()
     }
 
+    /// Returns which part of the conversation it replaces in prompts, if it is a summary made by
+    /// [`compact`](crate::middleware::compact()).
+    #[must_use]
+    pub fn covers(&self) -> Option<&Coverage> {
+        self.covers.as_deref()
+    }
+
     /// Returns whether it is inlined into the prompt. If not, it is an artifact that the model queries.
     #[must_use]
     pub fn is_inline(&self) -> bool {
@@ -169,6 +188,12 @@ impl RecordBuilder<Retrievable> {
         self
     }
 
+    /// Makes it a summary.
+    pub(super) fn covers(mut self, covers: Coverage) -> Self {
+        self.0.covers = Some(Box::new(covers));
+        self
+    }
+
     /// Sets whether an artifact is inlined into the prompt.
     pub fn inline(mut self, inline: bool) -> Self {
         self.0.inline = inline;
@@ -192,6 +217,9 @@ impl Build for Retrievable {
         let is_artifact = matches!(self.content, Retrieved::Artifact(_));
         let why = "only an artifact can be left out of the prompt: use `Retrievable::artifact`";
         wrong.check("inline", self.inline || is_artifact, why);
+        let is_text = matches!(self.content, Retrieved::Text(_));
+        let why = "only a text can be a summary";
+        wrong.check("covers", self.covers.is_none() || is_text, why);
     }
 }
 

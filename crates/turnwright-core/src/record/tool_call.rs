@@ -174,6 +174,14 @@ impl ToolCall {
         Arc::new(record)
     }
 
+    /// Returns the call with its result as a handle instead of inline.
+    pub(crate) fn with_handle(&self) -> Arc<Self> {
+        let mut record = self.clone();
+        record.settled.inline = false;
+        record.updated_at = SystemTime::now().max(record.updated_at);
+        Arc::new(record)
+    }
+
     /// Returns the settled call.
     pub(crate) fn closed(self: Arc<Self>, settled: Settled) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);

@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) place: Place,
     /// Its position, or where it was last replaced in this turn. Instructions and memories are listed there.
     pub(crate) changed: Place,
+    /// Whether a summary replaces it on the timeline. Only records of this turn: those of earlier turns are removed.
+    pub(crate) covered: bool,
 }
 
 /// The position of a record: those of earlier turns come first, then those of this turn in order.
@@ -25,6 +27,14 @@ pub(crate) struct Entry {
 pub(crate) struct Place {
     pub(crate) in_this_turn: bool,
     pub(crate) count: u64,
+}
+
+impl Place {
+    /// The position of a summary, before everything that it does not cover.
+    const FIRST: Place = Place {
+        in_this_turn: false,
+        count: 0,
+    };
 }
 
 /// The origin of a record.
@@ -83,13 +93,19 @@ impl Entries {
             let before = std::mem::replace(&mut entry.record, record.clone());
             return [Some(before), was_stored];
         }
-        let place = counts.place(origin);
+        let is_summary = matches!(record, Record::Retrievable(found) if found.covers().is_some());
+        let place = match is_summary {
+            true => Place::FIRST,
+            false => counts.place(origin),
+        };
         let entry = Entry {
             record: record.clone(),
             place,
             changed: place,
+            covered: false,
         };
         let later = match origin {
+            _ if is_summary => self.by_id.len(),
             Origin::Now | Origin::Stored => 0,
             Origin::Before => {
                 let later = self.by_id.values().rev();
@@ -110,6 +126,34 @@ impl Entries {
         self.stored
             .insert(record.id().into(), (counts.stored, record.clone()));
         None
+    }
+
+    /// Replaces a record in place. A version in the store that this turn wrote is replaced too.
+    pub(crate) fn replace(&mut self, record: &Record) -> [Option<Record>; 2] {
+        let put = |slot: &mut Record| std::mem::replace(slot, record.clone());
+        let entry = self.by_id.get_mut(record.id());
+        let stored = self.stored.get_mut(record.id());
+        [
+            entry.map(|entry| put(&mut entry.record)),
+            stored.map(|(_, stored)| put(stored)),
+        ]
+    }
+
+    /// Takes a record off the timeline, because a summary replaces it. Returns what was removed.
+    pub(crate) fn cover(&mut self, id: &str) -> Option<Record> {
+        match self.by_id.get_mut(id) {
+            Some(entry) if entry.place.in_this_turn => {
+                entry.covered = true;
+                None
+            }
+            _ => self.remove(id),
+        }
+    }
+
+    /// Returns whether the store has the record, as far as this turn knows.
+    pub(crate) fn is_stored(&self, id: &str) -> bool {
+        let before = |entry: &Entry| !entry.place.in_this_turn;
+        self.stored.contains_key(id) || self.by_id.get(id).is_some_and(before)
     }
 
     /// Removes a record from the turn.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 pub(crate) use entries::{Entry, Origin};
 
-use crate::record::{Message, Record, RecordKind, TimelineRecord};
+use crate::record::{
+    Coverage, Message, Record, RecordKind, RecordRef, Retrievable, TimelineRecord,
+};
 use entries::{Counts, Entries, Place};
 
 /// The records of one turn: the entries of each kind on the timeline.
@@ -51,7 +53,7 @@ impl Records {
         T::of(self.of_kind(T::KIND)?.get(id)?)
     }
 
-    /// Iterates over the records of one type in order, with their entries.
+    /// Iterates over the records of one type in order, with their entries. Includes those that a summary covers.
     pub(crate) fn entries<T: TimelineRecord>(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&Entry, &Arc<T>)> {
@@ -61,10 +63,11 @@ impl Records {
 
     /// Iterates over the records of one type in order.
     pub(crate) fn of_type<T: TimelineRecord>(&self) -> impl DoubleEndedIterator<Item = &Arc<T>> {
-        self.entries().map(|(_, record)| record)
+        let shown = self.entries().filter(|(entry, _)| !entry.covered);
+        shown.map(|(_, record)| record)
     }
 
-    /// Iterates over the records of one type that were added in this turn, in order.
+    /// Iterates over the records of one type that were added in this turn, in order. Includes those that a summary covers.
     pub(crate) fn of_this_turn<T: TimelineRecord>(
         &self,
     ) -> impl DoubleEndedIterator<Item = &Arc<T>> {
@@ -74,6 +77,13 @@ impl Records {
 
     /// Returns all records in the order of the timeline.
     pub(crate) fn all(&self) -> Vec<Record> {
+        let all = self.kinds().into_iter().flat_map(Entries::all);
+        let shown = all.filter(|entry| !entry.covered);
+        in_order(shown.map(|entry| (listed_at(entry), &entry.record)))
+    }
+
+    /// Returns all records, including those that a summary covers.
+    pub(crate) fn with_covered(&self) -> Vec<Record> {
         let all = self.kinds().into_iter().flat_map(Entries::all);
         in_order(all.map(|entry| (listed_at(entry), &entry.record)))
     }
@@ -88,6 +98,41 @@ impl Records {
         let mut latest = self.of_this_turn::<Message>().rev();
         let found = latest.find(|message| message.is_answer() && counts(message.id()));
         found.cloned()
+    }
+
+    /// Returns the summary of the earlier conversation, if there is one.
+    pub(crate) fn summary(&self) -> Option<&Arc<Retrievable>> {
+        self.of_type::<Retrievable>()
+            .find(|found| found.covers().is_some())
+    }
+
+    /// Replaces a record in place: neither its position nor the list of what this turn stored changes.
+    pub(crate) fn replace(&mut self, record: &Record) -> [Option<Record>; 2] {
+        match self.of_kind_mut(record.kind()) {
+            Some((entries, _)) => entries.replace(record),
+            None => [None, None],
+        }
+    }
+
+    /// Returns whether the store has the record, as far as this turn knows.
+    pub(crate) fn is_stored(&self, record: &Record) -> bool {
+        self.of_kind(record.kind())
+            .is_some_and(|entries| entries.is_stored(record.id()))
+    }
+
+    /// Takes the records that a summary covers off the timeline, and every other summary. Returns what was removed.
+    pub(crate) fn cover(&mut self, summary: &Retrievable) -> Vec<Record> {
+        let Some(coverage) = summary.covers() else {
+            return Vec::new();
+        };
+        let timeline = self.all();
+        let covered = covered(&timeline, summary.id(), coverage);
+        let covered: Vec<RecordRef> = covered.map(RecordRef::of).collect();
+        let removed = covered.iter().filter_map(|record| {
+            let (entries, _) = self.of_kind_mut(record.kind)?;
+            entries.cover(&record.id)
+        });
+        removed.collect()
     }
 
     fn kinds(&self) -> [&Entries; 6] {
@@ -134,6 +179,31 @@ impl Records {
         };
         Some((entries, &mut self.counts))
     }
+}
+
+/// Selects the records of a timeline that a summary covers, and the summaries before it.
+fn covered<'r>(
+    timeline: &'r [Record],
+    summary: &'r str,
+    coverage: &'r Coverage,
+) -> impl Iterator<Item = &'r Record> {
+    let at = |wanted: &RecordRef| {
+        let mut records = timeline.iter();
+        records.position(|record| wanted.refers_to(record))
+    };
+    // Either of them may have been deleted.
+    let next = coverage.next.as_ref().and_then(at);
+    let end = next.or_else(|| Some(at(&coverage.last)? + 1)).unwrap_or(0);
+    let is_opening = move |record: &Record| {
+        record.kind() == RecordKind::Message && Some(record.id()) == coverage.opening.as_deref()
+    };
+    let records = timeline.iter().enumerate();
+    records
+        .filter(move |(at, record)| match record {
+            Record::Retrievable(found) if found.covers().is_some() => found.id() != summary,
+            record => *at < end && !record.kind().is_standing() && !is_opening(record),
+        })
+        .map(|(_, record)| record)
 }
 
 /// An instruction or a memory is listed where it was last replaced, any other record where it was added.

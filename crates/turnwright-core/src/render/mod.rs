@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod summary;
 mod taint;
 
 #[cfg(test)]
@@ -174,7 +175,7 @@ impl Renderer {
         })]
     }
 
-    /// Renders a retrievable, in the envelope for its trust tier.
+    /// Renders a retrievable, in the envelope for its trust tier. Before a summary, the framework says what it replaces.
     pub async fn retrievable(&self, found: &Retrievable) -> Vec<Part> {
         let envelope = |kind| {
             let envelope = Envelope::new(kind, found.shown_id());
@@ -185,7 +186,14 @@ impl Renderer {
             }
         };
         let kind = envelope_kind(found.tier());
+        let notice = found
+            .covers()
+            .map(|covers| (covers.summarised, summary::notice(covers, found.tier())));
         let text = match found.content() {
+            Retrieved::Text(text) if let Some((summarised, notice)) = notice => match summarised {
+                0 => notice,
+                _ => format!("{notice}\n{}", envelope(kind).seal(&self.secret, text)),
+            },
             Retrieved::Text(text) => envelope(kind).seal(&self.secret, text),
             Retrieved::Artifact(artifact) if found.is_inline() => {
                 self.inline(artifact, &envelope(kind)).await

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::media::Media;
-use crate::record::{Author, Message, Retrievable, Retrieved, ToolCall, ToolResults};
+use crate::record::{Author, Message, Record, Retrievable, Retrieved, ToolCall, ToolResults};
 use crate::trust::TrustTier;
 
 /// The set of trust tiers in a prompt.
@@ -52,6 +52,16 @@ impl Taint {
     /// Adds content of this tier.
     pub fn add(&mut self, tier: TrustTier) {
         self.tiers.insert(tier);
+    }
+
+    /// Adds what a record shows.
+    pub(crate) fn add_record(&mut self, record: &Record) {
+        match record {
+            Record::ToolCall(call) => self.add_tool_call(call),
+            Record::Retrievable(found) => self.add_retrievable(found),
+            Record::Message(message) => self.add_message(message),
+            _ => {}
+        }
     }
 
     /// Adds media and the texts derived from them.

@@ -286,7 +286,7 @@ impl TurnContext {
         let loaded = self.read(store, &found.own()).await?;
         self.warn_of(&loaded.damaged);
         let mut left = OpenCalls::default();
-        let (mut own, mut step) = (Vec::new(), None);
+        let (mut own, mut step, mut summary) = (Vec::new(), None, None);
         for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
@@ -300,8 +300,12 @@ impl TurnContext {
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {
-                    if let Record::ToolCall(call) = &record {
-                        left.add_call(call);
+                    match &record {
+                        Record::ToolCall(call) => left.add_call(call),
+                        Record::Retrievable(found) if found.covers().is_some() => {
+                            summary = Some(Arc::clone(found));
+                        }
+                        _ => {}
                     }
                     step = None;
                     if let Some(event) = TurnEvent::of_record(&record) {
@@ -312,6 +316,10 @@ impl TurnContext {
             }
         }
         self.keep_changes(&own);
+        if let Some(summary) = summary {
+            // The turn was compacted. Of the history, only what the summary does not cover is loaded.
+            drop(self.inner().records.write().cover(&summary));
+        }
         self.count_calls_from(left.next_ordinal());
         Ok((left, step))
     }

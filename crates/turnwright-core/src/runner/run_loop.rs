@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::artifact_tools::ArtifactToolSet;
+use crate::artifact_tools::{ArtifactToolSet, SharedArtifactTools};
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
@@ -270,8 +270,9 @@ impl Play<'_> {
     async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
         let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
-        // Keeps the artifact tools up to date. `None` if the runner has none.
-        let mut artifact_tools = self.turn.setup().artifact_tools.map(ArtifactToolSet::new);
+        // Keeps the artifact tools up to date.
+        let artifact_tools = self.turn.per_turn::<SharedArtifactTools>();
+        artifact_tools.begin(self.turn.setup().artifact_tools.map(ArtifactToolSet::new));
         ctx.tools().bind_context(&ctx);
         ctx.turn().notify(|| EventKind::DispatchStart);
         // On every exit.
@@ -311,7 +312,7 @@ impl Play<'_> {
             }
             *self.iterations += 1;
             let first = std::mem::take(&mut first);
-            self.iterate(&ctx, artifact_tools.as_mut(), first, &mut retries)
+            self.iterate(&ctx, &artifact_tools, first, &mut retries)
                 .await?;
             self.turn.record_outer_usage().await;
             match ctx.signal() {
@@ -327,7 +328,7 @@ impl Play<'_> {
     async fn iterate(
         &self,
         ctx: &DispatchContext,
-        artifact_tools: Option<&mut ArtifactToolSet>,
+        artifact_tools: &SharedArtifactTools,
         first: First,
         retries: &mut Retries,
     ) -> Result<(), End> {
@@ -338,11 +339,7 @@ impl Play<'_> {
             .notify(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().notify(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
-        if let Some(artifact_tools) = artifact_tools {
-            artifact_tools
-                .refresh(ctx.turn())
-                .map_err(TurnStatus::Failed)?;
-        }
+        artifact_tools.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));
             run_pipeline(&self.plan.dispatch_input, ctx).await?;

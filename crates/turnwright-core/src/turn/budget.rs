@@ -33,6 +33,15 @@ impl TurnContext {
         (self.usage().total_tokens() >= tokens).then_some(Limit::Tokens(tokens))
     }
 
+    /// Returns how many tokens are left of the budgets of this turn and its outer turns. `None` if none of them is limited.
+    pub(crate) fn tokens_left(&self) -> Option<u64> {
+        let left = |turn: &TurnContext| {
+            let tokens = turn.budget().tokens?;
+            Some(tokens.saturating_sub(turn.usage().total_tokens()))
+        };
+        self.and_outer().filter_map(left).min()
+    }
+
     /// Returns the limit because of which a call proposed now could not run, if there is one. Takes nothing from the budget.
     pub(crate) fn no_call_left(&self) -> Option<Limit> {
         let own = |turn: &TurnContext| {

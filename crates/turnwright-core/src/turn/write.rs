@@ -14,7 +14,7 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEventKind;
 use crate::panic::text_of;
-use crate::record::{GateRecord, Record, RecordKind, TimelineRecord};
+use crate::record::{GateRecord, Record, RecordKind, Retrievable, TimelineRecord, ToolCall};
 use crate::record_log::Origin;
 use crate::store::{Batch, Change, Query, Revision, Store, StoreError};
 use crate::telemetry::here;
@@ -68,7 +68,8 @@ impl TurnContext {
             found: Arc::clone(&found),
         };
         let changes = vec![Change::Put(Record::Gate(gate))];
-        self.apply_unless(changes, Some(unless)).await?;
+        self.apply_unless(changes, Some(unless), Effect::Records)
+            .await?;
         let found = found.lock().take();
         Ok(found)
     }
@@ -76,13 +77,27 @@ impl TurnContext {
     /// Applies changes to the store and this turn. Once started, the write is completed even if the future is dropped, so that
     /// the turn always matches the store. If the store fails, the turn ends, because it cannot continue without its records.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
-        self.apply_unless(changes, None).await
+        self.apply_unless(changes, None, Effect::Records).await
+    }
+
+    /// Stores how the timeline is compacted: calls whose results became handles, and a summary. The records that the summary
+    /// covers stay in the store.
+    pub(crate) async fn write_compaction(
+        &self,
+        handles: Vec<Arc<ToolCall>>,
+        summary: Option<Arc<Retrievable>>,
+    ) -> Result<(), Error> {
+        let handles = handles.into_iter().map(Record::from);
+        let records = handles.chain(summary.map(Record::from));
+        let changes = records.map(Change::Put).collect();
+        self.apply_unless(changes, None, Effect::Compaction).await
     }
 
     async fn apply_unless(
         &self,
         mut changes: Vec<Change>,
         unless: Option<Unless>,
+        effect: Effect,
     ) -> Result<(), Error> {
         let is_over = self.inner().ended.is_set()
             // Only its end is stored now. Open calls stay as they are for the next run.
@@ -92,8 +107,8 @@ impl TurnContext {
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
         let Some(store) = self.record_store() else {
-            self.keep_changes(&changes);
-            self.say(&changes);
+            self.take_effect(&changes, effect);
+            self.say(&changes, effect);
             return Ok(());
         };
         if self.inner().store_hangs.is_set() {
@@ -153,9 +168,9 @@ impl TurnContext {
             if let Some((hold, since)) = renewed {
                 hold.renewed(since);
             }
-            turn.keep_changes(&changes);
+            turn.take_effect(&changes, effect);
             drop(writing);
-            turn.say(&changes);
+            turn.say(&changes, effect);
             Ok(())
         });
         // Most stores respond immediately, so no task is needed.
@@ -178,8 +193,21 @@ impl TurnContext {
         }
     }
 
+    /// Lets this turn have what was stored.
+    fn take_effect(&self, changes: &[Change], effect: Effect) {
+        match effect {
+            Effect::Records => self.keep_changes(changes),
+            Effect::Compaction => self.keep_compaction(changes),
+        }
+    }
+
     /// Emits the events of what was stored. Every write passes here, so each record is on the event stream however it was stored.
-    fn say(&self, changes: &[Change]) {
+    fn say(&self, changes: &[Change], effect: Effect) {
+        // The calls whose results became handles were reported when they ended.
+        let changes = match effect {
+            Effect::Records => changes,
+            Effect::Compaction => &[],
+        };
         for change in changes {
             if let Change::Put(record) = change
                 && let Some(event) = TurnEventKind::of_record(record)
@@ -187,6 +215,25 @@ impl TurnContext {
                 self.emit(|| event);
             }
         }
+    }
+
+    /// Compacts the timeline.
+    fn keep_compaction(&self, changes: &[Change]) {
+        let mut records = self.inner().records.write();
+        let mut gone: Vec<Option<Record>> = Vec::new();
+        for change in changes {
+            match change {
+                Change::Put(record @ Record::Retrievable(summary)) => {
+                    gone.extend(records.put(record, Origin::Stored));
+                    gone.extend(records.cover(summary).into_iter().map(Some));
+                }
+                Change::Put(record) => gone.extend(records.replace(record)),
+                Change::Delete(..) => {}
+            }
+        }
+        drop(records);
+        // Dropped after the lock: destructors may be user code.
+        drop(gone);
     }
 
     pub(crate) fn keep_changes(&self, changes: &[Change]) {
@@ -202,6 +249,15 @@ impl TurnContext {
         // Dropped after the lock: destructors may be user code.
         drop(gone);
     }
+}
+
+/// What changes of the store mean for the turn.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Records were added, replaced or deleted.
+    Records,
+    /// The timeline was compacted.
+    Compaction,
 }
 
 /// Returns whether a change releases or renews the lease.

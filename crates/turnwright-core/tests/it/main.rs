@@ -9,6 +9,7 @@
 
 #[cfg(feature = "artifact-json")]
 mod bad_queries;
+mod compact;
 mod envelopes;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;

@@ -43,7 +43,7 @@ pub(super) fn check(
         tokens => format!(", and its answer may have {tokens}"),
     };
     let message = format!(
-        "the prompt has about {} tokens ({text} of messages, {tools} of tools){answer}; `{model}` takes {window} in all: load less of the conversation (`.history(History::last(n))`), \
+        "the prompt has about {} tokens ({text} of messages, {tools} of tools){answer}; `{model}` takes {window} in all: add `.dispatch_input(compact({window}))` to the runner, load less of the conversation (`.history(History::last(n))`), \
          show fewer tools, or say with `context_window` that it takes more",
         text.saturating_add(tools)
     );

@@ -119,7 +119,7 @@ impl Server {
             ),
             _ if is_overflow => (
                 ErrorKind::InvalidArguments,
-                "load less of the conversation (`.history(History::last(n))`), or show fewer tools",
+                "add `.dispatch_input(compact(tokens))` to the runner, load less of the conversation (`.history(History::last(n))`), or show fewer tools",
             ),
             401 | 403 => (ErrorKind::Denied, key_hint.as_str()),
             404 => (ErrorKind::NotFound, base_url_hint.as_str()),

@@ -3,6 +3,7 @@
 mod artifact;
 mod bytes;
 mod conversation_info;
+mod coverage;
 mod field;
 mod gate;
 mod invalid;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::artifact::StoredArtifact;
+use super::coverage::StoredCoverage;
 use super::field::{Encoded, Text, Time, VERSION};
 use super::media::StoredMedia;
 use super::{Invalid, Stored, stamp};
@@ -28,6 +29,8 @@ pub(super) struct StoredRetrievable<'a> {
     artifact: Option<StoredArtifact<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     media: Option<StoredMedia<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covers: Option<StoredCoverage<'a>>,
 }
 
 impl<'a> TryFrom<&'a Retrievable> for StoredRetrievable<'a> {
@@ -46,6 +49,7 @@ impl<'a> TryFrom<&'a Retrievable> for StoredRetrievable<'a> {
             text: None,
             artifact: None,
             media: None,
+            covers: found.covers().map(StoredCoverage::from),
         };
         match found.content() {
             Retrieved::Text(text) => stored.text = Some(text.as_str().into()),
@@ -89,6 +93,10 @@ impl Stored for StoredRetrievable<'_> {
         let mut builder = Retrievable::stamped(content, self.trust_tier, self.inline, stamp);
         if let Some(source) = self.source {
             builder = builder.source(source.into_owned());
+        }
+        if let Some(covers) = self.covers {
+            let covers = covers.read().map_err(|error| error.inside("covers"))?;
+            builder = builder.covers(covers);
         }
         Ok(builder.build()?.into())
     }

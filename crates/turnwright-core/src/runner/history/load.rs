@@ -1,12 +1,13 @@
 //! Loads the history of a conversation from its store.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::History;
 use super::pages::Pages;
 use super::unfinished::close_unfinished;
 use crate::error::Error;
-use crate::record::{Author, Record, RecordKind};
+use crate::record::{Author, Coverage, Record, RecordKind};
 use crate::store::{ConversationId, Position, Store, Stored};
 use crate::tool::context::TurnContext;
 
@@ -71,23 +72,37 @@ impl History {
             .filter(|kind| *kind == RecordKind::Message || self.wants(*kind))
             .collect();
         let mut window = Window::new(ctx, self.last, self.max_records);
-        pages
-            .read_back(ctx.conversation_id(), &kinds, None, |page, _| {
-                window.take_in(page);
-                window.cut.is_none()
-            })
-            .await?;
+        if window.cut.is_none() {
+            pages
+                .read_back(ctx.conversation_id(), &kinds, None, |page, _| {
+                    window.take_in(page);
+                    window.cut.is_none()
+                })
+                .await?;
+        }
         let mut records = window.records;
         match window.cut {
             Some(Cut::At(count)) => records.truncate(count),
             Some(Cut::Inside(place)) => {
                 records.extend(opening(ctx.conversation_id(), pages, place).await?);
             }
+            Some(Cut::Summary(opening)) => {
+                let wanted = opening.filter(|id| !window.here.contains(&message(id)));
+                if let Some(id) = wanted {
+                    let found = pages.get(ctx.conversation_id(), RecordKind::Message, &id);
+                    records.extend(found.await?);
+                }
+            }
             None => {}
         }
+        records.extend(window.summary);
         records.retain(|one| self.wants(one.record.kind()));
         Ok(records)
     }
+}
+
+fn message(id: &str) -> (RecordKind, String) {
+    (RecordKind::Message, id.to_owned())
 }
 
 /// The part of the timeline that is loaded, while it is read backwards.
@@ -101,6 +116,10 @@ struct Window {
     most: usize,
     /// The number of records at the last message that starts an exchange.
     complete: usize,
+    /// What the newest summary covers.
+    covers: Option<Coverage>,
+    /// The newest summary, if the turn does not have it.
+    summary: Option<Stored>,
 }
 
 /// Where older records were omitted.
@@ -109,21 +128,37 @@ enum Cut {
     At(usize),
     /// Within an exchange, before this position.
     Inside(Position),
+    /// Where a summary begins. It keeps this message, which comes before the others.
+    Summary(Option<Arc<str>>),
 }
 
 impl Window {
     fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
-        let here = ctx.records().timeline();
-        let here = here
+        let here = ctx.inner().records.read();
+        // A resumed turn may have been compacted, within its own records or before them.
+        let covers = here.summary().and_then(|summary| summary.covers());
+        let covers = covers.cloned();
+        let own = here.with_covered();
+        let cut = covers.as_ref().filter(|covers| {
+            let ends_here = |record: &Record| {
+                let next = covers.next.as_ref();
+                next.is_some_and(|next| next.refers_to(record)) || covers.last.refers_to(record)
+            };
+            own.iter().any(ends_here)
+        });
+        let cut = cut.map(|covers| Cut::Summary(covers.opening.clone()));
+        let here = own
             .iter()
             .map(|record| (record.kind(), record.id().to_owned()));
         Window {
             records: Vec::new(),
-            cut: None,
+            cut,
             here: here.collect(),
             exchanges_left: exchanges,
             most,
             complete: 0,
+            covers,
+            summary: None,
         }
     }
 
@@ -133,6 +168,28 @@ impl Window {
             if self.cut.is_some() || self.here.contains(&key) {
                 continue;
             }
+            if let Record::Retrievable(found) = &one.record
+                && let Some(covers) = found.covers()
+            {
+                // Only the newest one counts. It covers those before it.
+                if self.covers.is_none() {
+                    self.covers = Some(covers.clone());
+                    self.summary = Some(one);
+                }
+                continue;
+            }
+            let (begins, covered) = match &self.covers {
+                Some(covers) => {
+                    let next = covers.next.as_ref();
+                    let begins = next.is_some_and(|next| next.refers_to(&one.record));
+                    (begins, covers.last.refers_to(&one.record))
+                }
+                None => (false, false),
+            };
+            if covered {
+                self.cut_at_summary();
+                continue;
+            }
             let place = one.position;
             let opens = opens(&one.record);
             self.records.push(one);
@@ -140,13 +197,23 @@ impl Window {
                 self.complete = self.records.len();
                 self.exchanges_left -= 1;
             }
-            if self.exchanges_left == 0 || self.records.len() == self.most {
+            if begins {
+                self.cut_at_summary();
+            } else if self.exchanges_left == 0 || self.records.len() == self.most {
                 self.cut = Some(match self.complete {
                     0 => Cut::Inside(place),
                     complete => Cut::At(complete),
                 });
             }
         }
+    }
+}
+
+impl Window {
+    fn cut_at_summary(&mut self) {
+        let covers = self.covers.as_ref();
+        let opening = covers.and_then(|covers| covers.opening.clone());
+        self.cut = Some(Cut::Summary(opening));
     }
 }
 

@@ -32,6 +32,9 @@ type MemoriesFrom = Arc<dyn Fn(&TurnContext) -> Option<ConversationId> + Send + 
 /// loaded, followed by the newest records. The store is read in pages from the newest record backwards, no further than
 /// necessary.
 ///
+/// If the conversation was [compacted](crate::middleware::compact()), the timeline starts with the newest summary instead of what
+/// it covers. A history that ends before the summary was written does not load it.
+///
 /// History is loaded after the input of the turn was stored and before the turn input middleware runs. If the store cannot be
 /// read, the turn fails with `E_STORE_ERROR`. A turn without a conversation has no history.
 ///

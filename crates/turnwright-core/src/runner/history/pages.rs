@@ -42,6 +42,18 @@ impl<'s> Pages<'s> {
         Ok(loaded)
     }
 
+    /// Loads the record of this kind and id, if the store has it.
+    pub(super) async fn get(
+        &self,
+        conversation_id: &ConversationId,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Option<Stored>, Error> {
+        let query = of_kinds(&[kind]).ids([id]);
+        let mut page = self.load(conversation_id, &query).await?;
+        Ok(page.records.pop())
+    }
+
     /// Loads all records of these kinds, in order.
     pub(super) async fn all(
         &self,

@@ -1,3 +1,5 @@
+mod summaries;
+
 use crate::record::Message;
 use crate::record::Record;
 use crate::record::RecordKind;

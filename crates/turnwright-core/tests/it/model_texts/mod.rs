@@ -5,6 +5,7 @@
 //! after a change, run `cargo test -p turnwright-core --all-features --test it model_texts -- --ignored`.
 
 mod scenes;
+mod summaries;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,7 +40,9 @@ fn error_codes() -> String {
 }
 
 async fn texts() -> String {
-    document("Texts that models read", &scenes::all().await)
+    let mut texts = scenes::all().await;
+    texts.extend(summaries::all().await);
+    document("Texts that models read", &texts)
 }
 
 fn artifact_tools() -> String {

@@ -33,12 +33,12 @@ fn done(tool: ToolBuilder<Value>) -> Tool {
     tool.build().unwrap()
 }
 
-fn renderer() -> Renderer {
+pub(super) fn renderer() -> Renderer {
     Renderer::new(ConversationSecret::from_bytes([7; 32]))
 }
 
 /// The text of parts, with `ID` for the id and `CODE` for the codes of envelopes.
-fn shown(parts: &[Part], id: &str) -> String {
+pub(super) fn shown(parts: &[Part], id: &str) -> String {
     let texts = parts.iter().map(|part| match part {
         Part::Text(text) => text.clone(),
         _ => "(media)".to_owned(),

@@ -9,8 +9,8 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    ConversationInfo, Lease, Message, ProviderState, Record, RecordKind, ResponseRef, Retrievable,
-    Thought, ToolCall, ToolResults,
+    ConversationInfo, Coverage, Lease, Message, ProviderState, Record, RecordKind, RecordRef,
+    ResponseRef, Retrievable, Thought, ToolCall, ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -117,6 +117,57 @@ fn the_format_of_version_1_is_exact() {
             "updatedAt": "1970-01-01T00:00:00.000000000Z",
             "trustTier": "third-party-public", "inline": true, "source": "s", "text": "p",
         })
+    );
+}
+
+#[test]
+fn a_summary_has_this_shape() {
+    let record = |kind, id: &str| RecordRef {
+        kind,
+        id: id.into(),
+    };
+    let covers = Coverage {
+        turn_id: "t-1".into(),
+        model: Some("small".into()),
+        exchanges: 2,
+        summarised: 5,
+        omitted: 1,
+        first: record(RecordKind::Message, "m-1"),
+        last: record(RecordKind::ToolCall, "c-9"),
+        next: Some(record(RecordKind::Thought, "h-1")),
+        opening: Some("m-3".into()),
+    };
+    let found = Retrievable::summary("p", TrustTier::ThirdPartyPublic, covers.clone());
+    let found = found.id("r").created_at(at(0)).build().unwrap();
+    let record = Record::from(found);
+    let value = json!({
+        "v": 1, "kind": "retrievable", "id": "r",
+        "createdAt": "1970-01-01T00:00:00.000000000Z",
+        "updatedAt": "1970-01-01T00:00:00.000000000Z",
+        "trustTier": "third-party-public", "inline": true, "text": "p",
+        "covers": {
+            "turnId": "t-1", "model": "small", "exchanges": 2, "summarised": 5, "omitted": 1,
+            "first": { "kind": "message", "id": "m-1" },
+            "last": { "kind": "tool_call", "id": "c-9" },
+            "next": { "kind": "thought", "id": "h-1" },
+            "opening": "m-3",
+        },
+    });
+    assert_eq!(record.to_value().unwrap(), value);
+    let read = |value: &Value| Record::from_value(RecordKind::Retrievable, value, &resolver());
+    let Ok(Record::Retrievable(read_back)) = read(&value) else {
+        panic!()
+    };
+    assert_eq!(read_back.covers(), Some(&covers));
+
+    let mut bad = value;
+    bad["covers"]["last"]["id"] = json!("");
+    let error = read(&bad).unwrap_err();
+    assert!(
+        error
+            .message()
+            .contains("covers.last.id: must not be empty"),
+        "{error}"
     );
 }
 

@@ -11,8 +11,8 @@ use serde_json::{Map, Number, Value};
 use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 use crate::media::{Media, MediaKind, ModalityHazard};
 use crate::record::{
-    CallState, ConversationInfo, LedgerEntry, Memory, Message, ProviderState, Record, ResponseRef,
-    Retrievable, StandingInstruction, Thought, ToolCall, ToolResults,
+    CallState, ConversationInfo, Coverage, LedgerEntry, Memory, Message, ProviderState, Record,
+    RecordKind, RecordRef, ResponseRef, Retrievable, StandingInstruction, Thought, ToolCall, ToolResults,
 };
 use crate::schema::RawArgs;
 use crate::spool::MemoryReader;
@@ -208,13 +208,42 @@ fn of_words() -> impl Strategy<Value = Record> {
     )
 }
 
+/// Boxed, because the strategies of all records together need much stack otherwise.
+fn coverage() -> BoxedStrategy<Coverage> {
+    let record = || {
+        let kind = prop_oneof![Just(RecordKind::Message), Just(RecordKind::ToolCall)];
+        let record = (kind, id()).prop_map(|(kind, id)| RecordRef {
+            kind,
+            id: id.into(),
+        });
+        record.boxed()
+    };
+    let counts = (any::<u64>(), any::<u64>(), any::<u64>());
+    let ends = (record(), record(), option::of(record()), option::of(id()));
+    let all = (id(), option::of(text()), counts, ends.boxed());
+    let all = all.prop_map(|(turn, model, counts, ends)| Coverage {
+        turn_id: turn.into(),
+        model: model.map(Into::into),
+        exchanges: counts.0,
+        summarised: counts.1,
+        omitted: counts.2,
+        first: ends.0,
+        last: ends.1,
+        next: ends.2,
+        opening: ends.3.map(Into::into),
+    });
+    all.boxed()
+}
+
 fn retrievable() -> impl Strategy<Value = Record> {
     let passage = (words(), tier()).prop_map(|(text, tier)| Retrievable::text(text, tier));
     let asked = (artifact(), tier(), any::<bool>());
     let asked =
         asked.prop_map(|(item, tier, inline)| Retrievable::artifact(item, tier).inline(inline));
     let seen = media().prop_map(Retrievable::media);
-    let found = prop_oneof![passage, asked, seen];
+    let summary = (words(), tier(), coverage());
+    let summary = summary.prop_map(|(text, tier, covers)| Retrievable::summary(text, tier, covers));
+    let found = prop_oneof![passage, asked, seen, summary.boxed()];
     (found, id(), times(), option::of(text())).prop_map(
         |(found, id, (created, updated), source)| {
             let mut found = found.id(id).created_at(created).updated_at(updated);

@@ -67,6 +67,7 @@ fn same_retrievable(a: &Retrievable, b: &Retrievable) {
     assert_eq!(a.tier(), b.tier());
     assert_eq!(a.source(), b.source());
     assert_eq!(a.is_inline(), b.is_inline());
+    assert_eq!(a.covers(), b.covers());
     assert_eq!(
         (a.created_at(), a.updated_at()),
         (b.created_at(), b.updated_at())

@@ -1,0 +1,66 @@
+//! What a summary replaces.
+
+use std::sync::Arc;
+
+use super::{Record, RecordKind};
+
+/// The part of a conversation that a summary replaces in prompts, and how the summary was made. A
+/// [`Retrievable`](super::Retrievable) that has one is a summary: see [`Retrievable::covers`](super::Retrievable::covers).
+///
+/// The covered records stay in the store. A turn loads the newest summary and the records after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// The turn that wrote the summary.
+    pub turn_id: Arc<str>,
+    /// The model that wrote the text. `None` if there is no text of a model, because nothing was summarised.
+    pub model: Option<Arc<str>>,
+    /// The number of exchanges that the summary replaces, including those of the summaries before it.
+    pub exchanges: u64,
+    /// The number of records that were summarised, including those of the summaries before it.
+    pub summarised: u64,
+    /// The number of records that were removed without being summarised, including those of the summaries before it.
+    pub omitted: u64,
+    /// The first record that is covered.
+    pub first: RecordRef,
+    /// The last record that is covered.
+    pub last: RecordRef,
+    /// The first record after the covered ones, if there was one.
+    pub next: Option<RecordRef>,
+    /// The id of the message that starts the exchange in which the covered part ends, if it ends within an exchange. This message
+    /// is not covered, although it comes before the last covered record.
+    pub opening: Option<Arc<str>>,
+}
+
+/// The kind and the id of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct RecordRef {
+    /// The kind.
+    pub kind: RecordKind,
+    /// The id.
+    pub id: Arc<str>,
+}
+
+impl RecordRef {
+    /// Returns the reference to a record.
+    pub(crate) fn of(record: &Record) -> Self {
+        RecordRef {
+            kind: record.kind(),
+            id: record.id().into(),
+        }
+    }
+
+    /// Returns whether it refers to this record.
+    pub(crate) fn refers_to(&self, record: &Record) -> bool {
+        self.kind == record.kind() && *self.id == *record.id()
+    }
+}
+
+impl Coverage {
+    /// Returns the number of records that it replaces.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.summarised.saturating_add(self.omitted)
+    }
+}
