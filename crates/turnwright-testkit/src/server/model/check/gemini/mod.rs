@@ -53,10 +53,12 @@ pub(super) fn check(request: &ReceivedRequest, body: &Value, known: &Known<'_>) 
         return Err((403, message.to_owned()));
     }
     known_fields(body, &FIELDS, "body")?;
-    if let Some(config) = body.get("generationConfig") {
+    // A `null` counts as absent.
+    let field = |name| body.get(name).filter(|value| !value.is_null());
+    if let Some(config) = field("generationConfig") {
         known_fields(config, &GENERATION, "generationConfig")?;
     }
-    if let Some(system) = body.get("systemInstruction") {
+    if let Some(system) = field("systemInstruction") {
         for part in super::list(system, "parts", "systemInstruction")? {
             text(part, "text", "systemInstruction.parts")?;
         }

@@ -16,7 +16,7 @@ fn invalid_requests_are_rejected() {
             ("invalid part `input_text`", |body| {
                 body["messages"][0]["content"] = json!([{ "type": "input_text", "text": "a" }]);
             }),
-            ("not the text of a JSON object", |body| {
+            ("arguments: not JSON", |body| {
                 body["messages"][1]["tool_calls"][0]["function"]["arguments"] = json!("{\"a\":");
             }),
             ("used twice", |body| {

@@ -5,6 +5,7 @@ mod chat_completions;
 mod conversation;
 mod gemini;
 mod ollama;
+mod recordings;
 mod responses;
 
 use serde_json::{Value, json};
