@@ -20,9 +20,11 @@ pub type AnyModel = Model<AnyCodec>;
 pub struct AnyCodec(Box<dyn Codec>);
 
 /// The prefixes of [`model`], with their protocols.
-const PREFIXES: [(&str, Protocol); 4] = [
+const PREFIXES: [(&str, Protocol); 6] = [
     ("openai", Protocol::ChatCompletions),
     ("chat", Protocol::ChatCompletions),
+    ("responses", Protocol::Responses),
+    ("anthropic", Protocol::Anthropic),
     ("gemini", Protocol::Gemini),
     ("ollama", Protocol::Ollama),
 ];

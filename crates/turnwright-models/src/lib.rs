@@ -1,7 +1,12 @@
 //! Executors of [Turnwright](https://github.com/turnwright/turnwright) for model servers: one module per wire
 //! protocol, and the modules that they share.
 //!
-//! - [`chat_completions`]: servers with the OpenAI Chat Completions protocol
+//! - [`chat_completions`]: OpenAI Chat Completions, which most servers support
+//! - [`responses`]: OpenAI Responses
+//! - [`anthropic`]: Anthropic Messages
+//! - [`gemini`]: Gemini
+//! - [`ollama`]: Ollama
+//! - [`decode`]: responses of all of them, without a network
 //! - [`fetch`]: media over HTTP, with an address guard
 //! - [`http`]: requests and responses, with timeouts and proxies
 //! - [`redact`]: removes secrets from text that servers send
@@ -18,6 +23,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod anthropic;
 mod any_model;
 pub mod chat_completions;
 pub mod decode;
@@ -29,9 +35,11 @@ pub mod http;
 pub mod ollama;
 mod protocol;
 pub mod redact;
+pub mod responses;
 pub mod retry;
 pub mod sse;
 
+pub use anthropic::Anthropic;
 pub use any_model::{AnyCodec, AnyModel, model};
 pub use chat_completions::ChatCompletions;
 pub use engine::{MediaPolicy, Model, ModelBuilder, Options, TypedAnswers};
@@ -39,3 +47,4 @@ pub use fallback::Fallback;
 pub use gemini::Gemini;
 pub use ollama::Ollama;
 pub use protocol::Protocol;
+pub use responses::Responses;

@@ -6,11 +6,13 @@ use std::str::FromStr;
 use serde_json::{Map, Value, json};
 use turnwright_core::{Error, ErrorCode};
 
+use crate::anthropic::AnthropicCodec;
 use crate::chat_completions::ChatCompletionsCodec;
 use crate::decode::{Collector, Decoder, Reply, looks_like};
 use crate::engine::Codec;
 use crate::gemini::GeminiCodec;
 use crate::ollama::OllamaCodec;
+use crate::responses::ResponsesCodec;
 
 /// A wire protocol of model servers.
 ///
@@ -28,6 +30,10 @@ use crate::ollama::OllamaCodec;
 pub enum Protocol {
     /// OpenAI Chat Completions, which most servers support.
     ChatCompletions,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Anthropic,
     /// Gemini.
     Gemini,
     /// Ollama.
@@ -36,8 +42,10 @@ pub enum Protocol {
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Protocol; 3] = [
+    pub const ALL: [Protocol; 5] = [
         Protocol::ChatCompletions,
+        Protocol::Responses,
+        Protocol::Anthropic,
         Protocol::Gemini,
         Protocol::Ollama,
     ];
@@ -45,6 +53,8 @@ impl Protocol {
     pub(crate) fn codec(self) -> Box<dyn Codec> {
         match self {
             Protocol::ChatCompletions => Box::<ChatCompletionsCodec>::default(),
+            Protocol::Responses => Box::<ResponsesCodec>::default(),
+            Protocol::Anthropic => Box::<AnthropicCodec>::default(),
             Protocol::Gemini => Box::<GeminiCodec>::default(),
             Protocol::Ollama => Box::<OllamaCodec>::default(),
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::error::BoxError;
+use crate::error::{BoxError, Error};
+use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
 
 /// Decides what happens in an iteration: a model or anything else.
@@ -70,6 +71,17 @@ pub trait Executor: Send + Sync {
     fn model(&self) -> Option<&str> {
         None
     }
+
+    /// Checks the tools that are registered with a runner. Called by
+    /// [`TurnRunnerBuilder::build`](crate::runner::TurnRunnerBuilder::build), which fails with this error. Tools that appear
+    /// later, such as those of an MCP server, are not checked here.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot use one of the tools, for example because its server rejects the schema.
+    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
+        let _ = tools;
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -97,6 +109,10 @@ impl Executor for Box<dyn Executor> {
     fn model(&self) -> Option<&str> {
         (**self).model()
     }
+
+    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
+        (**self).check_tools(tools)
+    }
 }
 
 #[async_trait]
@@ -111,5 +127,9 @@ impl<E: Executor + ?Sized> Executor for Arc<E> {
 
     fn model(&self) -> Option<&str> {
         (**self).model()
+    }
+
+    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
+        (**self).check_tools(tools)
     }
 }

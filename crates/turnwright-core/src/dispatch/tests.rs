@@ -178,3 +178,45 @@ fn an_observer_added_by_a_statement_stays() {
     });
     assert_eq!(seen.load(Ordering::Relaxed), 1);
 }
+
+/// Rejects a tool by its name, like a model whose server rejects its schema.
+struct Picky;
+
+#[async_trait::async_trait]
+impl crate::dispatch::Executor for Picky {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        ctx.answer("Yes.").await?;
+        Ok(())
+    }
+
+    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
+        match tools.iter().find(|tool| tool.name() == "bad") {
+            None => Ok(()),
+            Some(_) => Err(Error::new(
+                ErrorCode::INVALID_TURN_RUNNER_CONFIG,
+                "`bad` is bad",
+            )),
+        }
+    }
+}
+
+#[test]
+fn executors_check_the_tools_of_a_runner_when_it_is_built() {
+    let tool = |name: &str| {
+        Tool::dynamic(name, json!({ "type": "object" }))
+            .description("A tool.")
+            .handler(|_: serde_json::Value, _: ToolContext| async { "" })
+            .build()
+            .unwrap()
+    };
+    type Make = fn() -> Box<dyn crate::dispatch::Executor>;
+    let ways: [Make; 2] = [|| Box::new(Picky), || Box::new(Arc::new(Picky))];
+    for make in ways {
+        assert!(runner(make()).tools([tool("good")]).build().is_ok());
+        let error = runner(make())
+            .tools([tool("good"), tool("bad")])
+            .build()
+            .unwrap_err();
+        assert_eq!(error.message(), "`bad` is bad");
+    }
+}

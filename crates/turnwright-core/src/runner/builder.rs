@@ -498,6 +498,7 @@ impl TurnRunnerBuilder {
     /// - The error of a tool with an invalid definition.
     /// - `E_TOOL_ALREADY_REGISTERED` if two tools have the same name.
     /// - `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
+    /// - The error of [`Executor::check_tools`] if the executor cannot use one of the tools.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
@@ -529,6 +530,7 @@ impl TurnRunnerBuilder {
             .into_iter()
             .collect::<Result<Vec<Tool>, Error>>()?;
         check_state(&tools, &self.plan.setup)?;
+        self.plan.executor.check_tools(&tools)?;
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
     }

@@ -78,6 +78,9 @@ impl Collector {
                 reply.usage = Some(usage);
                 reply.reported_usage = Some(reported);
             }
+            Delta::Detail { name, value } => {
+                reply.details.insert(name, value);
+            }
             Delta::Done => {
                 reply.done = true;
                 reply.continues = false;

@@ -51,6 +51,13 @@ pub enum Delta {
         /// The counts as the server reports them.
         reported: ReportedUsage,
     },
+    /// What else the server says about the response. A later value replaces an earlier one.
+    Detail {
+        /// The name of the field.
+        name: &'static str,
+        /// The value.
+        value: String,
+    },
     /// The end of the response: the protocol's end mark, or the end of a body that was not streamed.
     Done,
 }
@@ -83,6 +90,7 @@ impl fmt::Debug for Delta {
             } => write!(f, "Call({slot}, {name:?}, {} bytes)", arguments.len()),
             Delta::Finish { reason, .. } => write!(f, "Finish({reason:?})"),
             Delta::Usage { usage, .. } => write!(f, "{usage:?}"),
+            Delta::Detail { name, value } => write!(f, "Detail({name}, {} bytes)", value.len()),
             Delta::Done => f.write_str("Done"),
         }
     }

@@ -1,5 +1,6 @@
 //! A complete or truncated reply.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -32,6 +33,8 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// The token counts as the server reports them.
     pub reported_usage: Option<ReportedUsage>,
+    /// What else the server says about the response, such as the stop sequence that it reached.
+    pub details: BTreeMap<&'static str, String>,
     /// What the provider expects back with this response. Its form depends on the protocol.
     pub state: Map<String, Value>,
     /// Whether the server marked the end of the response.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use turnwright_core::dispatch::Executor;
-use turnwright_core::{BoxError, DispatchContext, Error, ModelSettings};
+use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ModelSettings, Tool};
 
 use super::codec::{Codec, Info};
 use super::options::{OptionMap, Options};
@@ -92,6 +92,23 @@ impl<C: Codec> Executor for Model<C> {
 
     fn model(&self) -> Option<&str> {
         self.engine.options.model_name()
+    }
+
+    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
+        let codec = &*self.engine.server.codec;
+        let rejected = tools
+            .iter()
+            .find_map(|tool| Some((tool, codec.rejects_tool(tool)?)));
+        match rejected {
+            None => Ok(()),
+            Some((tool, why)) => {
+                let message = format!(
+                    "the tool `{}` cannot be used with this model: {why}",
+                    tool.name()
+                );
+                Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message))
+            }
+        }
     }
 }
 

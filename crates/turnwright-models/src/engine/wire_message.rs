@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 use turnwright_core::artifact::text::TokenCount;
 
 /// A message as it is sent.
@@ -14,6 +15,10 @@ pub struct WireMessage {
     pub(super) ids: Vec<String>,
     /// Whether it has calls of another server, or calls whose reasoning is lost.
     pub(crate) has_foreign_calls: bool,
+    /// The id of the response that it ends, if the server stores the response.
+    pub(crate) response_id: Option<String>,
+    /// What the protocol needs to know about it besides its JSON.
+    pub(crate) extra: Map<String, Value>,
     /// Its text, if it has media too.
     text: Option<String>,
     /// The number of media in it.
@@ -39,12 +44,19 @@ const TOKENS_PER_MEDIA: u64 = 1_000;
 
 impl WireMessage {
     pub(crate) fn new(role: Role, message: &impl Serialize) -> Self {
+        // Text and JSON values always serialise.
+        Self::of_json(role, serde_json::to_string(message).unwrap_or_default())
+    }
+
+    /// Creates a message from its JSON.
+    pub(crate) fn of_json(role: Role, json: String) -> Self {
         WireMessage {
-            // Text and JSON values always serialise.
-            json: serde_json::to_string(message).unwrap_or_default(),
+            json,
             role,
             ids: Vec::new(),
             has_foreign_calls: false,
+            response_id: None,
+            extra: Map::new(),
             text: None,
             media: 0,
             tokens: OnceLock::new(),

@@ -7,6 +7,7 @@
     reason = "tests may panic"
 )]
 
+mod anthropic;
 mod attempts;
 mod calls;
 mod cassettes;
@@ -20,6 +21,7 @@ mod prefix;
 mod real_server;
 mod recordings;
 mod requests;
+mod responses;
 mod rng;
 mod script;
 mod state;

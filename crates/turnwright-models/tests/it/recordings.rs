@@ -51,7 +51,9 @@ fn found(response: &Recorded) -> (&'static str, Value) {
         400.. => {
             let message = error_message(body);
             let plain = response.body.replace("\\n", " ").replace('\n', " ");
-            assert!(plain.contains(message.trim_end_matches('…')), "{message}");
+            // The field that the message is about may follow in parentheses.
+            let stated = message.split(" (").next().unwrap();
+            assert!(plain.contains(stated.trim_end_matches('…')), "{message}");
             "errors"
         }
         _ if response.is_stream() => "streams",
@@ -59,8 +61,13 @@ fn found(response: &Recorded) -> (&'static str, Value) {
     };
     let content_type = response.content_type.as_deref();
     let status = response.status as u16;
-    let line = response.protocol.describe_response(status, content_type, body);
-    (kind, line.unwrap_or_else(|error| json!({ "error": error.to_string() })))
+    let line = response
+        .protocol
+        .describe_response(status, content_type, body);
+    (
+        kind,
+        line.unwrap_or_else(|error| json!({ "error": error.to_string() })),
+    )
 }
 
 fn expected(protocol: Protocol) -> BTreeMap<(String, usize), Value> {

@@ -5,7 +5,7 @@
 //! in two ways: by hand, without any state of ours, like a conversation from elsewhere; and by running the
 //! conversation, so that they contain our own state.
 
-mod differences;
+pub(crate) mod differences;
 mod play;
 mod rebuild;
 
@@ -93,7 +93,10 @@ async fn compare(records: Records) {
 
 /// Returns the names of the differences without which the two sides are not equal, or an error if they are not equal
 /// even with all.
-fn explain<'d>(differences: &[&'d Difference], sides: &Sides) -> Result<Vec<&'d str>, String> {
+pub(crate) fn explain<'d>(
+    differences: &[&'d Difference],
+    sides: &Sides,
+) -> Result<Vec<&'d str>, String> {
     if sides.are_equal() {
         return Ok(Vec::new());
     }

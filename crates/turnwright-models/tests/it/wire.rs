@@ -56,6 +56,8 @@ pub(crate) fn folder() -> Option<PathBuf> {
 pub(crate) fn folder_name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::ChatCompletions => "chat_completions",
+        Protocol::Responses => "openai_responses",
+        Protocol::Anthropic => "anthropic_messages",
         Protocol::Gemini => "gemini",
         Protocol::Ollama => "ollama",
         _ => panic!("no recordings of {protocol}"),

@@ -12,7 +12,8 @@ use super::finish_reason::finish;
 use super::reasoning::Reasoning;
 use super::{content, usage};
 use crate::decode::{
-    Delta, EXCERPT, FrameReader, excerpt, parse, parse_list, reported, too_large, wrong_protocol,
+    Delta, EXCERPT, FrameReader, excerpt, looks_like, parse, parse_list, reported, too_large,
+    wrong_protocol,
 };
 
 /// The maximum number of calls and of reasoning details in one response. Tiny items take hundreds of times their
@@ -88,7 +89,10 @@ impl ChunkReader {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
         if is_error(chunk) {
-            return Err(reported(text));
+            return Err(match looks_like(text).filter(|_| !chunk.error) {
+                Some(protocol) => other_protocol(protocol, text),
+                None => reported(text),
+            });
         }
         let usage = usage::read(chunk);
         if let Some(id) = chunk.id.take_if(|_| !self.has_id) {
@@ -108,11 +112,13 @@ impl ChunkReader {
                 }
             }
             None if delivery == Delivery::Complete => {
-                let message = format!(
-                    "the response has no `choices`; is the base URL right? It begins with: {}",
-                    excerpt(text, EXCERPT)
-                );
-                return Err(wrong_protocol(message));
+                let start = excerpt(text, EXCERPT);
+                return Err(match looks_like(text) {
+                    Some(protocol) => other_protocol(protocol, text),
+                    None => wrong_protocol(format!(
+                        "the response has no `choices`; is the base URL right? It begins with: {start}"
+                    )),
+                });
             }
             None => {}
         }
@@ -226,6 +232,14 @@ impl ChunkReader {
             extra: None,
         })
     }
+}
+
+/// Returns the error for a response of another protocol.
+fn other_protocol(protocol: &str, text: &str) -> Error {
+    let start = excerpt(text, EXCERPT);
+    wrong_protocol(format!(
+        "the response is not of the Chat Completions protocol: this looks like {protocol}; use the model type of that protocol, or another base URL. It begins with: {start}"
+    ))
 }
 
 fn is_error(chunk: &Chunk<'_>) -> bool {

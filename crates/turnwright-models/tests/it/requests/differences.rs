@@ -10,22 +10,26 @@ use super::rebuild::text;
 
 /// A request as recorded, and as reproduced here.
 #[derive(Clone, PartialEq)]
-pub(super) struct Sides {
-    pub(super) recorded: Value,
-    pub(super) sent: Value,
+pub(crate) struct Sides {
+    pub(crate) recorded: Value,
+    pub(crate) sent: Value,
 }
 
 /// A permitted difference.
-pub(super) struct Difference {
-    pub(super) name: &'static str,
-    pub(super) why: &'static str,
+pub(crate) struct Difference {
+    pub(crate) name: &'static str,
+    pub(crate) why: &'static str,
     /// Does not apply if the conversation was run by this crate.
-    pub(super) by_hand_alone: bool,
-    pub(super) even_out: fn(&mut Sides),
+    pub(crate) by_hand_alone: bool,
+    pub(crate) even_out: fn(&mut Sides),
 }
 
 /// A difference for any records.
-const fn always(name: &'static str, why: &'static str, even_out: fn(&mut Sides)) -> Difference {
+pub(crate) const fn always(
+    name: &'static str,
+    why: &'static str,
+    even_out: fn(&mut Sides),
+) -> Difference {
     Difference {
         name,
         why,
@@ -251,12 +255,12 @@ pub(super) const DIFFERENCES: &[Difference] = &[
 ];
 
 impl Sides {
-    pub(super) fn are_equal(&self) -> bool {
+    pub(crate) fn are_equal(&self) -> bool {
         self.recorded == self.sent
     }
 
     /// Returns where the two sides first differ.
-    pub(super) fn first_difference(&self) -> String {
+    pub(crate) fn first_difference(&self) -> String {
         let (recorded, sent) = (&self.recorded, &self.sent);
         let names = recorded.as_object().unwrap().keys();
         let names = names.chain(sent.as_object().unwrap().keys());
@@ -281,11 +285,11 @@ fn shown(value: &Value) -> String {
     value.to_string().chars().take(600).collect()
 }
 
-fn object(value: &mut Value) -> &mut Map<String, Value> {
+pub(crate) fn object(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().unwrap()
 }
 
-fn messages(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+pub(crate) fn messages(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     body["messages"].as_array_mut().unwrap().iter_mut()
 }
 
@@ -298,11 +302,11 @@ fn parts(message: &Value) -> Option<&[Value]> {
 }
 
 /// Returns the content of a message, if it is a list.
-fn list(message: &mut Value) -> Option<&mut Vec<Value>> {
+pub(crate) fn list(message: &mut Value) -> Option<&mut Vec<Value>> {
     message.get_mut("content")?.as_array_mut()
 }
 
-fn parts_of_all(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+pub(crate) fn parts_of_all(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     messages(body).filter_map(list).flatten()
 }
 
@@ -312,7 +316,7 @@ fn calls(body: &mut Value) -> impl Iterator<Item = &mut Value> {
 }
 
 /// Returns the content of an envelope, if the text is a complete envelope.
-fn unsealed(sealed: &str) -> Option<String> {
+pub(crate) fn unsealed(sealed: &str) -> Option<String> {
     let (opening, rest) = sealed.split_once(">\n")?;
     let tag = opening.strip_prefix('<')?.split(' ').next()?;
     let content = rest.strip_suffix(&format!("\n</{tag}>"))?;

@@ -1,0 +1,224 @@
+//! The body of a request.
+
+use serde_json::{Map, Value, json};
+use turnwright_core::settings::ToolChoice;
+
+use super::caching::Marks;
+use super::decode::CONTAINER;
+use super::options::PROMPT_CACHING;
+use super::quirks::{NO_SAMPLING, ONE_SAMPLING};
+use super::thinking::{Thinking, open_exchange};
+use crate::engine::{Encoded, RequestParts, Role, WireMessage};
+
+/// Options that are not sent as they are.
+const SPECIAL: [&str; 4] = ["stream", "thinking", "output_config", PROMPT_CACHING];
+
+/// Writes the request as JSON.
+pub(super) fn write(request: &RequestParts<'_>) -> Encoded {
+    let mut warnings = Vec::new();
+    let thinking = Thinking::of(request, &mut warnings);
+    let marks = Marks::of(request);
+    let tools: usize = request.tools.iter().map(|tool| tool.len() + 1).sum();
+    let content: usize = request
+        .messages
+        .iter()
+        .map(|message| message.json.len() + 1)
+        .sum();
+    let mut text = String::with_capacity(tools + content + 512);
+    text.push('{');
+    for (name, value) in parameters(request, &thinking, &mut warnings) {
+        field(&mut text, &name, &value.to_string());
+    }
+    write_tools(&mut text, request, &marks);
+    write_system(&mut text, request, &marks);
+    write_messages(&mut text, request, &marks);
+    text.push('}');
+    Encoded {
+        body: text,
+        warning: (!warnings.is_empty()).then(|| warnings.join("; ")),
+    }
+}
+
+/// Returns the parameters of the request, always in the same order.
+fn parameters(
+    request: &RequestParts<'_>,
+    thinking: &Thinking,
+    warnings: &mut Vec<String>,
+) -> Vec<(String, Value)> {
+    let options = request.options.fields();
+    let options = options.filter(|(name, _)| !SPECIAL.contains(name));
+    let mut fields: Vec<(String, Value)> = options
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect();
+    let mut set = |name: &str, value: Option<Value>| {
+        fields.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    let settings = request.settings;
+    set("max_tokens", Some(thinking.max_tokens.into()));
+    let (temperature, top_p) = sampling(request, thinking, warnings);
+    set("temperature", temperature.map(Value::from));
+    set("top_p", top_p.map(Value::from));
+    let stop = settings.stop_sequences.clone();
+    set(
+        "stop_sequences",
+        stop.filter(|list| !list.is_empty()).map(Value::from),
+    );
+    set("thinking", thinking.parameter.clone());
+    set("output_config", output_config(request, thinking));
+    set("container", container(request));
+    if !request.tools.is_empty() {
+        set("tool_choice", tool_choice(request, thinking, warnings));
+    }
+    if request.streams {
+        set("stream", Some(true.into()));
+    }
+    let left_out = [
+        ("seed", settings.seed.is_some()),
+        ("presence_penalty", settings.presence_penalty.is_some()),
+        ("frequency_penalty", settings.frequency_penalty.is_some()),
+    ];
+    for (name, _) in left_out.iter().filter(|(_, is_set)| *is_set) {
+        warnings.push(format!("`{name}` is left out: this API does not have it"));
+    }
+    fields
+}
+
+/// Returns the temperature and `top_p`, as far as they can be sent.
+fn sampling(
+    request: &RequestParts<'_>,
+    thinking: &Thinking,
+    warnings: &mut Vec<String>,
+) -> (Option<f64>, Option<f64>) {
+    let (temperature, top_p) = (request.settings.temperature, request.settings.top_p);
+    if temperature.is_none() && top_p.is_none() {
+        return (None, None);
+    }
+    if thinking.is_on() {
+        let why =
+            "`temperature` and `top_p` are left out: the API does not accept them with thinking";
+        warnings.push(why.to_owned());
+        return (None, None);
+    }
+    match temperature {
+        _ if request.quirks.has(NO_SAMPLING) => (None, None),
+        Some(temperature) if request.quirks.has(ONE_SAMPLING) => (Some(temperature), None),
+        temperature => (temperature, top_p),
+    }
+}
+
+fn tool_choice(
+    request: &RequestParts<'_>,
+    thinking: &Thinking,
+    warnings: &mut Vec<String>,
+) -> Option<Value> {
+    let settings = request.settings;
+    let is_serial = settings.parallel_tool_calls == Some(false);
+    let mut choice = match &settings.tool_choice {
+        Some(ToolChoice::None) => return Some(json!({ "type": "none" })),
+        Some(ToolChoice::Required | ToolChoice::Tool(_)) if thinking.is_on() => {
+            let why =
+                "the tool choice is `auto`: the API does not accept a forced call with thinking";
+            warnings.push(why.to_owned());
+            json!({ "type": "auto" })
+        }
+        Some(ToolChoice::Required) => json!({ "type": "any" }),
+        Some(ToolChoice::Tool(name)) => json!({ "type": "tool", "name": name }),
+        Some(_) => json!({ "type": "auto" }),
+        None if is_serial => json!({ "type": "auto" }),
+        None => return None,
+    };
+    if let (Value::Object(fields), true) = (&mut choice, is_serial) {
+        fields.insert("disable_parallel_tool_use".to_owned(), true.into());
+    }
+    Some(choice)
+}
+
+/// Returns the output configuration: that of the options, with the effort and the format of a typed answer.
+fn output_config(request: &RequestParts<'_>, thinking: &Thinking) -> Option<Value> {
+    let mut config = match request.options.get("output_config") {
+        Some(Value::Object(config)) => config.clone(),
+        Some(other) => return Some(other.clone()),
+        None => Map::new(),
+    };
+    if let Some(effort) = &thinking.effort {
+        config
+            .entry("effort")
+            .or_insert_with(|| effort.as_str().into());
+    }
+    if let Some(schema) = request.answer.and_then(|answer| answer.schema) {
+        let format = || json!({ "type": "json_schema", "schema": schema });
+        config.entry("format").or_insert_with(format);
+    }
+    (!config.is_empty()).then_some(Value::Object(config))
+}
+
+/// Returns the container of the response that the request continues, in which its calls wait.
+fn container(request: &RequestParts<'_>) -> Option<Value> {
+    if request.options.has("container") {
+        return None;
+    }
+    let of = |message: &WireMessage| message.extra.get(CONTAINER).cloned();
+    open_exchange(request.messages).filter_map(of).last()
+}
+
+fn write_tools(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
+    let Some((last, others)) = request.tools.split_last() else {
+        return;
+    };
+    text.push_str(r#""tools":["#);
+    for tool in others {
+        text.push_str(tool);
+        text.push(',');
+    }
+    match marks.on_tools {
+        true => marks.append(text, last, "}"),
+        false => text.push_str(last),
+    }
+    text.push_str("],");
+}
+
+fn write_system(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
+    let is_system = |message: &&&WireMessage| message.role == Role::System;
+    let system: Vec<_> = request.messages.iter().filter(is_system).collect();
+    let Some((last, others)) = system.split_last() else {
+        return;
+    };
+    text.push_str(r#""system":["#);
+    for message in others {
+        text.push_str(&message.json);
+        text.push(',');
+    }
+    match marks.on_system {
+        true => marks.append(text, &last.json, "}"),
+        false => text.push_str(&last.json),
+    }
+    text.push_str("],");
+}
+
+fn write_messages(text: &mut String, request: &RequestParts<'_>, marks: &Marks) {
+    text.push_str(r#""messages":["#);
+    let mut is_first = true;
+    for (index, message) in request.messages.iter().enumerate() {
+        if message.role == Role::System {
+            continue;
+        }
+        if !is_first {
+            text.push(',');
+        }
+        is_first = false;
+        match marks.on_message(index) {
+            true => marks.append(text, &message.json, "}]}"),
+            false => text.push_str(&message.json),
+        }
+    }
+    text.push(']');
+}
+
+/// Appends a field and a comma.
+fn field(text: &mut String, name: &str, value: &str) {
+    // Text always serialises.
+    text.push_str(&serde_json::to_string(name).unwrap_or_default());
+    text.push(':');
+    text.push_str(value);
+    text.push(',');
+}

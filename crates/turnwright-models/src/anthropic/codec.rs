@@ -1,0 +1,218 @@
+//! The Anthropic Messages protocol, for the engine.
+
+use serde_json::{Map, Value, json};
+use turnwright_core::{Media, Tool};
+use url::Url;
+
+use super::decode::MessageReader;
+use super::models::WINDOWS;
+use super::{body, describe, messages, options, quirks};
+use crate::decode::{FrameReader, Framing, Reply};
+use crate::engine::{
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
+    RequestParts, StrictRules, TypedAnswers, WireMessage, check_strict, is_common_image, is_pdf,
+    with_path,
+};
+
+/// The Anthropic Messages protocol, as the type parameter of a [`Model`](crate::Model).
+#[derive(Clone, Debug, Default)]
+pub struct AnthropicCodec {
+    pub(super) strict_tools: bool,
+}
+
+static INFO: Info = Info {
+    name: super::PROTOCOL,
+    title: "Anthropic Messages",
+    paths: &["/messages"],
+    environment: Environment {
+        keys: &["ANTHROPIC_API_KEY"],
+        base_url: "ANTHROPIC_BASE_URL",
+        model: "ANTHROPIC_MODEL",
+    },
+    base_url: "https://api.anthropic.com/v1",
+    key_header: ("x-api-key", ""),
+    headers: &[("anthropic-version", "2023-06-01")],
+    framing: Framing::Events,
+    reserved: &["messages", "system", "tools"],
+    neutral: &[
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("max_tokens", "max_output_tokens"),
+        ("stop_sequences", "stop_sequences"),
+        ("tool_choice", "tool_choice"),
+    ],
+    typed: &[
+        ("top_k", OptionType::Count),
+        ("service_tier", OptionType::Text),
+        ("mcp_servers", OptionType::List),
+        (options::PROMPT_CACHING, OptionType::Bool),
+    ],
+    typed_answers: TypedAnswers::Prompt,
+    media_in_results: true,
+    user_names: |_| false,
+    finish_is_last: true,
+    check_provider_tool,
+    windows: WINDOWS,
+    accepts,
+    quirks: quirks::NAMES,
+};
+
+/// What strict tools accept.
+static STRICT: StrictRules = StrictRules {
+    rejected: &[
+        ("oneOf", "use `anyOf`"),
+        ("not", "list the accepted values"),
+        ("if", "use `anyOf`"),
+        ("dependentRequired", "use `anyOf`"),
+        ("dependentSchemas", "use `anyOf`"),
+        ("patternProperties", "use a list of names and values"),
+        ("propertyNames", "use a list of names and values"),
+        (
+            "unevaluatedProperties",
+            "set `additionalProperties` to `false`",
+        ),
+        (
+            "prefixItems",
+            "use an object with one property for each item",
+        ),
+        ("contains", "check it in the tool"),
+        ("minimum", IN_THE_TOOL),
+        ("maximum", IN_THE_TOOL),
+        ("exclusiveMinimum", IN_THE_TOOL),
+        ("exclusiveMaximum", IN_THE_TOOL),
+        ("multipleOf", IN_THE_TOOL),
+        ("minLength", IN_THE_TOOL),
+        ("maxLength", IN_THE_TOOL),
+        ("maxItems", IN_THE_TOOL),
+        ("uniqueItems", IN_THE_TOOL),
+        ("minProperties", IN_THE_TOOL),
+        ("maxProperties", IN_THE_TOOL),
+    ],
+    formats: Some(&[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ]),
+    max_min_items: Some(1),
+    max_optional: 24,
+    max_unions: Some(16),
+    allows_recursion: false,
+};
+
+const IN_THE_TOOL: &str = "describe the limit in the description and check it in the tool";
+
+/// Keywords that the API rejects at the root of a schema.
+const UNIONS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+
+fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
+    let Some(kind) = tool.get("type").and_then(Value::as_str) else {
+        return Err("a provider tool must be an object with a `type`");
+    };
+    match kind == "custom" || tool.get("input_schema").is_some() {
+        true => Err(FUNCTION),
+        false => Ok(()),
+    }
+}
+
+fn accepts(media: &Media) -> bool {
+    is_common_image(media) || is_pdf(media)
+}
+
+impl Codec for AnthropicCodec {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn endpoint(&self, base: &Url) -> Url {
+        let path = base.path().trim_end_matches('/');
+        match path.ends_with("/v1") || path.ends_with("/messages") {
+            true => with_path(base, "/messages"),
+            false => with_path(base, "/v1/messages"),
+        }
+    }
+
+    fn models_url(&self, endpoint: &Url) -> Url {
+        let mut url = endpoint.clone();
+        let base = url.path().trim_end_matches("/messages").to_owned();
+        url.set_path(&format!("{base}/models"));
+        url
+    }
+
+    fn tool(&self, tool: &Tool) -> Value {
+        let described = tool.describe();
+        let mut written = json!({
+            "name": described.name,
+            "description": described.description,
+            "input_schema": described.input_schema,
+        });
+        if let (Value::Object(fields), true) = (&mut written, self.strict_tools) {
+            fields.insert("strict".to_owned(), true.into());
+        }
+        written
+    }
+
+    fn rejects_tool(&self, tool: &Tool) -> Option<String> {
+        let document = tool.schema().document();
+        let union = UNIONS
+            .iter()
+            .find(|keyword| document.get(**keyword).is_some());
+        if let Some(keyword) = union {
+            return Some(format!(
+                "its schema has `{keyword}` at the root, which the API rejects: put the alternatives into a field of an object"
+            ));
+        }
+        if document.get("type").and_then(Value::as_str) != Some("object") {
+            let why = "its schema has no `type` of `object` at the root, which the API requires: put the value into a field of an object";
+            return Some(why.to_owned());
+        }
+        match self.strict_tools {
+            true => check_strict(document, &STRICT).err(),
+            false => None,
+        }
+    }
+
+    fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
+        messages::write(item, messages);
+    }
+
+    fn body(&self, request: &RequestParts<'_>) -> Encoded {
+        body::write(request)
+    }
+
+    fn reader(&self) -> Box<dyn FrameReader> {
+        Box::new(MessageReader::default())
+    }
+
+    fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
+        let advice = match error.status {
+            402 => Some("check the billing of the account"),
+            400 if error.mentions("credit balance") => Some("add credit to the account"),
+            _ => None,
+        };
+        ErrorClass {
+            is_overflow: error.is_overflow(&[
+                "prompt is too long",
+                "exceed context limit",
+                "request_too_large",
+            ]),
+            is_quota: false,
+            quirks: quirks::from_error(error),
+            advice: advice.map(str::to_owned),
+        }
+    }
+
+    fn describe(&self, reply: &Reply) -> Map<String, Value> {
+        describe::reply(reply)
+    }
+
+    fn describe_error(&self, body: &Value) -> Map<String, Value> {
+        describe::error(body)
+    }
+}

@@ -1,0 +1,350 @@
+//! The content of a message: text, thinking, calls, and blocks of tools that run at the provider.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use turnwright_core::Error;
+
+use super::event::BlockDelta;
+use crate::decode::{Delta, too_large};
+use crate::engine::{Block, Layout, Part};
+
+/// The maximum number of calls and of blocks in one response. Tiny blocks take many times their bytes in memory, and
+/// every call would be executed.
+const MAX_CALLS: usize = 1_000;
+const MAX_BLOCKS: usize = 10_000;
+
+/// The blocks of a message, in the order in which they started.
+#[derive(Default)]
+pub(super) struct Blocks {
+    parts: Vec<Part>,
+    /// Blocks that may get more, by the server's index.
+    open: HashMap<u64, Open>,
+    calls: usize,
+    /// The last block of text and of thinking. Only they can get more without changing the order of the text.
+    last_text: Option<usize>,
+    last_thinking: Option<usize>,
+    /// Whether text arrived out of order: then the layout does not describe it.
+    is_disordered: bool,
+}
+
+/// A block that may get more, and its position in the message.
+enum Open {
+    Text(usize),
+    Thinking(usize),
+    Call {
+        slot: usize,
+        /// The input at the start of the block, unless pieces of it followed.
+        input: Option<Value>,
+    },
+    /// A block that is kept as it is, and the JSON of its input as far as it arrived.
+    Raw {
+        part: usize,
+        json: String,
+    },
+}
+
+impl Blocks {
+    /// Adds a block of a message that is not streamed.
+    pub(super) fn add(&mut self, block: Value, deltas: &mut Vec<Delta>) -> Result<(), Error> {
+        self.start(0, block, deltas)?;
+        self.stop(0, deltas);
+        Ok(())
+    }
+
+    /// Starts a block.
+    pub(super) fn start(
+        &mut self,
+        index: u64,
+        block: Value,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Error> {
+        self.stop(index, deltas);
+        let Value::Object(mut fields) = block else {
+            return Ok(());
+        };
+        let kind = fields
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let open = match kind {
+            "text" => {
+                let text = taken(&mut fields, "text");
+                self.text_block(text, attached(fields), deltas)
+            }
+            "thinking" => {
+                let text = taken(&mut fields, "thinking");
+                self.thinking_block(text, attached(fields), deltas)
+            }
+            "tool_use" => self.call(fields, deltas),
+            _ => {
+                self.parts.push(Part::Raw(Value::Object(fields)));
+                Open::Raw {
+                    part: self.parts.len() - 1,
+                    json: String::new(),
+                }
+            }
+        };
+        self.open.insert(index, open);
+        for (count, max, what) in [
+            (self.calls, MAX_CALLS, "calls"),
+            (self.parts.len(), MAX_BLOCKS, "blocks"),
+        ] {
+            if count > max {
+                let message = format!("the response has more than {max} {what}");
+                return Err(too_large(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to a block. A block that never started begins here, if the delta shows what it is.
+    pub(super) fn extend(
+        &mut self,
+        index: u64,
+        delta: BlockDelta<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Error> {
+        if !self.open.contains_key(&index) {
+            let kind = match (&delta.text, &delta.thinking) {
+                (Some(_), _) => "text",
+                (None, Some(_)) => "thinking",
+                (None, None) => return Ok(()),
+            };
+            let block = Map::from_iter([("type".to_owned(), kind.into())]);
+            self.start(index, Value::Object(block), deltas)?;
+        }
+        let Some(open) = self.open.get_mut(&index) else {
+            return Ok(());
+        };
+        match open {
+            Open::Text(part) => {
+                let (is_last, part) = (self.last_text == Some(*part), self.parts.get_mut(*part));
+                if let (Some(text), Some(Part::Text(block))) = (delta.text, part) {
+                    self.is_disordered |= !is_last;
+                    block.bytes += text.len();
+                    deltas.push(Delta::Text(text.into_owned()));
+                } else if let Some(citation) = delta.citation {
+                    self.cite(index, citation);
+                }
+            }
+            Open::Thinking(part) => {
+                let is_last = self.last_thinking == Some(*part);
+                let Some(Part::Reasoning(block)) = self.parts.get_mut(*part) else {
+                    return Ok(());
+                };
+                if let Some(signature) = delta.signature {
+                    append(&mut block.fields, "signature", &signature);
+                }
+                if let Some(text) = delta.thinking {
+                    self.is_disordered |= !is_last;
+                    block.bytes += text.len();
+                    deltas.push(Delta::Reasoning(text.into_owned()));
+                }
+            }
+            Open::Call { slot, input } => {
+                if let Some(arguments) = delta.partial_json {
+                    *input = None;
+                    deltas.push(Delta::Call {
+                        slot: *slot,
+                        id: None,
+                        name: None,
+                        arguments: arguments.into_owned(),
+                        extra: None,
+                    });
+                }
+            }
+            Open::Raw { part, json } => {
+                if let Some(text) = delta.partial_json {
+                    json.push_str(&text);
+                }
+                if let Some(Part::Raw(Value::Object(fields))) = self.parts.get_mut(*part) {
+                    for (name, value) in delta.other {
+                        match value {
+                            Value::String(text) => append(fields, &name, &text),
+                            value => drop(fields.insert(name, value)),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a block.
+    pub(super) fn stop(&mut self, index: u64, deltas: &mut Vec<Delta>) {
+        match self.open.remove(&index) {
+            // A call without pieces of input has the input of its start, usually `{}`.
+            Some(Open::Call {
+                slot,
+                input: Some(input),
+            }) => deltas.push(Delta::Call {
+                slot,
+                id: None,
+                name: None,
+                arguments: input.to_string(),
+                extra: None,
+            }),
+            Some(Open::Raw { part, json }) if !json.is_empty() => {
+                let input = serde_json::from_str(&json);
+                if let (Ok(input), Some(Part::Raw(Value::Object(fields)))) =
+                    (input, self.parts.get_mut(part))
+                {
+                    fields.insert("input".to_owned(), input);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends all blocks, at the end of the message.
+    pub(super) fn close(&mut self, deltas: &mut Vec<Delta>) {
+        self.remove_incomplete();
+        let mut open: Vec<u64> = self.open.keys().copied().collect();
+        open.sort_unstable();
+        for index in open {
+            self.stop(index, deltas);
+        }
+    }
+
+    /// Removes blocks of tools that run at the provider, if their end is missing.
+    fn remove_incomplete(&mut self) {
+        for (_, block) in self
+            .open
+            .extract_if(|_, open| matches!(open, Open::Raw { .. }))
+        {
+            if let Open::Raw { part, .. } = block
+                && let Some(part) = self.parts.get_mut(part)
+            {
+                // Empty text is not part of the layout.
+                *part = Part::Text(Block::default());
+            }
+        }
+    }
+
+    /// Returns the order of the blocks.
+    pub(super) fn into_layout(mut self) -> Layout {
+        self.remove_incomplete();
+        let mut layout = Layout::default();
+        if self.is_disordered {
+            return layout;
+        }
+        for part in self.parts {
+            match part {
+                // The API rejects empty text.
+                Part::Text(block) if block.bytes == 0 => {}
+                part => drop(layout.push(part)),
+            }
+        }
+        layout
+    }
+
+    fn text_block(
+        &mut self,
+        text: String,
+        fields: Map<String, Value>,
+        deltas: &mut Vec<Delta>,
+    ) -> Open {
+        let bytes = text.len();
+        self.parts.push(Part::Text(Block { bytes, fields }));
+        if !text.is_empty() {
+            deltas.push(Delta::Text(text));
+        }
+        let part = self.parts.len() - 1;
+        self.last_text = Some(part);
+        Open::Text(part)
+    }
+
+    fn thinking_block(
+        &mut self,
+        text: String,
+        fields: Map<String, Value>,
+        deltas: &mut Vec<Delta>,
+    ) -> Open {
+        let bytes = text.len();
+        self.parts.push(Part::Reasoning(Block { bytes, fields }));
+        if !text.is_empty() {
+            deltas.push(Delta::Reasoning(text));
+        }
+        let part = self.parts.len() - 1;
+        self.last_thinking = Some(part);
+        Open::Thinking(part)
+    }
+
+    fn call(&mut self, mut fields: Map<String, Value>, deltas: &mut Vec<Delta>) -> Open {
+        let slot = self.calls;
+        self.calls += 1;
+        self.parts.push(Part::Call);
+        let id = taken(&mut fields, "id");
+        let name = taken(&mut fields, "name");
+        let input = fields.remove("input");
+        // The model itself is the default caller.
+        if fields.get("caller").and_then(|caller| caller.get("type")) == Some(&"direct".into()) {
+            fields.remove("caller");
+        }
+        let extra = attached(fields);
+        deltas.push(Delta::Call {
+            slot,
+            id: Some(id).filter(|id| !id.is_empty()),
+            name: Some(name),
+            arguments: String::new(),
+            extra: Some(extra).filter(|extra| !extra.is_empty()),
+        });
+        Open::Call {
+            slot,
+            input: Some(
+                input
+                    .filter(|input| !input.is_null())
+                    .unwrap_or_else(object),
+            ),
+        }
+    }
+
+    /// Adds a citation to a block of text.
+    fn cite(&mut self, index: u64, citation: Value) {
+        let Some(Open::Text(part)) = self.open.get(&index) else {
+            return;
+        };
+        if let Some(Part::Text(block)) = self.parts.get_mut(*part) {
+            let citations = block
+                .fields
+                .entry("citations")
+                .or_insert_with(|| Vec::<Value>::new().into());
+            if let Value::Array(citations) = citations {
+                citations.push(citation);
+            }
+        }
+    }
+}
+
+/// Takes a text out of a block.
+fn taken(fields: &mut Map<String, Value>, name: &str) -> String {
+    match fields.remove(name) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+/// Returns what is attached to a block, without its type and without empty values.
+fn attached(mut fields: Map<String, Value>) -> Map<String, Value> {
+    fields.remove("type");
+    fields.retain(|_, value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    });
+    fields
+}
+
+/// Appends to a text in a block.
+fn append(fields: &mut Map<String, Value>, name: &str, more: &str) {
+    match fields.get_mut(name) {
+        Some(Value::String(text)) => text.push_str(more),
+        _ => drop(fields.insert(name.to_owned(), more.into())),
+    }
+}
+
+fn object() -> Value {
+    Value::Object(Map::new())
+}

@@ -1,0 +1,53 @@
+//! Token counts.
+
+use serde_json::Value;
+use turnwright_core::Usage;
+
+use crate::decode::{Delta, ReportedUsage, count};
+
+/// The counts so far. Each report is cumulative: a count that it has replaces the earlier one.
+#[derive(Default)]
+pub(super) struct Counts(ReportedUsage);
+
+impl Counts {
+    /// Reads a report.
+    pub(super) fn read(&mut self, usage: &Value) -> Option<Delta> {
+        let of = |name| count(usage, &[name]);
+        let details = usage.get("output_tokens_details");
+        let reasoning = details.and_then(|details| count(details, &["thinking_tokens"]));
+        let now = ReportedUsage {
+            input: of("input_tokens"),
+            output: of("output_tokens"),
+            cached: of("cache_read_input_tokens"),
+            cache_write: of("cache_creation_input_tokens"),
+            reasoning,
+            ..ReportedUsage::default()
+        };
+        if now == ReportedUsage::default() {
+            return None;
+        }
+        let known = &mut self.0;
+        known.input = now.input.or(known.input);
+        known.output = now.output.or(known.output);
+        known.cached = now.cached.or(known.cached);
+        known.cache_write = now.cache_write.or(known.cache_write);
+        known.reasoning = now.reasoning.or(known.reasoning);
+        Some(Delta::Usage {
+            usage: self.normalised(),
+            reported: self.0,
+        })
+    }
+
+    /// Returns the usage. The server does not count cached tokens as input.
+    fn normalised(&self) -> Usage {
+        let of = |count: Option<u64>| count.unwrap_or(0);
+        let (cached, written) = (of(self.0.cached), of(self.0.cache_write));
+        let input = of(self.0.input)
+            .saturating_add(cached)
+            .saturating_add(written);
+        Usage::tokens(input, of(self.0.output))
+            .cached(cached)
+            .cache_written(written)
+            .reasoning(of(self.0.reasoning))
+    }
+}

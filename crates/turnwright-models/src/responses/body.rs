@@ -1,0 +1,223 @@
+//! The body of a request.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+use turnwright_core::ModelSettings;
+use turnwright_core::settings::ToolChoice;
+
+use super::ResponsesCodec;
+use super::options::{REASONING_SUMMARY, VERBOSITY};
+use super::quirks::{CONTENT_PARTS, NO_ENCRYPTED_REASONING, NO_STORED_RESPONSES, never_reasons};
+use super::settings::SystemPrompt;
+use crate::engine::{AnswerSchema, Encoded, RequestParts, Role, WireMessage};
+
+/// What a stateless request needs to repeat reasoning.
+const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
+
+/// Writes the request as JSON. What changes between requests comes last, so that the provider can cache the rest.
+pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encoded {
+    let mut fields = parameters(request);
+    let stores = match request.options.has("store") {
+        true => request.options.get("store").cloned(),
+        false => Some(codec.chains.into()),
+    };
+    let previous = match stores {
+        Some(Value::Bool(true)) if codec.chains && !request.quirks.has(NO_STORED_RESPONSES) => {
+            previous(request.messages)
+        }
+        _ => None,
+    };
+    fields.extend(stores.map(|stores| ("store".to_owned(), stores)));
+    let (id, messages) = match previous {
+        Some((id, messages)) => (Some(id), messages),
+        None => (None, request.messages),
+    };
+    let role = match codec.system {
+        SystemPrompt::Developer => "developer",
+        SystemPrompt::System | SystemPrompt::Instructions => "system",
+    };
+    let is_parameter = id.is_some() || codec.system == SystemPrompt::Instructions;
+    let is_system = |message: &&&WireMessage| message.role == Role::System;
+    // The system prompt is a JSON string.
+    let system = request.messages.iter().find(is_system);
+    let mut input = Vec::with_capacity(messages.len() + 1);
+    if let (Some(system), false) = (system, is_parameter) {
+        let content = &system.json;
+        input.push(format!(
+            r#"{{"type":"message","role":"{role}","content":{content}}}"#
+        ));
+    }
+    let items = messages
+        .iter()
+        .filter(|message| message.role != Role::System)
+        .map(|message| match request.quirks.has(CONTENT_PARTS) {
+            true => with_parts(message),
+            false => Cow::Borrowed(message.json.as_str()),
+        });
+    let items = input.into_iter().map(Cow::Owned).chain(items);
+    let items = items.collect::<Vec<_>>().join(",");
+    let mut text = Value::Object(fields).to_string();
+    // The closing brace.
+    text.pop();
+    text.reserve(items.len() + 256);
+    if let (Some(system), true) = (system, is_parameter) {
+        text.push_str(&format!(r#","instructions":{}"#, system.json));
+    }
+    if !request.tools.is_empty() {
+        text.push_str(&format!(r#","tools":[{}]"#, request.tools.join(",")));
+    }
+    if let Some(id) = id {
+        text.push_str(&format!(r#","previous_response_id":{}"#, Value::from(id)));
+    }
+    text.push_str(r#","input":["#);
+    text.push_str(&items);
+    text.push_str("]}");
+    Encoded {
+        body: text,
+        warning: unsupported(request.settings),
+    }
+}
+
+/// Returns the last response that the server stores, and the messages after it.
+fn previous<'a, 'm>(messages: &'a [&'m WireMessage]) -> Option<(&'m str, &'a [&'m WireMessage])> {
+    let at = messages
+        .iter()
+        .rposition(|message| message.response_id.is_some())?;
+    let id = messages.get(at)?.response_id.as_deref()?;
+    let rest = messages.get(at + 1..)?;
+    (!rest.is_empty()).then_some((id, rest))
+}
+
+/// Returns a message with its content as a list of parts, if the model wrote it.
+fn with_parts<'m>(message: &'m WireMessage) -> Cow<'m, str> {
+    let mut item: Value = match message.role {
+        Role::Assistant => serde_json::from_str(&message.json).unwrap_or_default(),
+        _ => Value::Null,
+    };
+    match item.get_mut("content") {
+        Some(content @ Value::String(_)) => {
+            let text = content.take();
+            *content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
+            Cow::Owned(item.to_string())
+        }
+        _ => Cow::Borrowed(&message.json),
+    }
+}
+
+/// Returns the parameters of the request, always in the same order.
+fn parameters(request: &RequestParts<'_>) -> Map<String, Value> {
+    let (options, settings) = (request.options, request.settings);
+    let mut fields = Map::new();
+    for (name, value) in options.fields() {
+        match name {
+            "stream" | "store" | "include" | "text" | "reasoning" | REASONING_SUMMARY
+            | VERBOSITY => {}
+            "stream_options" if !request.streams => {}
+            _ => {
+                fields.insert(name.to_owned(), value.clone());
+            }
+        }
+    }
+    let has_tools = !request.tools.is_empty();
+    let choice = settings.tool_choice.as_ref().filter(|_| has_tools);
+    let parallel = settings.parallel_tool_calls.filter(|_| has_tools);
+    let more = [
+        ("temperature", settings.temperature.map(Value::from)),
+        ("top_p", settings.top_p.map(Value::from)),
+        (
+            "max_output_tokens",
+            settings.max_output_tokens.map(Value::from),
+        ),
+        ("tool_choice", choice.map(tool_choice)),
+        ("parallel_tool_calls", parallel.map(Value::from)),
+        ("include", include(request)),
+        ("reasoning", reasoning(request)),
+        ("text", text(request)),
+        ("stream", request.streams.then_some(true.into())),
+    ];
+    let set = more.into_iter();
+    fields.extend(set.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    fields
+}
+
+/// Returns the additional output data to ask for.
+fn include(request: &RequestParts<'_>) -> Option<Value> {
+    let options = request.options;
+    let asked = options.get("include");
+    if asked.is_none() && options.has("include") {
+        return None;
+    }
+    let mut fields = asked.and_then(Value::as_array).cloned().unwrap_or_default();
+    if request.quirks.has(NO_ENCRYPTED_REASONING) || never_reasons(request.model) {
+        fields.retain(|field| field != ENCRYPTED_REASONING);
+    } else if !fields.iter().any(|field| field == ENCRYPTED_REASONING) {
+        fields.push(ENCRYPTED_REASONING.into());
+    }
+    (!fields.is_empty()).then(|| fields.into())
+}
+
+fn reasoning(request: &RequestParts<'_>) -> Option<Value> {
+    let mut reasoning = match request.options.get("reasoning") {
+        Some(Value::Object(fields)) => fields.clone(),
+        Some(other) => return Some(other.clone()),
+        None => Map::new(),
+    };
+    let summary = request.options.get(REASONING_SUMMARY);
+    reasoning.extend(summary.map(|summary| ("summary".to_owned(), summary.clone())));
+    let effort = request.settings.reasoning_effort.as_ref();
+    reasoning.extend(effort.map(|effort| ("effort".to_owned(), effort.as_str().into())));
+    (!reasoning.is_empty()).then(|| reasoning.into())
+}
+
+fn text(request: &RequestParts<'_>) -> Option<Value> {
+    let mut text = match request.options.get("text") {
+        Some(Value::Object(fields)) => fields.clone(),
+        Some(other) => return Some(other.clone()),
+        None => Map::new(),
+    };
+    let verbosity = request.options.get(VERBOSITY);
+    text.extend(verbosity.map(|verbosity| ("verbosity".to_owned(), verbosity.clone())));
+    if let Some(answer) = request.answer {
+        text.entry("format").or_insert_with(|| format(answer));
+    }
+    (!text.is_empty()).then(|| text.into())
+}
+
+/// Returns the format of a typed answer. Without `strict: false`, a server may rewrite the schema.
+fn format(answer: AnswerSchema<'_>) -> Value {
+    match answer.schema {
+        Some(schema) => json!({
+            "type": "json_schema",
+            "name": answer.name,
+            "schema": schema,
+            "strict": false,
+        }),
+        None => json!({ "type": "json_object" }),
+    }
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Tool(name) => json!({ "type": "function", "name": name }),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::None => "none".into(),
+        _ => "auto".into(),
+    }
+}
+
+/// Names the settings that the protocol has no parameter for.
+fn unsupported(settings: &ModelSettings) -> Option<String> {
+    let all = [
+        ("stop_sequences", settings.stop_sequences.is_some()),
+        ("seed", settings.seed.is_some()),
+        ("presence_penalty", settings.presence_penalty.is_some()),
+        ("frequency_penalty", settings.frequency_penalty.is_some()),
+    ];
+    let set = all.iter().filter(|(_, set)| *set);
+    let names: Vec<&str> = set.map(|(name, _)| *name).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("these settings are not sent, because the Responses protocol has no parameter for them: {names}")
+    })
+}

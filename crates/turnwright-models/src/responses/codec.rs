@@ -1,0 +1,186 @@
+//! The Responses protocol, for the engine.
+
+use serde_json::{Map, Value, json};
+use turnwright_core::{Media, Tool};
+use url::Url;
+
+use super::decode::EventReader;
+use super::settings::SystemPrompt;
+use super::strict_schema;
+use super::{body, describe, input, quirks};
+use crate::chat_completions::WINDOWS;
+use crate::decode::{FrameReader, Framing, Reply};
+use crate::engine::{
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
+    RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
+};
+
+/// The Responses protocol, as the type parameter of a [`Model`](crate::Model).
+#[derive(Clone, Debug, Default)]
+pub struct ResponsesCodec {
+    pub(super) system: SystemPrompt,
+    /// Whether requests refer to the previous response, which the server stores.
+    pub(super) chains: bool,
+    pub(super) strict: bool,
+}
+
+static INFO: Info = Info {
+    name: super::PROTOCOL,
+    title: "OpenAI Responses",
+    paths: &["/responses"],
+    environment: Environment {
+        keys: &["OPENAI_API_KEY"],
+        base_url: "OPENAI_BASE_URL",
+        model: "OPENAI_MODEL",
+    },
+    base_url: "https://api.openai.com/v1",
+    key_header: ("authorization", "Bearer "),
+    headers: &[],
+    framing: Framing::Events,
+    reserved: &[
+        "input",
+        "instructions",
+        "tools",
+        "previous_response_id",
+        "conversation",
+    ],
+    neutral: &[
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("max_output_tokens", "max_output_tokens"),
+        ("tool_choice", "tool_choice"),
+        ("parallel_tool_calls", "parallel_tool_calls"),
+    ],
+    typed: &[
+        ("include", OptionType::List),
+        ("store", OptionType::Bool),
+        ("max_tool_calls", OptionType::Count),
+        ("top_logprobs", OptionType::Count),
+        ("reasoning_summary", OptionType::Text),
+        ("verbosity", OptionType::Text),
+        ("truncation", OptionType::Text),
+        ("service_tier", OptionType::Text),
+        ("user", OptionType::Text),
+        ("safety_identifier", OptionType::Text),
+        ("prompt_cache_key", OptionType::Text),
+        ("prompt_cache_retention", OptionType::Text),
+    ],
+    typed_answers: TypedAnswers::JsonSchema,
+    media_in_results: true,
+    user_names: |_| false,
+    finish_is_last: true,
+    check_provider_tool,
+    windows: WINDOWS,
+    accepts,
+    quirks: quirks::NAMES,
+};
+
+/// Tools that the client has to run, and this crate does not.
+const RUN_BY_CLIENT: &[&str] = &[
+    "custom",
+    "computer",
+    "computer_use_preview",
+    "local_shell",
+    "apply_patch",
+];
+
+fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
+    let Some(kind) = tool.get("type").and_then(Value::as_str) else {
+        return Err("a provider tool must be an object with a `type`");
+    };
+    match kind {
+        "function" => Err(FUNCTION),
+        _ if RUN_BY_CLIENT.contains(&kind) => {
+            Err("this tool does not run at the provider: register a `Tool` with the runner")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn accepts(media: &Media) -> bool {
+    is_common_image(media) || is_pdf(media)
+}
+
+impl Codec for ResponsesCodec {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn endpoint(&self, base: &Url) -> Url {
+        with_path(base, "/responses")
+    }
+
+    fn models_url(&self, endpoint: &Url) -> Url {
+        let mut url = endpoint.clone();
+        let base = url.path().trim_end_matches("/responses").to_owned();
+        url.set_path(&format!("{base}/models"));
+        url
+    }
+
+    fn tool(&self, tool: &Tool) -> Value {
+        let described = tool.describe();
+        let mut parameters = described.input_schema.clone();
+        // OpenAI rejects an object without properties.
+        if let Value::Object(map) = &mut parameters {
+            map.entry("properties").or_insert_with(|| json!({}));
+        }
+        // Without `strict`, OpenAI rewrites the schema.
+        json!({
+            "type": "function",
+            "name": described.name,
+            "description": described.description,
+            "parameters": parameters,
+            "strict": self.strict,
+        })
+    }
+
+    fn rejects_tool(&self, tool: &Tool) -> Option<String> {
+        if !self.strict {
+            return None;
+        }
+        let error = strict_schema::check(tool.schema().document()).err()?;
+        Some(format!("its schema does not fit strict mode: {error}"))
+    }
+
+    fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
+        input::write(item, messages);
+    }
+
+    fn body(&self, request: &RequestParts<'_>) -> Encoded {
+        body::write(self, request)
+    }
+
+    fn reader(&self) -> Box<dyn FrameReader> {
+        Box::new(EventReader::new(self.chains))
+    }
+
+    fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
+        let advice = if error.mentions("model_not_found") {
+            Some("does the model exist at this server?")
+        } else if error.status == 400 && error.mentions("Incorrect API key") {
+            Some("is the key right? Set it with `api_key` or OPENAI_API_KEY")
+        } else {
+            None
+        };
+        ErrorClass {
+            is_overflow: error.is_overflow(&[
+                "context_length_exceeded",
+                "exceed_context_size",
+                "exceeds the context window",
+                "maximum context length",
+                "maximum prompt length",
+            ]),
+            is_quota: error.status == 429 && error.mentions("insufficient_quota"),
+            quirks: quirks::from_error(error),
+            advice: advice.map(str::to_owned),
+        }
+    }
+
+    fn describe_error(&self, body: &Value) -> Map<String, Value> {
+        describe::describe_error(body)
+    }
+
+    fn describe(&self, reply: &Reply) -> Map<String, Value> {
+        describe::describe(reply)
+    }
+}

@@ -1,0 +1,106 @@
+//! The Anthropic Messages protocol.
+
+mod caching;
+mod events;
+mod failures;
+mod requests;
+mod strict_tools;
+mod turns;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use turnwright_models::anthropic::AnthropicCodec;
+use turnwright_models::{Anthropic, ModelBuilder};
+use turnwright_testkit::server::Answer;
+
+/// Returns the recorded sessions, with the names of their files.
+fn sessions() -> Option<Vec<(String, Vec<Value>)>> {
+    let folder = crate::wire::folder()?.join("anthropic_messages/anthropic");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    let read = |path: &std::path::PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(path).unwrap();
+        (name, serde_json::from_str(&text).unwrap())
+    };
+    Some(files.iter().map(read).collect())
+}
+
+/// Returns a builder that does not depend on the environment.
+fn builder(base_url: &str) -> ModelBuilder<AnthropicCodec> {
+    Anthropic::builder()
+        .base_url(base_url)
+        .api_key("sk-ant-secret-1234")
+        .model("claude-sonnet-4-5")
+}
+
+/// Returns a stream of a message with these blocks, each in two pieces.
+fn stream(blocks: &[Value], stop_reason: &str) -> Answer {
+    Answer::sse(events(blocks, stop_reason).iter().map(Value::to_string))
+}
+
+/// Returns the events of a message with these blocks.
+fn events(blocks: &[Value], stop_reason: &str) -> Vec<Value> {
+    let usage = json!({ "input_tokens": 10, "output_tokens": 1 });
+    let message = json!({ "id": "msg_1", "type": "message", "model": "claude", "content": [], "usage": usage });
+    let mut events = vec![json!({ "type": "message_start", "message": message })];
+    for (index, block) in blocks.iter().enumerate() {
+        let (start, deltas) = opened(block);
+        events
+            .push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
+        events.extend(
+            deltas.into_iter().map(
+                |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+            ),
+        );
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    let usage = json!({ "output_tokens": 20 });
+    let delta = json!({ "stop_reason": stop_reason, "stop_sequence": null });
+    events.push(json!({ "type": "message_delta", "delta": delta, "usage": usage }));
+    events.push(json!({ "type": "message_stop" }));
+    events
+}
+
+/// Returns the start of a block, and its deltas.
+fn opened(block: &Value) -> (Value, Vec<Value>) {
+    let mut start = block.clone();
+    let mut deltas = Vec::new();
+    let halves = |text: &str| {
+        let middle = text.chars().count() / 2;
+        let one: String = text.chars().take(middle).collect();
+        let two: String = text.chars().skip(middle).collect();
+        [one, two]
+    };
+    match block["type"].as_str().unwrap() {
+        "text" => {
+            for text in halves(block["text"].as_str().unwrap()) {
+                deltas.push(json!({ "type": "text_delta", "text": text }));
+            }
+            start["text"] = "".into();
+        }
+        "thinking" => {
+            for text in halves(block["thinking"].as_str().unwrap()) {
+                deltas.push(json!({ "type": "thinking_delta", "thinking": text }));
+            }
+            deltas.push(json!({ "type": "signature_delta", "signature": block["signature"] }));
+            (start["thinking"], start["signature"]) = ("".into(), "".into());
+        }
+        "tool_use" | "server_tool_use" => {
+            let input = match block["input"].as_object().unwrap().is_empty() {
+                true => String::new(),
+                false => block["input"].to_string(),
+            };
+            for json in halves(&input) {
+                deltas.push(json!({ "type": "input_json_delta", "partial_json": json }));
+            }
+            start["input"] = json!({});
+        }
+        _ => {}
+    }
+    (start, deltas)
+}
