@@ -13,6 +13,7 @@ pages! {
     "tools.md" => Tools;
     "tool-calls.md" => ToolCalls;
     "system-prompt.md" => SystemPrompt;
+    "model-providers.md" => ModelProviders;
     "model-settings.md" => ModelSettings;
     "structured-output.md" => StructuredOutput;
     "streaming.md" => Streaming;

@@ -59,7 +59,7 @@
 //! | feature | default | adds |
 //! | --- | --- | --- |
 //! | `macros` | yes | the [`macro@tool`] attribute |
-//! | `chat-completions` | yes | [`ChatCompletions`] for model servers that speak this protocol, and media over HTTP |
+//! | `models` | yes | model servers of five protocols ([`ChatCompletions`], [`Responses`], [`Anthropic`], [`Gemini`], [`Ollama`]), [`Fallback`], and media over HTTP |
 //! | `artifact-json` | yes | JSON, JSON lines and JSON5 artifacts, queried with JSONPath |
 //! | `artifact-markdown` | yes | Markdown artifacts |
 //! | `frontmatter` | yes | the metadata before a Markdown document |
@@ -95,9 +95,11 @@ pub use turnwright_core::{
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;
-#[cfg(feature = "chat-completions")]
+#[cfg(feature = "models")]
 #[doc(inline)]
-pub use turnwright_models::{self as models, ChatCompletions};
+pub use turnwright_models::{
+    self as models, Anthropic, ChatCompletions, Fallback, Gemini, Ollama, Responses, model,
+};
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use turnwright_store::sqlite::{self, SqliteStore};

@@ -4,7 +4,7 @@
 //! other crates. Import them from the crate's root. `SqliteStorage`, the trait that adds
 //! `Storage::sqlite`, has no name here, so that it is not taken for a type.
 
-#[cfg(feature = "chat-completions")]
+#[cfg(feature = "models")]
 pub use crate::ChatCompletions;
 #[cfg(feature = "sqlite")]
 pub use crate::sqlite::SqliteStorage as _;

@@ -56,30 +56,9 @@ impl Layout {
         &self.0
     }
 
-    /// Returns the part at a position.
-    pub(crate) fn part_mut(&mut self, position: usize) -> Option<&mut Part> {
-        self.0.get_mut(position)
-    }
-
     /// Returns the last part.
     pub(crate) fn last_mut(&mut self) -> Option<&mut Part> {
         self.0.last_mut()
-    }
-
-    /// Adds text to the last block of text, or starts one.
-    pub(crate) fn add_text(&mut self, bytes: usize) {
-        match self.0.last_mut() {
-            Some(Part::Text(block)) => block.bytes += bytes,
-            _ => self.0.push(Part::Text(Block::new(bytes))),
-        }
-    }
-
-    /// Adds reasoning to the last block of reasoning, or starts one.
-    pub(crate) fn add_reasoning(&mut self, bytes: usize) {
-        match self.0.last_mut() {
-            Some(Part::Reasoning(block)) => block.bytes += bytes,
-            _ => self.0.push(Part::Reasoning(Block::new(bytes))),
-        }
     }
 
     /// Writes the layout into the state of a response, unless it is the usual one: reasoning, text, calls, without

@@ -45,5 +45,4 @@ pub(crate) use quirks::Quirks;
 pub(crate) use server::with_path;
 pub use settings::{MediaPolicy, TypedAnswers};
 pub(crate) use strict_schema::{StrictRules, check as check_strict};
-pub(crate) use tools::union_of;
 pub(crate) use wire_message::{Role, WireMessage};

@@ -77,7 +77,7 @@ pub(super) fn unions(tools: &[Tool]) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the keyword at the root of a tool's schema that many servers reject.
-pub(crate) fn union_of(tool: &Tool) -> Option<&'static str> {
+fn union_of(tool: &Tool) -> Option<&'static str> {
     let document = tool.schema().document();
     let found = REJECTED_AT_ROOT
         .iter()

@@ -12,6 +12,7 @@ mod attempts;
 mod calls;
 mod cassettes;
 mod fallback;
+mod conformance;
 mod faults;
 mod fuzz;
 mod generated;

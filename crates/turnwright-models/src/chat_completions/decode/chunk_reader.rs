@@ -89,7 +89,8 @@ impl ChunkReader {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
         if is_error(chunk) {
-            return Err(match looks_like(text).filter(|_| !chunk.error) {
+            let other = looks_like(text).filter(|_| !chunk.error && chunk.choices.is_none());
+            return Err(match other {
                 Some(protocol) => other_protocol(protocol, text),
                 None => reported(text),
             });

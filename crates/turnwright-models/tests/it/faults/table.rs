@@ -37,7 +37,7 @@ pub(super) const TABLE: &[Row] = &[
     row(HugeErrorBody,    Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "500",            Nothing,   ERROR, Mended),
     row(Redirect,         Before, 1, Failed(ErrorCode::MODEL_SERVER_ERROR),       BASE_URL,         Nothing,   REPLY, Same),
     row(WrongContentType, Before, 1, Failed(ErrorCode::WIRE_ERROR),               BASE_URL,         Nothing,   REPLY, Same),
-    row(OtherProtocol,    Before, 1, Failed(ErrorCode::MODEL_SERVER_ERROR),       "answered with an error", Nothing, REPLY, Same),
+    row(OtherProtocol,    Before, 1, Failed(ErrorCode::WIRE_ERROR),               "this looks like", Nothing,  REPLY, Same),
     row(EmptyBody,        Before, 3, Failed(ErrorCode::WIRE_ERROR),               "empty",          Nothing,   REPLY, Mended),
     row(Reset,            Before, 3, Failed(ErrorCode::MODEL_UNREACHABLE),   BROKE,            Nothing,   REPLY, Mended),
     row(Reset,            InText, 3, Failed(ErrorCode::MODEL_UNREACHABLE),   BROKE,            Words,     REPLY, Mended),

@@ -169,7 +169,7 @@ fn other_protocols_are_named() {
         assert!(
             error
                 .message()
-                .contains(&format!("this looks like the {name}")),
+                .contains(&format!("this looks like {name}")),
             "{error}"
         );
     }
