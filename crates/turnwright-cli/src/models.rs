@@ -23,7 +23,8 @@ pub(crate) async fn run(options: Models, mut screen: Screen) -> anyhow::Result<E
     }
     let server = Server::named(options.base_url.as_deref(), Some(&name))?;
     let models = server.models().await;
-    let models = models.with_context(|| format!("cannot list the models of {}", server.address()))?;
+    let models =
+        models.with_context(|| format!("cannot list the models of {}", server.address()))?;
     for model in &models {
         match screen.is_json() {
             true => screen.value(&json!({ "model": model }))?,

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use turnwright_core::dispatch::Executor;
 use turnwright_core::event::Level;
-use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode};
+use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, Tool};
 
 use crate::engine::Alternatives;
 
@@ -133,6 +133,12 @@ impl Executor for Fallback {
 
     fn model(&self) -> Option<&str> {
         self.models.first()?.model()
+    }
+
+    fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
+        self.models
+            .iter()
+            .try_for_each(|model| model.check_tools(tools))
     }
 }
 

@@ -8,7 +8,7 @@ mod turns;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-pub(crate) use agent::{Agent, Chat, Demo, StoreFile, ToolFiles, Models};
+pub(crate) use agent::{Agent, Chat, Demo, Models, StoreFile, ToolFiles};
 pub(crate) use inspect::{
     Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsCall, ToolsFuzz, ToolsId, Wire,
     WireDecode, WireReplay,

@@ -56,10 +56,13 @@ fn a_recording_is_named_by_the_end_of_its_path() {
 
 #[test]
 fn a_decoded_line_names_its_file_first() {
-    let decoded = decoded(None, Ok(&exchange(
-        &json!([]),
-        &reply(&json!({ "content": "Hi" }), "stop"),
-    )));
+    let decoded = decoded(
+        None,
+        Ok(&exchange(
+            &json!([]),
+            &reply(&json!({ "content": "Hi" }), "stop"),
+        )),
+    );
     let line = line("f", 3, decoded);
     let names: Vec<&str> = line
         .as_object()

@@ -114,7 +114,8 @@ impl TurnGates {
     /// Returns the open gates if the turn can only wait for answers from outside of this process. `None` while an approver in
     /// this process is asked, or an answer has come and is being processed.
     pub(crate) fn waits_outside(&self) -> Option<Vec<OpenGate>> {
-        let (TurnActivity::Waiting { gates } | TurnActivity::NotSuspendable { gates, .. }) = self.status()
+        let (TurnActivity::Waiting { gates } | TurnActivity::NotSuspendable { gates, .. }) =
+            self.status()
         else {
             return None;
         };

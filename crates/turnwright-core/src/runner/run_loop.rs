@@ -339,7 +339,9 @@ impl Play<'_> {
             .notify(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().notify(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
-        artifact_tools.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
+        artifact_tools
+            .refresh(ctx.turn())
+            .map_err(TurnStatus::Failed)?;
         if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));
             run_pipeline(&self.plan.dispatch_input, ctx).await?;

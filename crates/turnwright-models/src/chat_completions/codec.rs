@@ -74,7 +74,7 @@ static INFO: Info = Info {
 };
 
 /// Context windows of OpenAI's models, by prefix of their names.
-const WINDOWS: &[(&str, u64)] = &[
+pub(crate) const WINDOWS: &[(&str, u64)] = &[
     ("gpt-3.5-turbo", 16_385),
     ("gpt-4", 8_192),
     ("gpt-4-turbo", 128_000),

@@ -24,6 +24,7 @@ mod settings;
 mod tests;
 
 pub use codec::ChatCompletionsCodec;
+pub(crate) use codec::WINDOWS;
 pub use settings::{ReturnReasoning, SystemRole};
 
 use crate::engine::{Model, ModelBuilder};

@@ -9,12 +9,9 @@ use crate::links::root;
 /// Types and traits without an example, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("Build", "a bound in a private module"),
-    ("ChatCompletions", "the module page has one"),
-    (
-        "ChatCompletionsBuilder",
-        "`ChatCompletions::builder` has one",
-    ),
+    ("Codec", "a bound in a private module"),
     ("Decoder", "the module page has one"),
+    ("FrameReader", "a bound in a private module"),
     ("WrittenRecord", "a bound in a private module"),
 ];
 

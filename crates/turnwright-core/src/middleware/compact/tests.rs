@@ -10,7 +10,7 @@ use super::units::units;
 use super::*;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::record::{
-    Memory, Message, ResponseRef, Record, Retrievable, Retrieved, Thought, ToolCall, ToolResults,
+    Memory, Message, Record, ResponseRef, Retrievable, Retrieved, Thought, ToolCall, ToolResults,
 };
 use crate::render::Renderer;
 use crate::trust::{ConversationSecret, TrustTier};

@@ -88,7 +88,8 @@ impl Writer<'_> {
             if let Some(text) = summary.take() {
                 chunk.push(self.shown(so_far(text, tier)?).await);
             }
-            let fits = |tokens: u64, part: &ModelRequest| tokens == 0 || tokens + part.tokens <= room;
+            let fits =
+                |tokens: u64, part: &ModelRequest| tokens == 0 || tokens + part.tokens <= room;
             while let Some(part) = parts.next_if(|part| fits(tokens, part)) {
                 tokens = tokens.saturating_add(part.tokens.max(1));
                 tier = tier.min(part.part.tier());

@@ -17,7 +17,7 @@ use turnwright_core::record::{Coverage, Record, RecordKind, Retrievable};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
 use turnwright_core::*;
-use turnwright_testkit::script::{ScriptedModel, ModelRequest, Step};
+use turnwright_testkit::script::{ModelRequest, ScriptedModel, Step};
 use turnwright_testkit::store::storage_of;
 
 /// The conversation of every test here.

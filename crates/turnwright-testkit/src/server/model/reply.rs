@@ -38,6 +38,17 @@ pub struct Reply {
 }
 
 /// A tool call.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_testkit::server::model::{Call, Reply};
+///
+/// let call = Call::new("read_log", json!({ "day": "monday" })).id("call_1");
+/// // A string is sent unchanged, here as arguments that are not JSON.
+/// let broken = Call::new("read_log", r#"{"day": "#);
+/// let reply = Reply::default().with_call(call).with_call(broken);
+/// # let _ = reply;
+/// ```
 #[must_use = "a call does nothing until it is part of a reply"]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -12,7 +12,8 @@ use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 use crate::media::{Media, MediaKind, ModalityHazard};
 use crate::record::{
     CallState, ConversationInfo, Coverage, LedgerEntry, Memory, Message, ProviderState, Record,
-    RecordKind, RecordRef, ResponseRef, Retrievable, StandingInstruction, Thought, ToolCall, ToolResults,
+    RecordKind, RecordRef, ResponseRef, Retrievable, StandingInstruction, Thought, ToolCall,
+    ToolResults,
 };
 use crate::schema::RawArgs;
 use crate::spool::MemoryReader;

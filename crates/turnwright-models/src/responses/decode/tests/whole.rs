@@ -167,9 +167,7 @@ fn other_protocols_are_named() {
             "{text}: {error}"
         );
         assert!(
-            error
-                .message()
-                .contains(&format!("this looks like {name}")),
+            error.message().contains(&format!("this looks like {name}")),
             "{error}"
         );
     }
