@@ -29,6 +29,9 @@ use crate::turn::{apply_once, in_time};
 const MAX_TRIES: usize = 100;
 /// Minimum time that a turn waits for the previous one: a cancelled turn takes a moment to end.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a turn waits for another one of the same runner that waits at a gate.
+const WAITING_GRACE: Duration = Duration::from_secs(1);
+
 /// The first pause between two checks. Later ones are longer.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
@@ -212,7 +215,10 @@ impl TurnContext {
                 return Ok(free);
             };
             let holder = lease.as_ref().ok().and_then(|lease| lease.turn_id.clone());
-            if let (Some(live), Some(holder)) = (live, &holder) {
+            // An answer that is on its way must not make a message fail.
+            if let (Some(live), Some(holder)) = (live, &holder)
+                && waited >= WAITING_GRACE
+            {
                 self.not_waiting_here(live, holder)?;
             }
             let held = TurnHeld {

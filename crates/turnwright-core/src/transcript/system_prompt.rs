@@ -66,7 +66,7 @@ impl SystemPrompt {
             parts.push(NAMES_NOTICE.to_owned());
         }
         parts.extend(listed(
-            "SystemPrompt instructions:",
+            "Standing instructions:",
             self.instructions
                 .iter()
                 .map(|instruction| instruction.text()),

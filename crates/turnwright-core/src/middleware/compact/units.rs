@@ -75,7 +75,7 @@ impl Unit {
     }
 }
 
-/// Groups the records of a timeline, in order. SystemPrompt instructions and memories are in no unit: they are always shown.
+/// Groups the records of a timeline, in order. Standing instructions and memories are in no unit: they are always shown.
 pub(super) fn units(timeline: &[Record]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for record in timeline {
