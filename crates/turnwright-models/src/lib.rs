@@ -4,8 +4,8 @@
 //! - [`chat_completions`]: OpenAI Chat Completions, which most servers support
 //! - [`responses`]: OpenAI Responses
 //! - [`anthropic`]: Anthropic Messages
-//! - [`gemini`]: Gemini
-//! - [`ollama`]: Ollama
+//! - [`gemini`]: the Gemini API
+//! - [`ollama`]: the protocol of Ollama
 //! - [`decode`]: responses of all of them, without a network
 //! - [`fetch`]: media over HTTP, with an address guard
 //! - [`http`]: requests and responses, with timeouts and proxies

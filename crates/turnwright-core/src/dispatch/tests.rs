@@ -183,7 +183,7 @@ fn an_observer_added_by_a_statement_stays() {
 struct Picky;
 
 #[async_trait::async_trait]
-impl crate::dispatch::Executor for Picky {
+impl Executor for Picky {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         ctx.answer("Yes.").await?;
         Ok(())
@@ -209,7 +209,7 @@ fn executors_check_the_tools_of_a_runner_when_it_is_built() {
             .build()
             .unwrap()
     };
-    type Make = fn() -> Box<dyn crate::dispatch::Executor>;
+    type Make = fn() -> Box<dyn Executor>;
     let ways: [Make; 2] = [|| Box::new(Picky), || Box::new(Arc::new(Picky))];
     for make in ways {
         assert!(runner(make()).tools([tool("good")]).build().is_ok());

@@ -14,7 +14,7 @@ const EVENT_FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
 
 /// How a protocol frames its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// Server-sent events.
     Events,
     /// JSON objects, one per line.

@@ -120,7 +120,7 @@ pub struct Info {
 
 /// The environment variables of a protocol.
 #[derive(Debug)]
-pub struct Environment {
+pub(crate) struct Environment {
     /// The variables of the key, first one first. Empty if servers need no key.
     pub(crate) keys: &'static [&'static str],
     pub(crate) base_url: &'static str,
@@ -129,7 +129,7 @@ pub struct Environment {
 
 /// The type of an option.
 #[derive(Clone, Copy, Debug)]
-pub enum OptionType {
+pub(crate) enum OptionType {
     /// A string.
     Text,
     /// A Boolean.
@@ -159,7 +159,7 @@ pub struct RequestParts<'a> {
 
 /// The form of a typed answer.
 #[derive(Clone, Copy, Debug)]
-pub struct AnswerSchema<'a> {
+pub(crate) struct AnswerSchema<'a> {
     /// Letters, digits, `_` and `-` only.
     pub(crate) name: &'a str,
     /// The schema; `None` for any JSON object.

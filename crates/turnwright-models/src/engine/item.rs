@@ -28,7 +28,7 @@ pub struct User<'a> {
 
 /// A part of a message or of a result.
 #[derive(Debug)]
-pub enum UserPart {
+pub(crate) enum UserPart {
     /// Text.
     Text(String),
     /// Media that the server accepts.
@@ -39,7 +39,7 @@ pub enum UserPart {
 
 /// Media with its bytes in base64.
 #[derive(Debug)]
-pub struct EncodedMedia {
+pub(crate) struct EncodedMedia {
     pub(crate) media: Media,
     /// The MIME type without parameters.
     pub(crate) mime: String,
@@ -59,7 +59,7 @@ pub struct Assistant {
 
 /// A part of a response.
 #[derive(Debug)]
-pub enum Piece {
+pub(crate) enum Piece {
     /// Text of the answer.
     Text {
         /// The text.
@@ -82,7 +82,7 @@ pub enum Piece {
 
 /// A call, in a form that every server accepts.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// The id, unique in the prompt: the provider's if this server made it.
     pub(crate) id: String,
     /// Whether `id` is the id that this server gave.

@@ -107,7 +107,7 @@ impl Layout {
                     pieces.extend(texts.take(block.bytes).map(|text| Piece::Text {
                         fields: texts.fields(block.fields),
                         text,
-                    }))
+                    }));
                 }
                 Part::Reasoning(block) if thoughts.fits => {
                     pieces.extend(thoughts.take(block.bytes).map(|text| Piece::Reasoning {

@@ -29,7 +29,7 @@ mod wire_message;
 
 pub(crate) use alternatives::Alternatives;
 pub use builder::ModelBuilder;
-pub use codec::Codec;
+pub(crate) use codec::Codec;
 pub(crate) use codec::{
     AnswerSchema, Encoded, Environment, ErrorBody, ErrorClass, Info, OptionType, RequestParts,
 };

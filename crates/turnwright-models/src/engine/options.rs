@@ -46,7 +46,7 @@ pub struct Options<C> {
 
 /// The options of a protocol, by name.
 #[derive(Clone, Default, PartialEq)]
-pub struct OptionMap(Map<String, Value>);
+pub(crate) struct OptionMap(Map<String, Value>);
 
 impl OptionType {
     fn fits(self, value: &Value) -> bool {

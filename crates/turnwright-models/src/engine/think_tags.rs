@@ -123,7 +123,6 @@ fn partial(text: &str, tag: &str) -> usize {
 }
 
 #[cfg(test)]
-#[expect(clippy::indexing_slicing, reason = "tests may panic")]
 mod tests {
     use proptest::prelude::*;
 

@@ -28,7 +28,7 @@ pub struct WireMessage {
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// The system prompt.
     System,
     /// A user, another agent or the framework.

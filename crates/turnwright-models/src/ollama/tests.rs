@@ -10,7 +10,7 @@ fn decode(lines: &[Value]) -> Result<Reply, Error> {
     Protocol::Ollama.decode(Some("application/x-ndjson"), body.as_bytes())
 }
 
-fn piece(message: Value) -> Value {
+fn piece(message: &Value) -> Value {
     json!({ "model": "m", "message": message, "done": false })
 }
 
@@ -24,10 +24,10 @@ fn lines_are_one_reply() {
     let call =
         |city: &str| json!({ "function": { "name": "weather", "arguments": { "city": city } } });
     let reply = decode(&[
-        piece(json!({ "content": "", "thinking": "Hm" })),
-        piece(json!({ "content": "", "thinking": "m." })),
-        piece(json!({ "content": "I look." })),
-        piece(json!({ "content": "", "tool_calls": [call("Bern"), call("Bern")] })),
+        piece(&json!({ "content": "", "thinking": "Hm" })),
+        piece(&json!({ "content": "", "thinking": "m." })),
+        piece(&json!({ "content": "I look." })),
+        piece(&json!({ "content": "", "tool_calls": [call("Bern"), call("Bern")] })),
         done("stop"),
     ])
     .unwrap();
@@ -43,7 +43,7 @@ fn lines_are_one_reply() {
 
 #[test]
 fn finish_reasons_are_classified() {
-    let text = piece(json!({ "content": "Hello" }));
+    let text = piece(&json!({ "content": "Hello" }));
     let finish = |reason: &str| decode(&[text.clone(), done(reason)]).unwrap().finish;
     assert_eq!(finish("stop"), Some(Finish::Stop));
     assert_eq!(finish("length"), Some(Finish::Cut(Cut::Length)));
@@ -58,7 +58,7 @@ fn finish_reasons_are_classified() {
 #[test]
 fn error_lines_and_other_protocols_are_errors() {
     let error = decode(&[
-        piece(json!({ "content": "a" })),
+        piece(&json!({ "content": "a" })),
         json!({ "error": "out of memory" }),
     ]);
     let error = error.unwrap_err();
@@ -78,8 +78,8 @@ fn number_of_calls_is_limited() {
     let call = json!({ "function": { "name": "f" } });
     let calls: Vec<Value> = vec![call; 1_000];
     let lines = [
-        piece(json!({ "tool_calls": calls })),
-        piece(json!({ "tool_calls": calls })),
+        piece(&json!({ "tool_calls": calls })),
+        piece(&json!({ "tool_calls": calls })),
     ];
     let error = decode(&lines).unwrap_err();
     assert!(error.message().contains("more than 1000 calls"), "{error}");

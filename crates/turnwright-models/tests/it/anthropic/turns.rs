@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::event::{Event, EventKind};
@@ -12,13 +11,12 @@ use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::settings::ToolChoice;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::{
-    ErrorCode, ErrorKind, Media, Message, ModelSettings, Next, Tool, ToolCall, ToolContext,
-    ToolError, TurnContext, TurnEventKind, TurnInput,
+    Media, Message, ModelSettings, Next, Tool, ToolCall, ToolContext, ToolError, TurnContext,
+    TurnInput,
 };
+use turnwright_models::TypedAnswers;
 use turnwright_models::anthropic::Options;
-use turnwright_models::retry::RetryPolicy;
-use turnwright_models::{Anthropic, TypedAnswers};
-use turnwright_testkit::server::{Answer, Server, Step};
+use turnwright_testkit::server::{Answer, Server};
 
 use super::{builder, events, stream};
 
