@@ -11,8 +11,9 @@ use super::settings::{ReturnReasoning, SystemRole};
 use super::{body, messages};
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType, Quirks,
-    RequestParts, TypedAnswers, WireMessage, audio_format, is_common_image, is_pdf, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI_WINDOWS,
+    OptionType, Quirks, RequestParts, TypedAnswers, WireMessage, audio_format, is_common_image,
+    is_pdf, with_path,
 };
 
 /// The Chat Completions protocol, as the type parameter of a [`Model`](crate::Model).
@@ -68,23 +69,10 @@ static INFO: Info = Info {
     user_names: messages::is_valid_user_name,
     finish_is_last: true,
     check_provider_tool,
-    windows: WINDOWS,
+    windows: OPENAI_WINDOWS,
     accepts,
     quirks: quirks::NAMES,
 };
-
-/// Context windows of OpenAI's models, by prefix of their names.
-pub(crate) const WINDOWS: &[(&str, u64)] = &[
-    ("gpt-3.5-turbo", 16_385),
-    ("gpt-4", 8_192),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-4o", 128_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-5", 400_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4-mini", 200_000),
-];
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
     let Some(kind) = tool.get("type").and_then(Value::as_str) else {

@@ -24,7 +24,6 @@ mod settings;
 mod tests;
 
 pub use codec::ChatCompletionsCodec;
-pub(crate) use codec::WINDOWS;
 pub use settings::{ReturnReasoning, SystemRole};
 
 use crate::engine::{Model, ModelBuilder};

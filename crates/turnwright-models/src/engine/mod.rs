@@ -33,6 +33,7 @@ pub(crate) use codec::Codec;
 pub(crate) use codec::{
     AnswerSchema, Encoded, Environment, ErrorBody, ErrorClass, Info, OptionType, RequestParts,
 };
+pub(crate) use context_window::OPENAI_WINDOWS;
 pub(crate) use item::{
     Assistant, Call, CallResult, EncodedMedia, Item, Piece, User, UserPart, text_of,
 };

@@ -8,11 +8,10 @@ use super::decode::EventReader;
 use super::settings::SystemPrompt;
 use super::strict_schema;
 use super::{body, describe, input, quirks};
-use crate::chat_completions::WINDOWS;
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
-    RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI_WINDOWS,
+    OptionType, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
 };
 
 /// The Responses protocol, as the type parameter of a [`Model`](crate::Model).
@@ -70,7 +69,7 @@ static INFO: Info = Info {
     user_names: |_| false,
     finish_is_last: true,
     check_provider_tool,
-    windows: WINDOWS,
+    windows: OPENAI_WINDOWS,
     accepts,
     quirks: quirks::NAMES,
 };
