@@ -1,7 +1,7 @@
 //! Finds the server and its model.
 
 use anyhow::Context as _;
-use turnwright::Error;
+use turnwright::{Error, ErrorCode};
 use turnwright::models::http::{Client, is_loopback, without_secrets};
 use turnwright::models::{AnyCodec, ModelBuilder, Protocol};
 use url::Url;
@@ -140,7 +140,12 @@ impl Server {
     /// The names of the models that the server lists.
     pub(crate) async fn models(&self) -> anyhow::Result<Vec<String>> {
         let models = self.executor().list_models().await;
-        models.map_err(|error| anyhow::anyhow!(error.message().to_owned()))
+        models.map_err(|error| match error.code() {
+            ErrorCode::MODEL_UNREACHABLE => {
+                anyhow::anyhow!("cannot connect; check the URL and that the server is running")
+            }
+            _ => anyhow::anyhow!(error.message().to_owned()),
+        })
     }
 
     /// The same, with advice for a chat that has no model.

@@ -306,7 +306,7 @@ impl<C: Codec> ModelBuilder<C> {
         }
     }
 
-    /// Returns the names of the models that the server offers, sorted. Needs no model.
+    /// Returns the names of the models that the server offers. Needs no model.
     ///
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` like [`build`](Self::build); `E_MODEL_UNREACHABLE`, `E_MODEL_TIMEOUT`,

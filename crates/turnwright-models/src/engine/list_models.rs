@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 4 << 20;
 
 impl Server {
-    /// Returns the names of the models, sorted.
+    /// Returns the names of the models, in the order of the server.
     pub(super) async fn list_models(&self) -> Result<Vec<String>, Error> {
         let limit = TIMEOUT.min(self.settings.request_timeout);
         let list = tokio::time::timeout(limit, self.request_models()).await;
@@ -33,7 +33,6 @@ impl Server {
         })?;
         // Some servers repeat the key in unexpected places.
         names.retain(|name| self.redacted(name) == *name);
-        names.sort();
         Ok(names)
     }
 

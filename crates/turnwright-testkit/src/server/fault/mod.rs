@@ -1,6 +1,6 @@
 //! A table of faults of model servers.
 //!
-//! A [`Fault`] creates an [`Answer`] that is correct up to some position and then goes wrong. A test runs all of
+//! A [`Fault`] creates an [`Answer`](super::Answer) that is correct up to some position and then goes wrong. A test runs all of
 //! them:
 //!
 //! ```
