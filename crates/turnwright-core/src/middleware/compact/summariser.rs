@@ -21,6 +21,18 @@ const QUESTION: &str = "Write the summary now.";
 /// `Result<String, BoxError>`.
 ///
 /// [`Compact::summarise_with`](super::Compact::summarise_with) uses an [`Executor`] instead.
+///
+/// ```
+/// use turnwright_core::BoxError;
+/// use turnwright_core::middleware::{SummaryRequest, compact};
+///
+/// let first_words = |request: SummaryRequest| async move {
+///     let _ = request;
+///     Ok::<_, BoxError>("The user asked about invoices.".to_owned())
+/// };
+/// let middleware = compact(128_000).summarise_by(first_words);
+/// # let _ = middleware;
+/// ```
 #[async_trait]
 pub trait Summariser: Send + Sync {
     /// Writes a summary. It is dropped when the turn is cancelled, and after the timeout.
