@@ -28,7 +28,7 @@ use crate::tool::registry::ToolRegistry;
 ///
 /// let tenant_tools = fetch_tools(|ctx: TurnContext| async move { tools_of(ctx.conversation_id().as_str()).await })
 ///     .timeout(Duration::from_secs(5))
-///     .or_without();
+///     .optional();
 /// ```
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]

@@ -28,7 +28,7 @@ use crate::usage::Usage;
 /// })
 /// .build()?;
 /// let outcome = runner.run("Start!").await;
-/// assert!(matches!(outcome.ended, TurnStatus::Answered));
+/// assert!(matches!(outcome.status, TurnStatus::Answered));
 /// assert_eq!(outcome.text, "Done.");
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```

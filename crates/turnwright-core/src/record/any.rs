@@ -60,7 +60,7 @@ pub enum Record {
 /// use turnwright_core::store::Query;
 ///
 /// let query = Query::all().kind(RecordKind::Message).kind(RecordKind::ToolCall).newest(20);
-/// assert_eq!(RecordKind::named("tool_call"), Some(RecordKind::ToolCall));
+/// assert_eq!(RecordKind::from_name("tool_call"), Some(RecordKind::ToolCall));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -78,8 +78,8 @@ pub(crate) use digest::{Spooled, digest_of};
 ///     fn is_persistent(&self) -> bool {
 ///         self.shared.is_persistent()
 ///     }
-///     fn reopens(&self) -> bool {
-///         self.shared.reopens()
+///     fn can_reopen(&self) -> bool {
+///         self.shared.can_reopen()
 ///     }
 /// }
 ///

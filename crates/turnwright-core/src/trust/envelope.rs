@@ -18,10 +18,10 @@ const PURPOSE: &[u8] = b"turnwright envelope 1";
 /// The kind of tag around content.
 ///
 /// ```
-/// use turnwright_core::trust::{ConversationSecret, Envelope, Fence};
+/// use turnwright_core::trust::{ConversationSecret, Envelope, EnvelopeKind};
 ///
 /// let secret = ConversationSecret::from_bytes([7; 32]);
-/// let report = Envelope::new(Fence::Agent, "m-1").seal(&secret, "The build is green.");
+/// let report = Envelope::new(EnvelopeKind::Agent, "m-1").seal(&secret, "The build is green.");
 /// assert!(report.starts_with("<tw-agent-"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

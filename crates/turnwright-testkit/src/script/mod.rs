@@ -77,7 +77,7 @@ pub use step::Step;
 /// let model = ScriptedModel::new([Step::say("Hello!")]);
 /// let runner = turnwright_core::runner(model.clone()).build()?;
 /// assert_eq!(runner.run("Hi").await.into_answer()?, "Hello!");
-/// assert_eq!(model.times_asked(), 1);
+/// assert_eq!(model.request_count(), 1);
 /// model.assert_finished();
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```

@@ -32,14 +32,14 @@ pub type FailingStore<S> = Layered<FailingLayer, S>;
 ///
 /// ```
 /// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
-/// use turnwright_testkit::store::{Fail, Failing};
+/// use turnwright_testkit::store::{Fail, FailingLayer};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let (store, chat) = (Failing::store(MemoryStore::default()), ConversationId::new("chat"));
+/// let (store, chat) = (FailingLayer::store(MemoryStore::default()), ConversationId::new("chat"));
 /// store.layer.fail_each(2, Fail::Before);
 /// assert!(store.messages(&chat).await.is_ok());
 /// assert!(store.messages(&chat).await.is_err());
-/// store.layer.mend();
+/// store.layer.stop_failing();
 /// assert!(store.messages(&chat).await.is_ok());
 /// # });
 /// ```
@@ -51,10 +51,10 @@ pub struct FailingLayer(Arc<Mutex<Requests>>);
 /// ```
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{ConversationId, MemoryStore, StoreExt as _};
-/// use turnwright_testkit::store::{Fail, Failing};
+/// use turnwright_testkit::store::{Fail, FailingLayer};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let (store, chat) = (Failing::store(MemoryStore::default()), ConversationId::new("chat"));
+/// let (store, chat) = (FailingLayer::store(MemoryStore::default()), ConversationId::new("chat"));
 /// store.layer.fail_call(1, Fail::Before);
 /// let error = store.put(&chat, Memory::new("Likes tea.").build()?).await.unwrap_err();
 /// assert!(!error.is_outcome_unknown());

@@ -13,10 +13,10 @@ use crate::server::Server;
 /// The replies of a model, one per request, in order. See the [module](super) for its form in files.
 ///
 /// ```
-/// use turnwright_testkit::server::chat::{self, Script};
+/// use turnwright_testkit::server::model::{self, Script};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let server = Script::new([chat::text("Hello!", 2)]).serve().await?;
+/// let server = Script::new([model::text("Hello!", 2)]).serve().await?;
 /// assert!(server.url().starts_with("http://127.0.0.1:"));
 /// # Ok::<(), std::io::Error>(()) }).unwrap();
 /// ```
