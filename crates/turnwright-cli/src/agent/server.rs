@@ -1,9 +1,9 @@
 //! Finds the server and its model.
 
 use anyhow::Context as _;
-use turnwright::{Error, ErrorCode};
 use turnwright::models::http::{Client, is_loopback, without_secrets};
 use turnwright::models::{AnyCodec, ModelBuilder, Protocol};
+use turnwright::{Error, ErrorCode};
 use url::Url;
 
 use crate::args;
