@@ -107,8 +107,13 @@ impl PartReader {
         let parts = candidate
             .get("content")
             .and_then(|content| content.get("parts"));
+        let before = deltas.len();
         for part in parts.and_then(Value::as_array).into_iter().flatten() {
             self.part(part, deltas);
+        }
+        if deltas.len() > before {
+            // Content after a finish reason needs another one.
+            self.finished = false;
         }
         if self.calls.max(self.others) > MAX_PARTS {
             let message = format!("the response has more than {MAX_PARTS} parts");

@@ -58,13 +58,15 @@ fn text_may_follow_a_finish_reason() {
         Protocol::Gemini.describe(&reply)["other"],
         json!(["executableCode"])
     );
-    // Without another finish reason the response is not complete.
-    let cut = decode(&[
-        chunk(&json!([{ "text": "So " }]), Some("STOP")),
-        chunk(&json!([{ "text": "two." }]), None),
-    ])
-    .unwrap();
-    assert_eq!(cut.text, "So two.");
+    // Without another finish reason the response is not complete, so that its calls would not run.
+    for after in [
+        json!([{ "text": "two." }]),
+        json!([{ "functionCall": { "name": "weather" } }]),
+    ] {
+        let first = chunk(&json!([{ "text": "So " }]), Some("STOP"));
+        let cut = decode(&[first, chunk(&after, None)]).unwrap();
+        assert!(!cut.done && !cut.is_complete(), "{after}");
+    }
 }
 
 #[test]
