@@ -18,7 +18,6 @@
 mod agent;
 mod args;
 mod chat;
-mod child;
 mod demo;
 mod doctor;
 mod exit;

@@ -37,7 +37,7 @@ mod spool;
 #[cfg(test)]
 mod tests;
 
-pub use crate::checksum::checksum;
+pub use crate::checksum::{checksum, digest_of};
 pub use proposed::ProposedCall;
 
 use checked::CheckedCall;

@@ -12,8 +12,8 @@ pub(crate) mod canonical;
 mod idempotency_key;
 mod tool_call;
 
-pub use tool_call::checksum;
+pub use tool_call::{checksum, digest_of};
 
 pub(crate) use canonical::{HashSink, Hex, Sink};
 pub(crate) use idempotency_key::idempotency_key;
-pub(crate) use tool_call::{digest_of, of_raw, of_unread, of_value};
+pub(crate) use tool_call::{of_raw, of_unread, of_value};

@@ -45,8 +45,16 @@ pub(crate) fn of_value(tool: &str, args: &Value) -> Hex {
     digest(tool, |sink| canonical::write(args, sink))
 }
 
-/// Returns the digest of a value.
-pub(crate) fn digest_of(value: &Value) -> String {
+/// Returns the digest of a value: lower-case hex SHA-256 of its canonical JSON (RFC 8785).
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::call::digest_of;
+///
+/// assert_eq!(digest_of(&json!({ "a": 1, "b": 2.0 })), digest_of(&json!({ "b": 2, "a": 1 })));
+/// ```
+#[must_use]
+pub fn digest_of(value: &Value) -> String {
     let mut sink = HashSink::new();
     canonical::write(value, &mut sink);
     sink.finish().as_str().to_owned()

@@ -104,6 +104,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             reconcile: None,
             required_state: Vec::new(),
             result_hooks: Vec::new(),
+            version: None,
             fingerprint: OnceLock::new(),
         };
         ToolBuilder {
@@ -314,6 +315,15 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// Sets metadata for your own middleware.
     pub fn meta(mut self, meta: impl Into<Meta>) -> Self {
         self.facts.meta = meta.into();
+        self
+    }
+
+    /// Sets the version of the definition, such as a digest of what a server sent. It is part of the fingerprint, so an approval of
+    /// one version is not valid for another.
+    ///
+    /// Default: none.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.facts.version = Some(version.into());
         self
     }
 

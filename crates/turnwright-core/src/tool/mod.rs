@@ -118,6 +118,7 @@ struct Facts {
     reconcile: Option<Arc<dyn Reconcile>>,
     result_hooks: Vec<Arc<dyn ResultHook>>,
     required_state: Vec<StateType>,
+    version: Option<String>,
     fingerprint: OnceLock<String>,
 }
 
@@ -281,13 +282,23 @@ impl Tool {
         }
     }
 
-    /// Returns a digest of [`Tool::describe`]. Equal for equal descriptions.
+    /// Returns the version of the definition, if one was set.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.0.facts.version.as_deref()
+    }
+
+    /// Returns a digest of [`Tool::describe`] and [`Tool::version`]. Equal for equal definitions.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         self.0.facts.fingerprint.get_or_init(|| {
-            digest_of(&json!({
+            let mut definition = json!({
                 "name": &*self.0.facts.name, "description": self.0.facts.description, "inputSchema": self.0.schema.document(),
-            }))
+            });
+            if let Some(version) = self.version() {
+                definition["version"] = version.into();
+            }
+            digest_of(&definition)
         })
     }
 

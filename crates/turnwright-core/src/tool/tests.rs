@@ -203,6 +203,7 @@ fn the_fingerprint_is_a_digest_of_the_description() {
     let others = [
         noop("u").build().unwrap(),
         noop("t").description("Other.").build().unwrap(),
+        noop("t").version("2").build().unwrap(),
         Tool::dynamic("t", json!({ "type": "object", "maxProperties": 1 }))
             .description("Does nothing.")
             .handler(|_: Value, _| async { "" })

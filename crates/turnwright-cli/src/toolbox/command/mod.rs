@@ -14,8 +14,8 @@ use serde_json::Value;
 use turnwright::Effects;
 use turnwright::artifact::ArtifactKind;
 use turnwright::prelude::*;
+use turnwright_mcp::process::{Environment, Program};
 
-use crate::child::{Environment, Program};
 use crate::exit::misuse;
 use crate::text;
 
@@ -86,12 +86,12 @@ impl Described {
                 self.name
             ));
         };
-        let program = Arc::new(Program {
-            path: program_path(program, folder),
-            args: args.to_vec(),
-            environment: Environment::with(self.env)
-                .map_err(|why| format!("the `env` of `{}`: {why}", self.name))?,
-        });
+        let environment = self.env.into_iter();
+        let environment = environment
+            .try_fold(Environment::default(), Environment::inherit)
+            .map_err(|why| format!("the `env` of `{}`: {why}", self.name))?;
+        let program = Program::new(program_path(program, folder)).args(args);
+        let program = Arc::new(program.environment(environment));
         let effects = match self.effects {
             DeclaredEffects::ReadOnly => Effects::ReadOnly,
             DeclaredEffects::Writes => Effects::Writes,

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::ChildStdin;
 use turnwright::prelude::*;
+use turnwright_mcp::process::Program;
 
-use crate::child::Program;
 
 /// The most bytes of its output.
 const MAX_BYTES: u64 = 64 << 20;
@@ -28,38 +28,35 @@ pub(super) async fn run(
     ctx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let mut running = program.start().map_err(|error| {
-        let message = format!("cannot start `{}`: {error}", program.path.display());
+        let path = program.command_line().into_iter().next();
+        let message = format!("cannot start `{}`: {error}", path.unwrap_or_default());
         ToolError::unavailable(message)
             .for_model("The program of this tool cannot be started.")
             .with_source(error)
     })?;
-    let input = running.child.stdin.take();
-    let (Some(output), Some(stderr)) = (running.child.stdout.take(), running.child.stderr.take())
-    else {
+    let Some(pipes) = running.pipes() else {
         return Err(ToolError::internal("the program has no output"));
     };
     let (_, output, stderr) = tokio::join!(
-        write(input, args.to_string()),
-        all(output),
-        read_stderr(stderr, ctx)
+        write(pipes.stdin, args.to_string()),
+        all(pipes.stdout),
+        read_stderr(pipes.stderr, ctx)
     );
     let Some(output) = output? else {
         let for_model = "The tool returned more than 64 MiB and was stopped.";
         return Err(ToolError::internal("the output is larger than 64 MiB").for_model(for_model));
     };
-    let status = running.child.wait().await?;
+    let status = running.wait().await?;
     match status.success() {
         true => Ok(ToolOutput::bytes(output)),
         false => Err(failed(status, &stderr)),
     }
 }
 
-async fn write(input: Option<ChildStdin>, args: String) {
-    if let Some(mut input) = input {
-        // Fails if the program does not read its arguments.
-        let _ = input.write_all(args.as_bytes()).await;
-        let _ = input.shutdown().await;
-    }
+async fn write(mut input: ChildStdin, args: String) {
+    // Fails if the program does not read its arguments.
+    let _ = input.write_all(args.as_bytes()).await;
+    let _ = input.shutdown().await;
 }
 
 /// The complete output; `None` if it exceeds the limit.

@@ -1,0 +1,132 @@
+//! Tool definitions as servers send them.
+
+mod names;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+use turnwright_core::call::digest_of;
+use turnwright_core::schema::escape;
+
+use crate::limits::Limits;
+
+pub(crate) use names::{check_alias, exposed_name};
+pub(crate) use text::{harmless, harmless_schema, shown};
+
+/// A tool definition as the server sent it, and what was read from it. All of it is third-party text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    name: String,
+    description: String,
+    input_schema: Value,
+    output_schema: Option<Value>,
+    read_only: bool,
+    raw: Value,
+    pin: String,
+}
+
+impl Definition {
+    /// Reads a definition.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it.
+    pub(crate) fn read(raw: Value, limits: &Limits) -> Result<Self, String> {
+        let Value::Object(fields) = &raw else {
+            return Err("is not an object".to_owned());
+        };
+        let size = raw.to_string().len();
+        if size > limits.definition_bytes {
+            return Err(format!(
+                "has {size} bytes, more than {}",
+                limits.definition_bytes
+            ));
+        }
+        let name = match fields.get("name") {
+            Some(Value::String(name)) if !name.is_empty() => name.clone(),
+            Some(Value::String(_)) => return Err("has an empty name".to_owned()),
+            _ => return Err("has no name".to_owned()),
+        };
+        let input_schema = match fields.get("inputSchema") {
+            Some(schema @ Value::Object(_)) => schema.clone(),
+            Some(_) => return Err("has an `inputSchema` that is not an object".to_owned()),
+            None => return Err("has no `inputSchema`".to_owned()),
+        };
+        let output_schema = fields
+            .get("outputSchema")
+            .filter(|schema| schema.is_object());
+        let pin = digest_of(&raw);
+        Ok(Definition {
+            name,
+            description: description_of(fields),
+            input_schema,
+            output_schema: output_schema.cloned(),
+            read_only: annotation(fields, "readOnlyHint") == Some(true),
+            pin,
+            raw,
+        })
+    }
+
+    /// Returns the name that the server uses.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the description, or the title if there is none.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Returns the schema of the arguments.
+    #[must_use]
+    pub fn input_schema(&self) -> &Value {
+        &self.input_schema
+    }
+
+    /// Returns the schema of structured results, if the server gives one.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.output_schema.as_ref()
+    }
+
+    /// Returns whether the server says that the tool only reads.
+    #[must_use]
+    pub fn claims_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Returns the definition as the server sent it.
+    #[must_use]
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+
+    /// Returns the pin: SHA-256 of the canonical JSON (RFC 8785) of the whole definition, in hex.
+    #[must_use]
+    pub fn pin(&self) -> &str {
+        &self.pin
+    }
+}
+
+fn description_of(fields: &Map<String, Value>) -> String {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let description = text("description").filter(|text| !text.trim().is_empty());
+    let title = || text("title").filter(|text| !text.trim().is_empty());
+    let text = description.or_else(title).unwrap_or_default();
+    text.to_owned()
+}
+
+fn annotation(fields: &Map<String, Value>, hint: &str) -> Option<bool> {
+    fields.get("annotations")?.get(hint)?.as_bool()
+}
+
+/// Returns a name of a tool for messages.
+pub(crate) fn name_for_messages(raw: &Value, index: usize) -> String {
+    match raw.get("name").and_then(Value::as_str) {
+        Some(name) => format!("`{}`", escape(name, 80)),
+        None => format!("number {}", index + 1),
+    }
+}

@@ -1,0 +1,54 @@
+//! The names under which a model sees the tools of servers.
+
+use turnwright_core::call::digest_of;
+
+/// Maximum length of a tool name, the limit that all providers support.
+const MAX_NAME: usize = 64;
+
+/// Maximum length of an alias.
+const MAX_ALIAS: usize = 24;
+
+/// How many characters of a digest make a shortened name unique.
+const DIGEST: usize = 8;
+
+/// Checks the alias of a server.
+///
+/// # Errors
+/// Returns what is wrong with it.
+pub(crate) fn check_alias(alias: &str) -> Result<(), String> {
+    let allowed = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
+    if alias.is_empty() {
+        Err("the alias of an MCP server is empty: call `.alias(\"name\")`".to_owned())
+    } else if alias.len() > MAX_ALIAS {
+        Err(format!(
+            "the alias `{alias}` has more than {MAX_ALIAS} characters"
+        ))
+    } else if !alias.chars().all(allowed) {
+        Err(format!(
+            "the alias `{alias}` may contain only [A-Za-z0-9_-]"
+        ))
+    } else if alias.contains("__") || alias.ends_with('_') {
+        // Otherwise two servers could give the same name to different tools.
+        Err(format!(
+            "the alias `{alias}` must not contain `__` or end with `_`"
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns the name of a tool for models: `alias__tool`. Characters that providers reject become `_`. A name that is too long is cut
+/// and ends with a part of its digest.
+pub(crate) fn exposed_name(alias: &str, name: &str) -> String {
+    let allowed = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
+    let mapped = name.chars().map(|ch| if allowed(ch) { ch } else { '_' });
+    let full: String = alias.chars().chain("__".chars()).chain(mapped).collect();
+    if full.len() <= MAX_NAME {
+        return full;
+    }
+    let digest = digest_of(&name.into());
+    let kept = full.chars().take(MAX_NAME - DIGEST - 1);
+    kept.chain(['_'])
+        .chain(digest.chars().take(DIGEST))
+        .collect()
+}

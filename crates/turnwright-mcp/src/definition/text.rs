@@ -1,0 +1,76 @@
+//! Third-party text in definitions.
+//!
+//! Definitions are in the most privileged part of a prompt, without an envelope. So their text must not look like an envelope, must
+//! not hide anything from a person who reads it, and must be short.
+
+use serde_json::Value;
+use turnwright_core::schema::is_invisible;
+use turnwright_core::trust::neutralise;
+
+/// Keywords of a schema whose text is only for readers.
+const PROSE: &[&str] = &["description", "title", "$comment"];
+
+/// Returns a text without invisible characters, control characters and text that looks like an envelope, cut to a length.
+pub(crate) fn harmless(text: &str, limit: usize) -> String {
+    let visible = text.chars().filter(|ch| !is_hidden(*ch));
+    let mut visible: String = visible.take(limit + 1).collect();
+    if visible.chars().count() > limit {
+        visible = visible.chars().take(limit).chain(['…']).collect();
+    }
+    neutralise(&visible).into_owned()
+}
+
+/// Returns a schema whose texts for readers are harmless.
+///
+/// # Errors
+/// Returns the pointer of a text that is part of the contract, such as the name of a property, and is not harmless. It cannot be
+/// changed: the server would not understand it.
+pub(crate) fn harmless_schema(mut schema: Value, limit: usize) -> Result<Value, String> {
+    let mut open = vec![(String::new(), &mut schema)];
+    while let Some((pointer, value)) = open.pop() {
+        match value {
+            Value::String(text) if !is_harmless(text) => return Err(pointer),
+            Value::Array(items) => {
+                let items = items.iter_mut().enumerate();
+                open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    let pointer = format!("{pointer}/{name}");
+                    if !is_harmless(name) {
+                        return Err(pointer);
+                    }
+                    match field {
+                        Value::String(text) if PROSE.contains(&name.as_str()) => {
+                            *text = harmless(text, limit);
+                        }
+                        field => open.push((pointer, field)),
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    Ok(schema)
+}
+
+/// Returns a text with its invisible characters made visible, for people.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for ch in text.chars() {
+        match is_hidden(ch) {
+            true => out.extend(format!("⟨U+{:04X}⟩", u32::from(ch)).chars()),
+            false => out.push(ch),
+        }
+    }
+    out
+}
+
+fn is_harmless(text: &str) -> bool {
+    !text.chars().any(is_hidden) && matches!(neutralise(text), std::borrow::Cow::Borrowed(_))
+}
+
+fn is_hidden(ch: char) -> bool {
+    let is_layout = matches!(ch, '\n' | '\t' | '\r');
+    !is_layout && (ch.is_control() || is_invisible(ch))
+}

@@ -1,0 +1,61 @@
+//! The last lines that a program wrote to standard error.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// The most bytes that are kept.
+const MAX_BYTES: usize = 64 << 10;
+
+/// A bounded log. A handle: clones share the content.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProcessLog(Arc<Mutex<VecDeque<u8>>>);
+
+impl ProcessLog {
+    /// Reads until the end of the stream.
+    pub(crate) async fn read(self, mut stream: impl AsyncRead + Unpin) {
+        let mut piece = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut piece).await {
+            self.add(piece.get(..length).unwrap_or_default());
+        }
+    }
+
+    /// Adds bytes. The oldest ones are dropped.
+    pub(crate) fn add(&self, bytes: &[u8]) {
+        let mut log = self.0.lock();
+        log.extend(bytes);
+        let excess = log.len().saturating_sub(MAX_BYTES);
+        log.drain(..excess);
+    }
+
+    /// Returns the content as text.
+    pub(crate) fn text(&self) -> String {
+        let bytes: Vec<u8> = self.0.lock().iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Returns the last line that is not empty.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let text = self.text();
+        let mut lines = text.lines().map(str::trim);
+        lines.rfind(|line| !line.is_empty()).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_log_keeps_the_last_bytes_and_finds_the_last_line() {
+        let log = ProcessLog::default();
+        assert_eq!(log.last_line(), None);
+        let long = "x".repeat(MAX_BYTES);
+        let text = format!("{long}\nfirst\nlast \n\n");
+        log.clone().read(text.as_bytes()).await;
+        assert_eq!(log.text().len(), MAX_BYTES);
+        assert_eq!(log.last_line().as_deref(), Some("last"));
+    }
+}

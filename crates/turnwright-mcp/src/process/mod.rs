@@ -1,0 +1,181 @@
+//! Child processes: started without a shell, with a small environment, and killed together with all of their children.
+//!
+//! ```
+//! use turnwright_mcp::process::{Environment, Program};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let program = Program::new("cat").environment(Environment::default().set("GREETING", "hello")?);
+//! let process = program.start()?;
+//! // Dropping it kills the process and everything that it started.
+//! drop(process);
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+
+mod environment;
+mod log;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+#[cfg(unix)]
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+pub use environment::{Environment, InvalidVariable};
+pub(crate) use log::ProcessLog;
+
+/// A program to start: its path, its first arguments, its working directory and its environment.
+///
+/// ```
+/// use turnwright_mcp::process::Program;
+///
+/// let program = Program::new("npx").args(["-y", "@modelcontextprotocol/server-memory"]).directory("/srv");
+/// assert_eq!(program.command_line(), ["npx", "-y", "@modelcontextprotocol/server-memory"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    path: PathBuf,
+    args: Vec<String>,
+    directory: Option<PathBuf>,
+    environment: Environment,
+}
+
+/// A running child process. Dropping it kills the process and its process group.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    #[cfg(unix)]
+    group: Option<Pid>,
+}
+
+/// The standard streams of a [`Process`].
+#[derive(Debug)]
+pub struct Pipes {
+    /// Standard input.
+    pub stdin: ChildStdin,
+    /// Standard output.
+    pub stdout: ChildStdout,
+    /// Standard error.
+    pub stderr: ChildStderr,
+}
+
+impl Program {
+    /// Creates a program without arguments and with the default [`Environment`].
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Program {
+            path: path.into(),
+            args: Vec::new(),
+            directory: None,
+            environment: Environment::default(),
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the working directory.
+    ///
+    /// Default: that of this process.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets the environment.
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// Changes the environment.
+    pub(crate) fn environment_mut(&mut self) -> &mut Environment {
+        &mut self.environment
+    }
+
+    /// Returns the path and the arguments.
+    #[must_use]
+    pub fn command_line(&self) -> Vec<String> {
+        let path = self.path.to_string_lossy().into_owned();
+        [path].into_iter().chain(self.args.clone()).collect()
+    }
+
+    /// Starts the program with pipes for its standard streams.
+    ///
+    /// # Errors
+    /// The program does not exist or cannot be started.
+    pub fn start(&self) -> io::Result<Process> {
+        let mut command = Command::new(&self.path);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(self.environment.select(std::env::vars_os()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        // Its own process group, so that its children can be killed with it.
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        Ok(Process {
+            #[cfg(unix)]
+            group: child
+                .id()
+                .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
+            child,
+        })
+    }
+}
+
+impl Process {
+    /// Takes the standard streams. `None` if they were taken before.
+    pub fn pipes(&mut self) -> Option<Pipes> {
+        Some(Pipes {
+            stdin: self.child.stdin.take()?,
+            stdout: self.child.stdout.take()?,
+            stderr: self.child.stderr.take()?,
+        })
+    }
+
+    /// Waits until the process ends.
+    ///
+    /// # Errors
+    /// The state of the process cannot be read.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Asks the process group to end. Does nothing on systems without signals.
+    pub(crate) fn terminate(&self) {
+        #[cfg(unix)]
+        self.signal(Signal::TERM);
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // Fails if no process of the group is left, which is the usual case.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        self.signal(Signal::KILL);
+    }
+}

@@ -1,0 +1,198 @@
+//! Opens connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rmcp::RoleClient;
+use rmcp::model::{ProtocolVersion, ServerPeerInfo};
+use rmcp::service::{
+    ClientLifecycleMode, Peer, RunningServiceCancellationToken, serve_client_with_lifecycle,
+};
+use rmcp::transport::IntoTransport;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::handler::Handler;
+use super::http::{self, HttpSettings};
+use super::raw_results::RawResults;
+use super::stdio::Stdio;
+use super::{About, Failure, Request, Session, request};
+use crate::limits::Limits;
+use crate::process::{ProcessLog, Program};
+
+/// Why a connection has ended. The first reason counts. A handle: clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending(Arc<Mutex<Option<String>>>);
+
+impl Ending {
+    pub(super) fn set(&self, why: String) {
+        self.0.lock().get_or_insert(why);
+    }
+
+    /// Returns the reason, or this one if none is known.
+    pub(super) fn or(&self, other: &str) -> String {
+        self.0.lock().clone().unwrap_or_else(|| other.to_owned())
+    }
+}
+
+/// A connection by `rmcp`.
+struct Connection {
+    about: About,
+    peer: Peer<RoleClient>,
+    handler: Handler,
+    results: RawResults,
+    ending: Ending,
+    ended: watch::Receiver<bool>,
+    stop: Mutex<Option<RunningServiceCancellationToken>>,
+}
+
+/// Starts a program and connects to it.
+pub(crate) async fn connect_stdio(
+    program: &Program,
+    log: &ProcessLog,
+    limits: &Limits,
+) -> Result<Arc<dyn Session>, Failure> {
+    let process = program.start().map_err(|error| {
+        let command = program.command_line();
+        let path = command.first().map(String::as_str).unwrap_or_default();
+        Failure::NotSent(format!("cannot start `{path}`: {error}"))
+    })?;
+    let (results, ending) = (RawResults::default(), Ending::default());
+    let transport = Stdio::new(
+        process,
+        results.clone(),
+        log.clone(),
+        ending.clone(),
+        limits.message_bytes,
+    );
+    let transport = transport.map_err(|error| Failure::NotSent(error.to_string()))?;
+    open(transport, results, ending, limits.start).await
+}
+
+/// Connects to a server over HTTP.
+pub(crate) async fn connect_http(
+    settings: &HttpSettings,
+    limits: &Limits,
+) -> Result<Arc<dyn Session>, Failure> {
+    let (results, ending) = (RawResults::default(), Ending::default());
+    let transport = http::transport(settings, results.clone(), limits)?;
+    open(transport, results, ending, limits.start).await
+}
+
+async fn open<T, E, A>(
+    transport: T,
+    results: RawResults,
+    ending: Ending,
+    limit: Duration,
+) -> Result<Arc<dyn Session>, Failure>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let handler = Handler::new();
+    let lifecycle = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::LATEST],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    };
+    let opening = serve_client_with_lifecycle(handler.clone(), transport, lifecycle);
+    let service = match timeout(limit, Box::pin(opening)).await {
+        Ok(Ok(service)) => service,
+        Ok(Err(error)) if error.is_authorization_required() => {
+            return Err(Failure::Unauthorised(None));
+        }
+        Ok(Err(error)) => return Err(Failure::NotSent(ending.or(&error.to_string()))),
+        Err(_) => return Err(Failure::Timeout(limit)),
+    };
+    let info = service.peer().peer_info();
+    let info = info.ok_or_else(|| Failure::Malformed("it does not introduce itself".to_owned()))?;
+    let about = about(&info)?;
+    let peer = service.peer().clone();
+    let stop = Mutex::new(Some(service.cancellation_token()));
+    let (end, ended) = watch::channel(false);
+    tokio::spawn(async move {
+        let _ = service.waiting().await;
+        // There may be no receiver left.
+        let _ = end.send(true);
+    });
+    Ok(Arc::new(Connection {
+        about,
+        peer,
+        handler,
+        results,
+        ending,
+        ended,
+        stop,
+    }))
+}
+
+fn about(info: &ServerPeerInfo) -> Result<About, Failure> {
+    let version = &info.protocol_version;
+    if !ProtocolVersion::KNOWN_VERSIONS.contains(version) {
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter();
+        let known: Vec<&str> = known.map(ProtocolVersion::as_str).collect();
+        let version: String = version.as_str().chars().take(40).collect();
+        return Err(Failure::Malformed(format!(
+            "it chose protocol version `{}`; supported are {}",
+            version.escape_debug(),
+            known.join(", ")
+        )));
+    }
+    let server = info.server_info.as_ref();
+    Ok(About {
+        name: server.map(|server| server.name.clone()).unwrap_or_default(),
+        version: server
+            .map(|server| server.version.clone())
+            .unwrap_or_default(),
+        protocol_version: version.as_str().to_owned(),
+        instructions: info.instructions.clone(),
+        has_tools: info.capabilities.tools.is_some(),
+        has_resources: info.capabilities.resources.is_some(),
+        has_prompts: info.capabilities.prompts.is_some(),
+    })
+}
+
+#[async_trait]
+impl Session for Connection {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    async fn request(&self, request: Request) -> Result<Value, Failure> {
+        request::send(
+            &self.peer,
+            &self.handler,
+            &self.results,
+            &self.ending,
+            request,
+        )
+        .await
+    }
+
+    fn tool_changes(&self) -> watch::Receiver<u64> {
+        self.handler.tool_changes()
+    }
+
+    async fn ended(&self) -> String {
+        // An error means that the task has ended too.
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+        self.ending.or("the connection was closed")
+    }
+
+    async fn close(&self) {
+        if let Some(stop) = self.stop.lock().take() {
+            stop.cancel();
+        }
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.lock().take() {
+            stop.cancel();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Connections to servers. `rmcp` speaks the protocol; the rest of the crate sees only [`Session`].
+//!
+//! `rmcp` decodes messages into types: a definition with a field that it does not know loses the field, and one bad tool loses the
+//! list. So the transports here keep each result as the server sent it ([`raw_results`]) and give `rmcp` a stand-in.
+
+mod connect;
+mod failure;
+mod handler;
+mod http;
+mod line_reader;
+mod raw_results;
+mod request;
+mod stdio;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::watch;
+
+pub(crate) use connect::{connect_http, connect_stdio};
+pub(crate) use failure::Failure;
+pub(crate) use http::HttpSettings;
+
+/// A connection to a server on which requests can be sent.
+#[async_trait]
+pub(crate) trait Session: Send + Sync {
+    /// What the server says about itself.
+    fn about(&self) -> &About;
+
+    /// Sends a request and returns the result as the server sent it. Dropping the future cancels the request.
+    async fn request(&self, request: Request) -> Result<Value, Failure>;
+
+    /// Changes whenever the server announces that its list of tools has changed.
+    fn tool_changes(&self) -> watch::Receiver<u64>;
+
+    /// Waits until the connection has ended, and returns why.
+    async fn ended(&self) -> String;
+
+    /// Ends the connection.
+    async fn close(&self);
+}
+
+/// What a server says about itself. All of it is third-party text.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) protocol_version: String,
+    pub(crate) instructions: Option<String>,
+    pub(crate) has_tools: bool,
+    pub(crate) has_resources: bool,
+    pub(crate) has_prompts: bool,
+}
+
+/// A request to a server.
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
+    /// Maximum time without an answer or progress.
+    pub(crate) idle: Duration,
+    /// Maximum time in total.
+    pub(crate) total: Duration,
+    /// Gets what the server sends about this request before its result.
+    pub(crate) listener: Option<Arc<dyn Listener>>,
+}
+
+/// Gets what a server sends about a request before its result.
+#[async_trait]
+pub(crate) trait Listener: Send + Sync {
+    /// The server reports progress.
+    fn progress(&self, message: String);
+
+    /// The server asks for input from the user. `None` if the question cannot be asked.
+    async fn elicit(&self, question: Elicitation) -> ElicitationAnswer;
+}
+
+/// A question of a server to the user.
+#[derive(Clone, Debug)]
+pub(crate) enum Elicitation {
+    /// A form: the answer must match the schema.
+    Form { message: String, schema: Value },
+    /// A page that the user should open.
+    Url { message: String, url: String },
+}
+
+/// The answer to an [`Elicitation`].
+#[derive(Clone, Debug)]
+pub(crate) enum ElicitationAnswer {
+    Accept(Option<Value>),
+    Decline,
+    Cancel,
+}

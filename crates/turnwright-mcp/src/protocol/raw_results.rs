@@ -1,0 +1,173 @@
+//! Keeps the results of requests as the server sent them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorCode, ErrorData, NumberOrString, RequestId, ServerJsonRpcMessage,
+};
+use serde_json::{Map, Value, json};
+
+/// The methods whose results are kept. The others (`initialize`, `server/discover`, …) are part of the lifecycle, which is left to
+/// `rmcp`.
+const KEPT: &[&str] = &[
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+];
+
+/// The results of requests in flight. A handle: clones share the content.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawResults(Arc<Mutex<HashMap<RequestId, Expected>>>);
+
+#[derive(Debug)]
+struct Expected {
+    is_tool_list: bool,
+    result: Option<Value>,
+}
+
+impl RawResults {
+    /// Notes that this request is about to be sent.
+    pub(super) fn expect(&self, message: &ClientJsonRpcMessage) {
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return;
+        };
+        let method = request.request.method();
+        if KEPT.contains(&method) {
+            let expected = Expected {
+                is_tool_list: method == "tools/list",
+                result: None,
+            };
+            self.0.lock().insert(request.id.clone(), expected);
+        }
+    }
+
+    /// Takes the result of a request.
+    pub(super) fn take(&self, id: &RequestId) -> Option<Value> {
+        self.0.lock().remove(id)?.result
+    }
+
+    /// Reads a message of the server. The result of a request is kept here, and `rmcp` gets a stand-in.
+    ///
+    /// # Errors
+    /// The message is not a JSON-RPC message. If it answers a request, that request fails.
+    pub(super) fn read(&self, text: &[u8]) -> Result<ServerJsonRpcMessage, Unreadable> {
+        let unreadable = |why: String, answers: Option<RequestId>| Unreadable { why, answers };
+        let mut message = match serde_json::from_slice::<Value>(text) {
+            Ok(Value::Object(message)) => message,
+            Ok(_) => return Err(unreadable("it is not an object".to_owned(), None)),
+            Err(error) => {
+                let answers = id_in(text, text).filter(|id| self.0.lock().contains_key(id));
+                return Err(unreadable(format!("it is not JSON: {error}"), answers));
+            }
+        };
+        let answers = self.keep_result(&mut message);
+        serde_json::from_value(Value::Object(message))
+            .map_err(|error| unreadable(error.to_string(), answers))
+    }
+
+    /// Moves the result out of a message, and returns the id of the request that it answers.
+    fn keep_result(&self, message: &mut Map<String, Value>) -> Option<RequestId> {
+        if message.contains_key("method") {
+            return None;
+        }
+        let id = request_id(message.get("id")?)?;
+        let mut waiting = self.0.lock();
+        let expected = waiting.get_mut(&id)?;
+        if let Some(result) = message.get_mut("result") {
+            let stand_in = match expected.is_tool_list {
+                true => headers_of(result),
+                false => json!({}),
+            };
+            expected.result = Some(std::mem::replace(result, stand_in));
+        }
+        Some(id)
+    }
+
+    /// Returns the id of the request that a message answers whose middle was dropped.
+    pub(super) fn answered_by(&self, head: &[u8], tail: &[u8]) -> Option<RequestId> {
+        id_in(head, tail).filter(|id| self.0.lock().contains_key(id))
+    }
+}
+
+/// A message that cannot be read.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub(super) why: String,
+    /// The request that it answers, if that is known.
+    pub(super) answers: Option<RequestId>,
+}
+
+impl Unreadable {
+    /// Returns the error for the request that the message answers.
+    pub(super) fn into_error(self) -> Option<ServerJsonRpcMessage> {
+        let error = ErrorData::new(
+            UNREADABLE,
+            format!("the answer is unreadable: {}", self.why),
+            None,
+        );
+        Some(ServerJsonRpcMessage::error(error, Some(self.answers?)))
+    }
+}
+
+/// The code of errors that the transport creates for answers that it cannot read. No server uses it: it is outside of the range of
+/// JSON-RPC.
+pub(super) const UNREADABLE: ErrorCode = ErrorCode(1);
+
+/// What `rmcp` needs of a list of tools: names and schemas, from which it derives HTTP headers. Tools that it could not read are
+/// left out.
+fn headers_of(list: &Value) -> Value {
+    let tools = list.get("tools").and_then(Value::as_array);
+    let tools = tools.into_iter().flatten().filter_map(|tool| {
+        let name = tool.get("name")?.as_str()?;
+        let schema = tool
+            .get("inputSchema")
+            .filter(|schema| schema.is_object())?;
+        Some(json!({ "name": name, "inputSchema": schema }))
+    });
+    json!({ "tools": tools.collect::<Vec<_>>() })
+}
+
+fn request_id(id: &Value) -> Option<RequestId> {
+    match id {
+        Value::Number(number) => number.as_i64().map(NumberOrString::Number),
+        // Some servers return numbers as text.
+        Value::String(text) => text.parse().ok().map(NumberOrString::Number),
+        _ => None,
+    }
+}
+
+/// Finds the id of a message by its first or last bytes: `{"jsonrpc":"2.0","id":7,…` or `…,"id":7}`.
+fn id_in(head: &[u8], tail: &[u8]) -> Option<RequestId> {
+    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+    let compact = |text: &str| {
+        text.chars()
+            .filter(|ch| !ch.is_whitespace())
+            .collect::<String>()
+    };
+    let (head, tail) = (compact(&head), compact(&tail));
+    let from_head = head
+        .strip_prefix("{\"jsonrpc\":\"2.0\",")
+        .or_else(|| head.strip_prefix('{'))
+        .and_then(|rest| rest.strip_prefix("\"id\":"))
+        .and_then(digits);
+    let from_tail = || {
+        let rest = tail.strip_suffix('}')?;
+        let rest = rest.strip_suffix(",\"jsonrpc\":\"2.0\"").unwrap_or(rest);
+        let (_, id) = rest.rsplit_once("\"id\":")?;
+        digits(id).filter(|_| id.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    from_head.or_else(from_tail).map(NumberOrString::Number)
+}
+
+fn digits(text: &str) -> Option<i64> {
+    let end = text
+        .find(|ch: char| !ch.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.get(..end)?.parse().ok()
+}

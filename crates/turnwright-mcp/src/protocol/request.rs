@@ -1,0 +1,131 @@
+//! One request over `rmcp`, with deadlines.
+
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::model::{ClientRequest, ServerResult};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep_until};
+
+use super::connect::Ending;
+use super::handler::{Flight, Handler};
+use super::raw_results::{RawResults, UNREADABLE};
+use super::{Failure, Request};
+
+/// Sends a request and waits for its result.
+pub(super) async fn send(
+    peer: &Peer<RoleClient>,
+    handler: &Handler,
+    results: &RawResults,
+    ending: &Ending,
+    request: Request,
+) -> Result<Value, Failure> {
+    let typed = json!({ "method": request.method, "params": request.params });
+    let typed = serde_json::from_value::<ClientRequest>(typed)
+        .map_err(|error| Failure::NotSent(error.to_string()))?;
+    let sent = peer.send_cancellable_request(typed, PeerRequestOptions::no_options());
+    let handle = sent
+        .await
+        .map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
+    let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+    let in_flight = handler.enter(id.clone(), token, request.listener);
+    let mut pending = Pending(Some(handle));
+    let deadlines = Deadlines::new(request.idle, request.total);
+    let answer = pending.answer(&in_flight.flight, deadlines).await;
+    let result = results.take(&id);
+    match answer? {
+        Ok(_) => result.ok_or_else(|| Failure::Malformed("the answer has no result".to_owned())),
+        Err(ServiceError::McpError(error)) if error.code == UNREADABLE => {
+            Err(Failure::Malformed(error.message.into_owned()))
+        }
+        Err(ServiceError::McpError(error)) => Err(Failure::Rejected {
+            code: error.code.0,
+            message: error.message.into_owned(),
+            data: error.data,
+        }),
+        Err(ServiceError::TransportSend(error)) => Err(super::http::failure_of(&error)
+            .unwrap_or_else(|| Failure::NotSent(ending.or(&error.to_string())))),
+        Err(error) => Err(Failure::Lost(ending.or(&error.to_string()))),
+    }
+}
+
+/// A request that is cancelled when it is dropped.
+struct Pending(Option<RequestHandle<RoleClient>>);
+
+impl Pending {
+    async fn answer(
+        &mut self,
+        flight: &Flight,
+        mut deadlines: Deadlines,
+    ) -> Result<Result<ServerResult, ServiceError>, Failure> {
+        let lost = || Failure::Lost("the connection was closed".to_owned());
+        loop {
+            let handle = self.0.as_mut().ok_or_else(lost)?;
+            let asking = flight.is_asking();
+            tokio::select! {
+                biased;
+                answer = &mut handle.rx => {
+                    self.0 = None;
+                    return answer.map_err(|_| lost());
+                }
+                () = flight.activity() => deadlines.extend(asking),
+                () = sleep_until(deadlines.next()), if !asking => {
+                    return Err(Failure::Timeout(deadlines.limit()));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(async move { handle.cancel(Some("no longer needed".to_owned())).await });
+        }
+    }
+}
+
+/// The deadlines of a request. Time in which the server waits for an answer of the user does not count.
+struct Deadlines {
+    idle: Duration,
+    total: Duration,
+    idle_end: Instant,
+    total_end: Instant,
+    since: Instant,
+}
+
+impl Deadlines {
+    fn new(idle: Duration, total: Duration) -> Self {
+        let now = Instant::now();
+        Deadlines {
+            idle,
+            total,
+            idle_end: now + idle,
+            total_end: now + total,
+            since: now,
+        }
+    }
+
+    fn next(&self) -> Instant {
+        self.idle_end.min(self.total_end)
+    }
+
+    fn limit(&self) -> Duration {
+        match self.idle_end < self.total_end {
+            true => self.idle,
+            false => self.total,
+        }
+    }
+
+    /// Notes that the server was active. `asking` tells whether it has waited for us until now.
+    fn extend(&mut self, asking: bool) {
+        let now = Instant::now();
+        if asking {
+            self.total_end += now.duration_since(self.since);
+        }
+        self.since = now;
+        self.idle_end = now + self.idle;
+    }
+}

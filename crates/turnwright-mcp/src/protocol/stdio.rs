@@ -1,0 +1,175 @@
+//! The transport to a child process: one JSON-RPC message per line.
+
+use std::io;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::connect::Ending;
+use super::line_reader::{Line, LineReader};
+use super::raw_results::{RawResults, Unreadable};
+use crate::process::{Process, ProcessLog};
+
+/// How many messages may wait to be written.
+const QUEUE: usize = 64;
+
+/// How long a server may take to end after its standard input was closed, and again after it was asked to terminate.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The transport to a child process. Dropping it kills the process.
+pub(super) struct Stdio {
+    process: Process,
+    /// `None` once the standard input was closed.
+    writer: Option<mpsc::Sender<Outgoing>>,
+    lines: LineReader<ChildStdout>,
+    results: RawResults,
+    log: ProcessLog,
+    ending: Ending,
+    limit: usize,
+}
+
+struct Outgoing {
+    line: Vec<u8>,
+    written: oneshot::Sender<io::Result<()>>,
+}
+
+impl Stdio {
+    /// Creates the transport of a process that was just started.
+    pub(super) fn new(
+        mut process: Process,
+        results: RawResults,
+        log: ProcessLog,
+        ending: Ending,
+        limit: usize,
+    ) -> io::Result<Self> {
+        let pipes = process.pipes();
+        let pipes = pipes.ok_or_else(|| io::Error::other("the process has no pipes"))?;
+        tokio::spawn(log.clone().read(pipes.stderr));
+        let (writer, queue) = mpsc::channel(QUEUE);
+        tokio::spawn(write(pipes.stdin, queue));
+        Ok(Stdio {
+            process,
+            writer: Some(writer),
+            lines: LineReader::new(pipes.stdout, limit),
+            results,
+            log,
+            ending,
+            limit,
+        })
+    }
+
+    /// Reads one line. `None` if there is nothing for `rmcp` in it.
+    fn read(&self, line: &Line) -> Result<Option<RxJsonRpcMessage<RoleClient>>, String> {
+        let unreadable = match line {
+            Line::Complete(text) if text.iter().all(u8::is_ascii_whitespace) => return Ok(None),
+            Line::Complete(text) => match self.results.read(text) {
+                Ok(message) => return Ok(Some(message)),
+                Err(unreadable) => {
+                    // Programs print to standard output by mistake.
+                    self.log
+                        .add(text.get(..text.len().min(500)).unwrap_or_default());
+                    self.log.add(b"\n");
+                    unreadable
+                }
+            },
+            Line::TooLong { head, tail } => {
+                let answers = self.results.answered_by(head, tail);
+                let why = format!("it has more than {} bytes", self.limit);
+                if answers.is_none() {
+                    return Err(format!("the server sent an unexpected message: {why}"));
+                }
+                Unreadable { why, answers }
+            }
+        };
+        Ok(unreadable.into_error())
+    }
+
+    /// Notes why the server has ended, if that is not known yet.
+    async fn note_end(&mut self) {
+        let status = match timeout(GRACE, self.process.wait()).await {
+            Ok(Ok(status)) => format!("the server ended ({status})"),
+            Ok(Err(_)) | Err(_) => "the server closed its standard output".to_owned(),
+        };
+        let last = self.log.last_line();
+        self.ending.set(match last {
+            Some(line) => format!("{status}; its last output was: {}", shorten(&line)),
+            None => status,
+        });
+    }
+}
+
+impl Transport<RoleClient> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.results.expect(&message);
+        let line = serde_json::to_vec(&message);
+        let writer = self.writer.clone();
+        async move {
+            let mut line = line?;
+            line.push(b'\n');
+            let ended = || io::Error::from(io::ErrorKind::BrokenPipe);
+            // A task writes the line: if this future is dropped, it must not leave half a line behind.
+            let (written, result) = oneshot::channel();
+            let outgoing = Outgoing { line, written };
+            let writer = writer.ok_or_else(ended)?;
+            writer.send(outgoing).await.map_err(|_| ended())?;
+            result.await.map_err(|_| ended())?
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = match self.lines.next().await {
+                Ok(Some(line)) => line,
+                Ok(None) | Err(_) => {
+                    self.note_end().await;
+                    return None;
+                }
+            };
+            match self.read(&line) {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(why) => {
+                    self.ending.set(why);
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        // The writer ends, and with it the standard input.
+        self.writer = None;
+        if timeout(GRACE, self.process.wait()).await.is_err() {
+            self.process.terminate();
+            // Dropping the process kills it.
+            let _ = timeout(GRACE, self.process.wait()).await;
+        }
+        Ok(())
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
+    while let Some(Outgoing { line, written }) = queue.recv().await {
+        let result = async {
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        };
+        // The sender may have stopped waiting.
+        let _ = written.send(result.await);
+    }
+}
+
+fn shorten(line: &str) -> String {
+    line.chars().take(300).collect()
+}
