@@ -64,6 +64,14 @@ pub trait Middleware<C: Send + Sync + 'static>: Send + Sync {
     /// Returns any error. Outer layers receive it as the error of their `next`.
     async fn handle(&self, ctx: C, next: Next<C>) -> Result<(), BoxError>;
 
+    /// Checks the settings of the layer. Called when a runner is built.
+    ///
+    /// # Errors
+    /// Returns what is invalid. The runner is not built.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Returns the name used in error messages.
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
@@ -168,6 +176,11 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
 
     pub(crate) fn layers(&mut self) -> &mut Layers<C> {
         Arc::make_mut(&mut self.layers)
+    }
+
+    /// Checks the settings of all layers.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.layers.iter().try_for_each(|layer| layer.check())
     }
 
     /// Runs all layers.

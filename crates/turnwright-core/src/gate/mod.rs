@@ -74,6 +74,8 @@ pub struct TurnGate {
     pub(crate) timeout: Option<Duration>,
     /// How long a process waits here if `timeout` is `None`. It is not stored: a suspended turn waits without limit.
     pub(crate) process_timeout: Option<Duration>,
+    /// Whether the turn must not be suspended while it waits here.
+    pub(crate) holds_turn: bool,
     pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
@@ -113,6 +115,7 @@ impl TurnGate {
                 document: None,
                 timeout: None,
                 process_timeout: None,
+                holds_turn: false,
                 accepts: None,
             },
             question: Ok(()),
@@ -191,6 +194,13 @@ impl TurnGateBuilder {
     /// turn ends.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.gate.timeout = Some(limit);
+        self
+    }
+
+    /// Does not suspend the turn while a handler waits here, because the answer is needed in this process. Without it, the turn may
+    /// be suspended while the handler of a read-only tool waits; the handler then runs again.
+    pub fn hold_turn(mut self) -> Self {
+        self.gate.holds_turn = true;
         self
     }
 

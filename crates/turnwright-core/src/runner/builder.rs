@@ -495,6 +495,7 @@ impl TurnRunnerBuilder {
     ///
     /// # Errors
     /// - `E_INVALID_TURN_RUNNER_CONFIG`, which lists all invalid fields.
+    /// - The error of [`Middleware::check`] of a layer.
     /// - The error of a tool with an invalid definition.
     /// - `E_TOOL_ALREADY_REGISTERED` if two tools have the same name.
     /// - `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
@@ -521,6 +522,10 @@ impl TurnRunnerBuilder {
         wrong.check("lease", holds, "must be from 100 milliseconds to 1 hour");
         setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
+        plan.turn_input.check()?;
+        plan.dispatch_input.check()?;
+        plan.dispatch_output.check()?;
+        plan.turn_output.check()?;
         setup.storage.secret().map_err(|error| {
             let message = "the operating system provides no randomness: set `.storage(…)` with a secret that you stored";
             Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)

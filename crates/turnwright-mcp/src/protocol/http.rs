@@ -1,20 +1,448 @@
-//! The transport over HTTP.
+//! The transport over HTTP. `rmcp` has the rules of the protocol (sessions, resumption, headers); this is its HTTP client, with
+//! limits for what is read, and without redirects: a request carries credentials.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderName, HeaderValue, StatusCode};
+use reqwest::{Client, RequestBuilder, Response};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::DynamicTransportError;
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use sse_stream::{Sse, SseStream};
 
 use super::Failure;
-use super::raw_results::RawResults;
-use super::stdio::Stdio;
+use super::raw_results::{RawResults, Unreadable};
 use crate::limits::Limits;
 
-/// The address of a server, and what is sent to it.
-#[derive(Clone, Debug)]
-pub(crate) struct HttpSettings {}
+const SESSION_ID: &str = "mcp-session-id";
+const LAST_EVENT_ID: &str = "last-event-id";
+const EVENT_STREAM: &str = "text/event-stream";
+const JSON: &str = "application/json";
 
-pub(super) fn transport(_: &HttpSettings, _: RawResults, _: &Limits) -> Result<Stdio, Failure> {
-    Err(Failure::NotSent("not yet".to_owned()))
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Maximum size of an error page that is read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// The address of a server, and what is sent to it.
+#[derive(Clone)]
+pub(crate) struct HttpSettings {
+    url: String,
+    headers: HashMap<HeaderName, HeaderValue>,
 }
 
-pub(super) fn failure_of(_: &DynamicTransportError) -> Option<Failure> {
+impl HttpSettings {
+    pub(crate) fn new(url: String) -> Self {
+        HttpSettings {
+            url,
+            headers: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Adds a header to each request.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it. The value may be a secret and is not shown.
+    pub(crate) fn header(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let reserved = [ACCEPT.as_str(), SESSION_ID, LAST_EVENT_ID];
+        let shown = name.escape_debug();
+        let parsed = HeaderName::try_from(name)
+            .map_err(|_| format!("`{shown}` is not the name of a header"))?;
+        if reserved.contains(&parsed.as_str()) {
+            return Err(format!("the header `{shown}` is set by the protocol"));
+        }
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of the header `{shown}` has invalid characters"))?;
+        value.set_sensitive(true);
+        self.headers.insert(parsed, value);
+        Ok(())
+    }
+
+    /// Returns what is wrong with the address.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let url = match url::Url::parse(&self.url) {
+            Ok(url) => url,
+            Err(error) => return Some(format!("the URL of an MCP server is invalid: {error}")),
+        };
+        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+        if !is_web {
+            Some("the URL of an MCP server must begin with `http://` or `https://`".to_owned())
+        } else if !url.username().is_empty() || url.password().is_some() {
+            Some("the URL of an MCP server must not contain credentials: use `bearer`".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Debug for HttpSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The path and the query may contain a key.
+        let host = url::Url::parse(&self.url).ok();
+        let host = host.as_ref().and_then(|url| url.host_str());
+        f.debug_struct("HttpSettings")
+            .field("host", &host)
+            .field("headers", &self.headers.keys())
+            .finish()
+    }
+}
+
+/// Creates the transport. Nothing is sent.
+pub(super) fn transport(
+    settings: &HttpSettings,
+    results: RawResults,
+    limits: &Limits,
+) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
+    let client = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .build()
+        .map_err(|error| Failure::NotSent(error.to_string()))?;
+    let client = HttpClient {
+        client,
+        results,
+        limit: limits.message_bytes,
+    };
+    let mut config = StreamableHttpClientTransportConfig::with_uri(settings.url.as_str());
+    config.custom_headers = settings.headers.clone();
+    config.max_sse_event_size = limits.message_bytes;
+    // Definitions may have changed with the session, so they must be read again.
+    config.reinit_on_expired_session = false;
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Returns what a failure to send means.
+pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error.error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<StreamableHttpError<HttpError>>() {
+            return Some(match error {
+                StreamableHttpError::AuthRequired(error) => {
+                    Failure::Unauthorised(Some(error.www_authenticate_header.clone()))
+                }
+                StreamableHttpError::InsufficientScope(error) => {
+                    Failure::Unauthorised(Some(error.www_authenticate_header.clone()))
+                }
+                StreamableHttpError::Client(HttpError::Connect(why)) => {
+                    Failure::NotSent(why.clone())
+                }
+                error => Failure::Lost(error.to_string()),
+            });
+        }
+        cause = error.source();
+    }
     None
+}
+
+/// The HTTP client of `rmcp`.
+#[derive(Clone, Debug)]
+pub(super) struct HttpClient {
+    client: Client,
+    results: RawResults,
+    limit: usize,
+}
+
+/// Why a request failed. Without the URL, which may contain a key.
+#[derive(Debug)]
+pub(super) enum HttpError {
+    /// Nothing was sent.
+    Connect(String),
+    Other(String),
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HttpError::Connect(why) | HttpError::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+type HttpResult<T> = Result<T, StreamableHttpError<HttpError>>;
+
+fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
+    let is_connect = error.is_connect();
+    let error = error.without_url();
+    let mut why = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    StreamableHttpError::Client(match is_connect {
+        true => HttpError::Connect(why),
+        false => HttpError::Other(why),
+    })
+}
+
+fn unexpected<T>(why: impl Into<Cow<'static, str>>) -> HttpResult<T> {
+    Err(StreamableHttpError::UnexpectedServerResponse(why.into()))
+}
+
+impl StreamableHttpClient for HttpClient {
+    type Error = HttpError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> HttpResult<StreamableHttpPostResponse> {
+        self.results.expect(&message);
+        let body = serde_json::to_vec(&message)?;
+        let request = self
+            .client
+            .post(&*uri)
+            .header(CONTENT_TYPE, JSON)
+            .body(body);
+        let has_session = session_id.is_some();
+        let response = send(request, session_id, headers).await?;
+        let status = response.status();
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if status == StatusCode::NOT_FOUND && has_session {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        if !status.is_success() {
+            return self.rejected(response, &message, has_session).await;
+        }
+        let session_id = header(&response, SESSION_ID);
+        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+        match content_type(&response) {
+            Some(kind) if kind.starts_with(EVENT_STREAM) => {
+                let events = self.events(response);
+                Ok(StreamableHttpPostResponse::Sse(events, session_id))
+            }
+            // Nothing is expected.
+            _ if !is_request => Ok(StreamableHttpPostResponse::Accepted),
+            Some(kind) if kind.starts_with(JSON) => {
+                let body = read(response, self.limit).await?;
+                match self.answer(&body, &message) {
+                    Ok(answer) => Ok(StreamableHttpPostResponse::Json(answer, session_id)),
+                    Err(why) => unexpected(why),
+                }
+            }
+            kind => Err(StreamableHttpError::UnexpectedContentType(
+                kind.map(str::to_owned),
+            )),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> HttpResult<()> {
+        let request = self.client.delete(&*uri);
+        // The server may not support it. The connection has ended either way.
+        let _ = send(request, Some(session_id), headers).await?;
+        Ok(())
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> HttpResult<BoxStream<'static, Result<Sse, SseError>>> {
+        let mut request = self.client.get(&*uri);
+        if let Some(id) = last_event_id {
+            request = request.header(LAST_EVENT_ID, id);
+        }
+        let response = send(request, session_id, headers).await?;
+        let status = response.status();
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
+        if !status.is_success() {
+            return Err(HttpStatusError::new(status.as_u16(), None).into());
+        }
+        match content_type(&response) {
+            Some(kind) if kind.starts_with(EVENT_STREAM) => Ok(self.events(response)),
+            kind => Err(StreamableHttpError::UnexpectedContentType(
+                kind.map(str::to_owned),
+            )),
+        }
+    }
+}
+
+impl HttpClient {
+    /// Reads the body that answers a request.
+    fn answer(
+        &self,
+        body: &[u8],
+        message: &ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, String> {
+        self.results.read(body).or_else(|unreadable| {
+            let answers = match message {
+                ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+                _ => None,
+            };
+            let why = unreadable.why;
+            let unreadable = Unreadable { why, answers };
+            unreadable
+                .into_error()
+                .ok_or_else(|| "the answer is unreadable".to_owned())
+        })
+    }
+
+    /// Reads a response that is not a success.
+    async fn rejected(
+        &self,
+        response: Response,
+        message: &ClientJsonRpcMessage,
+        has_session: bool,
+    ) -> HttpResult<StreamableHttpPostResponse> {
+        let status = response.status();
+        let retry_after = header(&response, "retry-after");
+        let body = read(response, MAX_ERROR_BODY).await.unwrap_or_default();
+        let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let is_busy = status == StatusCode::TOO_MANY_REQUESTS;
+        if let ClientJsonRpcMessage::Request(request) = message
+            && !is_auth
+            && !is_busy
+        {
+            let error = match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
+                Ok(ServerJsonRpcMessage::Error(error)) => Some(error.error),
+                // A server of the old lifecycle does not know how to reject the first request of the new one.
+                _ if status.is_client_error()
+                    && !has_session
+                    && request.request.method() == "server/discover" =>
+                {
+                    let text = format!("the server rejected `server/discover`: HTTP {status}");
+                    Some(ErrorData::invalid_request(text, None))
+                }
+                _ => None,
+            };
+            if let Some(error) = error {
+                let error = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+                return Ok(StreamableHttpPostResponse::Json(error, None));
+            }
+        }
+        if is_busy || status.is_server_error() {
+            return Err(HttpStatusError::new(status.as_u16(), retry_after).into());
+        }
+        unexpected(format!("HTTP {status}"))
+    }
+
+    /// Reads a stream of events. Results are kept here, and `rmcp` gets stand-ins.
+    fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
+        let bytes = bounded(response.bytes_stream(), self.limit);
+        let results = self.results.clone();
+        let events = SseStream::from_bytes_stream(bytes).map(move |event| {
+            let mut event = event?;
+            if let Some(data) = event.data.take_if(|data| !data.trim().is_empty()) {
+                let message = match results.read(data.as_bytes()) {
+                    Ok(message) => Some(message),
+                    Err(unreadable) => unreadable.into_error(),
+                };
+                event.data = message.and_then(|message| serde_json::to_string(&message).ok());
+            }
+            Ok(event)
+        });
+        events.boxed()
+    }
+}
+
+/// Sends a request, and reads what all methods have in common.
+async fn send(
+    mut request: RequestBuilder,
+    session_id: Option<Arc<str>>,
+    headers: HashMap<HeaderName, HeaderValue>,
+) -> HttpResult<Response> {
+    request = request.header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
+    if let Some(id) = session_id {
+        request = request.header(SESSION_ID, &*id);
+    }
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let response = request.send().await.map_err(failed)?;
+    let challenge = header(&response, WWW_AUTHENTICATE.as_str());
+    match (response.status(), challenge) {
+        (StatusCode::UNAUTHORIZED, challenge) => Err(StreamableHttpError::AuthRequired(
+            AuthRequiredError::new(challenge.unwrap_or_default()),
+        )),
+        (StatusCode::FORBIDDEN, Some(challenge)) => Err(StreamableHttpError::InsufficientScope(
+            InsufficientScopeError::new(challenge, None),
+        )),
+        (status, _) if status.is_redirection() => {
+            unexpected(format!("HTTP {status}: redirects are not followed"))
+        }
+        _ => Ok(response),
+    }
+}
+
+fn header(response: &Response, name: &str) -> Option<String> {
+    let value = response.headers().get(name)?;
+    value.to_str().ok().map(str::to_owned)
+}
+
+fn content_type(response: &Response) -> Option<&str> {
+    response.headers().get(CONTENT_TYPE)?.to_str().ok()
+}
+
+/// Reads a body up to a limit.
+async fn read(response: Response, limit: usize) -> HttpResult<Bytes> {
+    let mut stream = response.bytes_stream();
+    let mut body = BytesMut::new();
+    while let Some(piece) = stream.next().await {
+        body.extend_from_slice(&piece.map_err(failed)?);
+        if body.len() > limit {
+            return unexpected(format!("the answer has more than {limit} bytes"));
+        }
+    }
+    Ok(body.freeze())
+}
+
+/// Fails when an event has more bytes than the limit. An event ends at an empty line.
+fn bounded(
+    stream: impl futures_util::Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
+    limit: usize,
+) -> impl futures_util::Stream<Item = Result<Bytes, HttpError>> + Send + 'static {
+    let mut size = 0;
+    let mut empty = true;
+    stream.map(move |piece| {
+        let piece = piece.map_err(|error| HttpError::Other(error.without_url().to_string()))?;
+        for byte in &piece {
+            match byte {
+                b'\n' if empty => size = 0,
+                b'\n' => empty = true,
+                b'\r' => {}
+                _ => empty = false,
+            }
+            size += 1;
+            if size > limit {
+                let message = format!("an event has more than {limit} bytes");
+                return Err(HttpError::Other(message));
+            }
+        }
+        Ok(piece)
+    })
 }

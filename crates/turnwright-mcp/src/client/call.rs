@@ -1,0 +1,162 @@
+//! A call of a remote tool.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use turnwright_core::schema::Schema;
+use turnwright_core::{Effects, ToolContext, ToolError, ToolOutput};
+
+use super::supervisor::{Ready, State, Supervised};
+use super::{gate, result};
+use crate::definition::harmless;
+use crate::protocol::{Elicitation, ElicitationAnswer, Failure, Listener, Request};
+
+/// How often a server may ask for input during one call.
+const MAX_ROUNDS: usize = 10;
+
+/// Maximum length of a progress message.
+const MAX_PROGRESS: usize = 500;
+
+/// A tool of a server.
+pub(super) struct RemoteTool {
+    pub(super) server: Arc<Supervised>,
+    pub(super) name: String,
+    pub(super) pin: String,
+    pub(super) output_schema: Option<Schema>,
+    pub(super) effects: Effects,
+}
+
+/// Runs a call.
+pub(super) async fn run(
+    tool: Arc<RemoteTool>,
+    args: Value,
+    ctx: ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let alias = &tool.server.config().alias;
+    let failed = |failure: Failure| tool_error(&failure, alias);
+    let result = match tool.call(&args, &ctx).await {
+        // Nothing was changed, so the call can be repeated on a new connection.
+        Err(Failure::Lost(_)) if tool.effects == Effects::ReadOnly => {
+            tool.server.settled().await;
+            tool.call(&args, &ctx).await
+        }
+        result => result,
+    };
+    result::output(result.map_err(failed)?, tool.output_schema.as_ref(), alias)
+}
+
+impl RemoteTool {
+    async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
+        let mut params = json!({ "name": self.name, "arguments": args });
+        for _ in 0..MAX_ROUNDS {
+            let ready = self.ready()?;
+            let limits = &self.server.config().limits;
+            let request = Request {
+                method: "tools/call",
+                params: params.clone(),
+                idle: limits.idle,
+                total: limits.call_total,
+                listener: Some(Arc::new(CallListener {
+                    alias: self.server.config().alias.clone(),
+                    ctx: ctx.clone(),
+                })),
+            };
+            let result = ready.session.request(request).await?;
+            if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
+                return Ok(result);
+            }
+            let answers = self.answer(&result, ctx).await;
+            if let Some(params) = params.as_object_mut() {
+                params.insert("inputResponses".to_owned(), Value::Object(answers));
+                if let Some(state) = result.get("requestState") {
+                    params.insert("requestState".to_owned(), state.clone());
+                }
+            }
+        }
+        let message = format!("it asked for input more than {MAX_ROUNDS} times");
+        Err(Failure::Malformed(message))
+    }
+
+    /// Returns the connection, if the server still has this very definition.
+    fn ready(&self) -> Result<Arc<Ready>, Failure> {
+        let not_sent = |why: &str| Err(Failure::NotSent(why.to_owned()));
+        match self.server.state() {
+            State::Ready(ready) => {
+                let current = |tool: &turnwright_core::Tool| tool.version() == Some(&self.pin);
+                match ready.tools.iter().any(current) {
+                    true => Ok(ready),
+                    false => not_sent("the definition of the tool has changed"),
+                }
+            }
+            State::Down(reason) => not_sent(&format!("the server is down: {reason}")),
+            State::Stopped | State::Starting => not_sent("the server is not connected"),
+        }
+    }
+
+    /// Answers the questions of an `input_required` result.
+    async fn answer(&self, result: &Value, ctx: &ToolContext) -> Map<String, Value> {
+        let mut answers = Map::new();
+        let requests = result.get("inputRequests").and_then(Value::as_object);
+        for (key, request) in requests.into_iter().flatten() {
+            let is_question =
+                request.get("method").and_then(Value::as_str) == Some("elicitation/create");
+            let question = request.get("params").and_then(gate::read);
+            let answer = match question.filter(|_| is_question) {
+                Some(question) => {
+                    gate::ask(question, &self.server.config().alias, ctx, false).await
+                }
+                // Sampling and roots.
+                None => ElicitationAnswer::Decline,
+            };
+            answers.insert(
+                key.clone(),
+                match answer {
+                    ElicitationAnswer::Accept(Some(content)) => {
+                        json!({ "action": "accept", "content": content })
+                    }
+                    ElicitationAnswer::Accept(None) => json!({ "action": "accept" }),
+                    ElicitationAnswer::Decline => json!({ "action": "decline" }),
+                    ElicitationAnswer::Cancel => json!({ "action": "cancel" }),
+                },
+            );
+        }
+        answers
+    }
+}
+
+struct CallListener {
+    alias: String,
+    ctx: ToolContext,
+}
+
+#[async_trait]
+impl Listener for CallListener {
+    fn progress(&self, message: String) {
+        self.ctx.progress(harmless(&message, MAX_PROGRESS));
+    }
+
+    async fn elicit(&self, question: Elicitation) -> ElicitationAnswer {
+        gate::ask(question, &self.alias, &self.ctx, true).await
+    }
+}
+
+fn tool_error(failure: &Failure, alias: &str) -> ToolError {
+    let message = format!("the MCP server `{alias}`: {failure}");
+    match failure {
+        Failure::Rejected { message: text, .. } => {
+            let text = harmless(text, 2_000);
+            ToolError::internal(message).for_model(format!("The server rejected the call: {text}"))
+        }
+        Failure::Timeout(_) => ToolError::timeout(message).for_model(
+            "The server did not answer in time. The call may or may not have taken effect. Check before you repeat it.",
+        ),
+        Failure::Lost(_) | Failure::Malformed(_) => ToolError::unavailable(message).for_model(
+            "The server failed during the call. It may or may not have taken effect. Check before you repeat it.",
+        ),
+        Failure::NotSent(_) => ToolError::unavailable(message)
+            .for_model("The server cannot be reached. The call was not sent."),
+        Failure::Unauthorised(_) => ToolError::denied(message)
+            .for_model("The server requires authorisation. The call was not made."),
+    }
+}

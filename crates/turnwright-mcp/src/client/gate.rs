@@ -1,0 +1,88 @@
+//! Questions of servers to the user, as gates.
+
+use serde_json::{Value, json};
+use turnwright_core::gate::TurnGate;
+use turnwright_core::schema::Schema;
+use turnwright_core::{ErrorCode, ToolContext};
+use url::Url;
+
+use crate::definition::{harmless, harmless_schema};
+use crate::protocol::{Elicitation, ElicitationAnswer};
+
+/// The kind of these gates.
+pub(super) const KIND: &str = "elicitation";
+
+/// Maximum length of a question.
+const MAX_QUESTION: usize = 4_000;
+
+/// Asks the user, and waits for the answer. `hold` keeps the turn in this process: the server waits for the answer on this
+/// connection.
+pub(super) async fn ask(
+    question: Elicitation,
+    alias: &str,
+    ctx: &ToolContext,
+    hold: bool,
+) -> ElicitationAnswer {
+    let gate = match gate(question, alias, hold) {
+        Ok(gate) => gate,
+        Err(reason) => {
+            ctx.turn().warn(format!(
+                "declined a question of the MCP server `{alias}`: {reason}"
+            ));
+            return ElicitationAnswer::Decline;
+        }
+    };
+    let is_form = gate.schema().is_some();
+    match ctx.wait_for(gate).await {
+        Ok(value) => ElicitationAnswer::Accept(is_form.then_some(value)),
+        Err(error) if error.code() == ErrorCode::TURN_GATE_REJECTED => ElicitationAnswer::Decline,
+        Err(_) => ElicitationAnswer::Cancel,
+    }
+}
+
+fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, String> {
+    let gate = TurnGate::new(KIND);
+    let gate = if hold { gate.hold_turn() } else { gate };
+    let gate = match question {
+        Elicitation::Form { message, schema } => {
+            let schema = harmless_schema(schema, MAX_QUESTION)
+                .map_err(|pointer| format!("hidden or misleading text at `{pointer}`"))?;
+            let schema = Schema::from_document(schema).map_err(|error| error.to_string())?;
+            gate.question(json!({ "server": alias, "message": harmless(&message, MAX_QUESTION) }))
+                .schema(schema)
+        }
+        Elicitation::Url { message, url } => {
+            let host = host(&url)?;
+            gate.question(json!({
+                "server": alias, "message": harmless(&message, MAX_QUESTION), "url": harmless(&url, MAX_QUESTION), "host": host,
+            }))
+        }
+    };
+    gate.build().map_err(|error| error.message().to_owned())
+}
+
+fn host(url: &str) -> Result<String, String> {
+    let parsed = Url::parse(url).map_err(|error| format!("the URL is invalid: {error}"))?;
+    let is_web = matches!(parsed.scheme(), "http" | "https");
+    match parsed.host_str() {
+        Some(host) if is_web && parsed.username().is_empty() => Ok(host.to_owned()),
+        _ => Err("the URL is not a plain web address".to_owned()),
+    }
+}
+
+/// Reads a question from the JSON of `elicitation/create`.
+pub(super) fn read(params: &Value) -> Option<Elicitation> {
+    let text = |key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
+    let message = text("message").unwrap_or_default();
+    match text("mode").as_deref() {
+        None | Some("form") => Some(Elicitation::Form {
+            message,
+            schema: params.get("requestedSchema")?.clone(),
+        }),
+        Some("url") => Some(Elicitation::Url {
+            message,
+            url: text("url")?,
+        }),
+        Some(_) => None,
+    }
+}

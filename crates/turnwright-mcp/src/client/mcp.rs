@@ -1,0 +1,264 @@
+//! A set of servers, and how a runner gets it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::timeout;
+use turnwright_core::runner::TurnRunnerBuilder;
+use turnwright_core::{Cancellation, Error, ErrorCode, Tool};
+
+use super::server::McpServer;
+use super::status::ServerStatus;
+use super::supervisor::{State, Supervised};
+use crate::pin::{LockFile, LockedServer, Pinning};
+
+/// How long the first turn waits for servers that are starting.
+const FIRST_WAIT: Duration = Duration::from_secs(10);
+
+/// Connections to MCP servers. A handle: clones share the connections, which end with the last clone.
+///
+/// Servers start with the first turn, or with [`Mcp::start`].
+///
+/// ```
+/// use turnwright_mcp::{Mcp, McpExt as _, McpServer};
+/// use turnwright_core::DispatchContext;
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let files = McpServer::stdio("files-server", ["/data"]).alias("files");
+/// let mcp = Mcp::new([files]).lock_file("mcp.lock.json");
+/// let runner = turnwright_core::runner(executor).mcp(mcp.clone()).build()?;
+/// assert_eq!(mcp.status()[0].alias, "files");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Mcp {
+    servers: Vec<McpServer>,
+    lock_file: Option<PathBuf>,
+    pinning: Pinning,
+    first_wait: Duration,
+    running: Arc<OnceLock<Running>>,
+}
+
+/// The servers once they are in use.
+struct Running {
+    servers: Vec<Arc<Supervised>>,
+    /// What is wrong with the settings.
+    problems: Vec<String>,
+    stop: Cancellation,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Mcp {
+    /// Creates a set of servers. Nothing is started.
+    pub fn new(servers: impl IntoIterator<Item = McpServer>) -> Self {
+        Mcp {
+            servers: servers.into_iter().collect(),
+            lock_file: None,
+            pinning: Pinning::default(),
+            first_wait: FIRST_WAIT,
+            running: Arc::default(),
+        }
+    }
+
+    /// Compares definitions with the pins in this file: see [`Pinning`].
+    #[must_use]
+    pub fn lock_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.lock_file = Some(path.into());
+        self
+    }
+
+    /// Sets when a definition is accepted.
+    ///
+    /// Default: [`Pinning::TrustOnFirstUse`].
+    #[must_use]
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.pinning = pinning;
+        self
+    }
+
+    /// Sets how long a turn waits for servers that are starting.
+    ///
+    /// Default: 10 s.
+    #[must_use]
+    pub fn first_wait(mut self, limit: Duration) -> Self {
+        self.first_wait = limit;
+        self
+    }
+
+    /// Starts all servers, and waits until each is connected or has failed.
+    ///
+    /// # Errors
+    /// Returns `E_INVALID_TURN_RUNNER_CONFIG` if the settings or the lock file are invalid. A server that fails is not an error: see
+    /// [`status`](Self::status).
+    pub async fn start(&self) -> Result<(), Error> {
+        self.check()?;
+        let servers = &self.running().servers;
+        servers.iter().for_each(Supervised::start);
+        join_all(servers.iter().map(|server| server.settled())).await;
+        Ok(())
+    }
+
+    /// Returns the state of each server.
+    #[must_use]
+    pub fn status(&self) -> Vec<ServerStatus> {
+        let servers = self.running().servers.iter();
+        servers.map(|server| server.status()).collect()
+    }
+
+    /// Returns the tools of the servers that are connected.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Tool> {
+        let servers = self.running().servers.iter();
+        let tools = servers.flat_map(|server| match server.state() {
+            State::Ready(ready) => ready.tools.clone(),
+            _ => Vec::new(),
+        });
+        tools.collect()
+    }
+
+    /// Returns what the servers that are connected say now, as it would be pinned. Write it to a file to accept it.
+    #[must_use]
+    pub fn pins(&self) -> LockFile {
+        let servers = self.running().servers.iter();
+        let servers = servers.filter_map(|server| match server.state() {
+            State::Ready(ready) => Some((server.config().alias.clone(), ready.seen.clone())),
+            _ => None,
+        });
+        let mut lock = LockFile::default();
+        lock.servers = servers.collect();
+        lock
+    }
+
+    /// Returns what a server that is a program wrote last to standard error.
+    #[must_use]
+    pub fn log(&self, alias: &str) -> Option<String> {
+        let mut servers = self.running().servers.iter();
+        let server = servers.find(|server| server.config().alias == alias)?;
+        Some(server.log())
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Returns `E_INVALID_TURN_RUNNER_CONFIG`, which lists everything that is invalid.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let problems = &self.running().problems;
+        match problems.is_empty() {
+            true => Ok(()),
+            false => {
+                let message = format!("invalid MCP settings: {}", problems.join("; "));
+                Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message))
+            }
+        }
+    }
+
+    fn running(&self) -> &Running {
+        self.running.get_or_init(|| {
+            let mut problems = problems(&self.servers);
+            let mut pins = match self.lock_file.as_deref().map(read_pins) {
+                Some(Ok(pins)) => pins,
+                Some(Err(problem)) => {
+                    problems.push(problem);
+                    BTreeMap::new()
+                }
+                None => BTreeMap::new(),
+            };
+            let stop = Cancellation::new();
+            let servers = self.servers.iter().map(|server| {
+                let pinned = pins.remove(&server.alias);
+                Supervised::new(server.clone(), self.pinning, pinned, stop.child())
+            });
+            Running {
+                servers: servers.collect(),
+                problems,
+                stop,
+            }
+        })
+    }
+
+    /// Starts servers that are not started, and waits for those that are not optional. Returns all of them.
+    pub(super) async fn ready(&self) -> &[Arc<Supervised>] {
+        let servers = &self.running().servers;
+        servers.iter().for_each(Supervised::start);
+        let required = servers.iter().filter(|server| !server.config().optional);
+        let settled = join_all(required.map(|server| server.settled()));
+        // A server that is late is reported by its state.
+        let _ = timeout(self.first_wait, settled).await;
+        servers
+    }
+
+    /// Returns all servers.
+    pub(super) fn servers(&self) -> &[Arc<Supervised>] {
+        &self.running().servers
+    }
+}
+
+fn read_pins(path: &Path) -> Result<BTreeMap<String, LockedServer>, String> {
+    match LockFile::read(path) {
+        Ok(lock) => Ok(lock.unwrap_or_default().servers),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn problems(servers: &[McpServer]) -> Vec<String> {
+    let mut problems: Vec<String> = servers.iter().flat_map(McpServer::problems).collect();
+    for (index, server) in servers.iter().enumerate() {
+        let mut others = servers.iter().take(index);
+        if others.any(|other| other.alias == server.alias) {
+            problems.push(format!("two servers have the alias `{}`", server.alias));
+        }
+    }
+    problems
+}
+
+impl<I: IntoIterator<Item = McpServer>> From<I> for Mcp {
+    fn from(servers: I) -> Self {
+        Mcp::new(servers)
+    }
+}
+
+/// Adds MCP servers to a runner.
+pub trait McpExt {
+    /// Gives the tools of these servers to each turn. Takes a list of servers, or an [`Mcp`].
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    /// use turnwright_core::tool::approval::before_writes;
+    /// use turnwright_mcp::{McpExt as _, McpServer};
+    ///
+    /// # let executor = |_: DispatchContext| async { Ok(()) };
+    /// let files = McpServer::stdio("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/data"]).alias("files");
+    /// let runner = turnwright_core::runner(executor)
+    ///     .mcp([files])
+    ///     .policy(before_writes("it may change something"))
+    ///     .build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[must_use]
+    fn mcp(self, servers: impl Into<Mcp>) -> Self;
+}
+
+impl McpExt for TurnRunnerBuilder {
+    fn mcp(self, servers: impl Into<Mcp>) -> Self {
+        let mcp = servers.into();
+        self.turn_input(mcp.clone()).dispatch_input(mcp)
+    }
+}
+
+impl fmt::Debug for Mcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mcp")
+            .field("servers", &self.servers)
+            .field("pinning", &self.pinning)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,16 @@
+//! The client: tools of MCP servers in the turns of a runner.
+
+mod call;
+mod filter;
+mod gate;
+mod mcp;
+mod middleware;
+mod offer;
+mod result;
+mod server;
+mod status;
+mod supervisor;
+
+pub use mcp::{Mcp, McpExt};
+pub use server::McpServer;
+pub use status::{ServerState, ServerStatus, Withheld};

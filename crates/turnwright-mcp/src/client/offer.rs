@@ -1,0 +1,160 @@
+//! What a server offers: its definitions as tools, and what is withheld.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use turnwright_core::schema::{Schema, escape};
+use turnwright_core::{Effects, Tool, ToolContext};
+
+use super::call::{self, RemoteTool};
+use super::server::McpServer;
+use super::status::Withheld;
+use super::supervisor::Supervised;
+use crate::definition::{Definition, exposed_name, harmless, harmless_schema, name_for_messages};
+use crate::limits::Limits;
+use crate::protocol::{Failure, Request, Session};
+
+/// What the definitions of a server became.
+#[derive(Default)]
+pub(super) struct Offer {
+    pub(super) definitions: Vec<Definition>,
+    pub(super) withheld: Vec<Withheld>,
+}
+
+/// Reads the list of tools, page by page.
+///
+/// # Errors
+/// The server fails, or lists more than its limits allow. A partial list would look as if tools had been removed.
+pub(super) async fn list(session: &dyn Session, limits: &Limits) -> Result<Vec<Value>, Failure> {
+    let listing = list_pages(session, limits);
+    let listed = timeout(limits.start, listing).await;
+    listed.unwrap_or(Err(Failure::Timeout(limits.start)))
+}
+
+async fn list_pages(session: &dyn Session, limits: &Limits) -> Result<Vec<Value>, Failure> {
+    let mut tools = Vec::new();
+    if !session.about().has_tools {
+        return Ok(tools);
+    }
+    let mut params = json!({});
+    for _ in 0..limits.pages {
+        let request = Request {
+            method: "tools/list",
+            params: params.clone(),
+            idle: limits.idle,
+            total: limits.start,
+            listener: None,
+        };
+        let mut page = session.request(request).await?;
+        match page.get_mut("tools").map(Value::take) {
+            Some(Value::Array(listed)) => tools.extend(listed),
+            _ => return Err(Failure::Malformed("its list has no `tools`".to_owned())),
+        }
+        if tools.len() > limits.tools {
+            let message = format!("it lists more than {} tools", limits.tools);
+            return Err(Failure::Malformed(message));
+        }
+        match page.get("nextCursor") {
+            Some(Value::String(cursor)) => params = json!({ "cursor": cursor }),
+            _ => return Ok(tools),
+        }
+    }
+    let message = format!("its list of tools has more than {} pages", limits.pages);
+    Err(Failure::Malformed(message))
+}
+
+impl Offer {
+    /// Reads definitions. What is malformed, repeated or filtered out is withheld.
+    pub(super) fn read(raw: Vec<Value>, server: &McpServer) -> Self {
+        let mut offer = Offer::default();
+        let mut names: HashMap<String, String> = HashMap::new();
+        for (index, raw) in raw.into_iter().enumerate() {
+            let shown = name_for_messages(&raw, index);
+            let read = Definition::read(raw, &server.limits);
+            let read = read.and_then(|definition| {
+                let exposed = exposed_name(&server.alias, definition.name());
+                match names.get(&exposed) {
+                    Some(other) => Err(format!(
+                        "would be named `{exposed}` like `{}`, another tool of the server",
+                        escape(other, 80)
+                    )),
+                    None => {
+                        names.insert(exposed, definition.name().to_owned());
+                        Ok(definition)
+                    }
+                }
+            });
+            match read {
+                Ok(definition) => offer.definitions.push(definition),
+                Err(reason) => offer.withheld.push(Withheld {
+                    tool: shown,
+                    reason,
+                }),
+            }
+        }
+        offer
+    }
+}
+
+/// Builds the tool of a definition.
+///
+/// # Errors
+/// Returns why the tool is withheld.
+pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<Tool, String> {
+    let config = server.config();
+    let limit = config.limits.description_chars;
+    let schema = harmless_schema(definition.input_schema().clone(), limit);
+    let schema = schema.map_err(|pointer| {
+        format!(
+            "the schema has hidden or misleading text at `{}`",
+            escape(&pointer, 80)
+        )
+    })?;
+    let schema = foreign(schema).map_err(|error| format!("the schema is unusable: {error}"))?;
+    let output_schema = definition.output_schema().cloned().map(foreign).transpose();
+    let output_schema =
+        output_schema.map_err(|error| format!("the output schema is unusable: {error}"))?;
+    let name = exposed_name(&config.alias, definition.name());
+    let effects = match config.believe_annotations && definition.claims_read_only() {
+        true => Effects::ReadOnly,
+        false => Effects::Writes,
+    };
+    let remote = Arc::new(RemoteTool {
+        server: Arc::clone(server),
+        name: definition.name().to_owned(),
+        pin: definition.pin().to_owned(),
+        output_schema,
+        effects,
+    });
+    let description = harmless(definition.description(), limit);
+    let description = match description.trim().is_empty() {
+        true => format!(
+            "`{}` of the MCP server `{}`.",
+            definition.name(),
+            config.alias
+        ),
+        false => description,
+    };
+    // The request has its own deadlines; this one is only a backstop.
+    let backstop = config
+        .limits
+        .call_total
+        .saturating_add(Duration::from_secs(5));
+    Tool::dynamic(name, schema)
+        .description(description)
+        .version(definition.pin())
+        .effects(effects)
+        .timeout(backstop)
+        .meta(json!({ "mcp": { "server": config.alias, "tool": definition.name() } }))
+        .handler(move |args: Value, ctx: ToolContext| call::run(Arc::clone(&remote), args, ctx))
+        .build()
+        .map_err(|error| error.message().to_owned())
+}
+
+/// Reads a schema that a third party wrote.
+fn foreign(document: Value) -> Result<Schema, String> {
+    Schema::from_document(document).map_err(|error| error.to_string())
+}

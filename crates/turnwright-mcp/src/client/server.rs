@@ -1,0 +1,216 @@
+//! A server and how it is used.
+
+use std::fmt;
+
+use serde_json::json;
+use turnwright_core::call::digest_of;
+
+use super::filter::Filter;
+use crate::definition::check_alias;
+use crate::limits::Limits;
+use crate::process::Program;
+use crate::protocol::HttpSettings;
+
+/// An MCP server whose tools a model may use. See [`McpExt::mcp`](crate::McpExt::mcp).
+///
+/// ```
+/// use turnwright_mcp::McpServer;
+///
+/// let files = McpServer::stdio("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/data"])
+///     .alias("files")
+///     .deny(["write_*", "move_file"]);
+/// let search = McpServer::http("https://example.com/mcp").alias("search").bearer("token").optional();
+/// assert!(!format!("{search:?}").contains("token"));
+/// ```
+#[derive(Clone)]
+#[must_use = "a server is not used until it is given to a runner"]
+pub struct McpServer {
+    pub(super) alias: String,
+    pub(super) endpoint: Endpoint,
+    pub(super) filter: Filter,
+    pub(super) limits: Limits,
+    pub(super) believe_annotations: bool,
+    pub(super) use_instructions: bool,
+    pub(super) optional: bool,
+    /// What is wrong with the settings.
+    problems: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub(super) enum Endpoint {
+    Stdio(Program),
+    Http(HttpSettings),
+}
+
+impl McpServer {
+    /// Creates a server that is a program. It is started without a shell and speaks over its standard streams.
+    ///
+    /// It gets only a few environment variables (`PATH`, `HOME` and others without secrets) and those that are named by
+    /// [`env`](Self::env) and [`inherit_env`](Self::inherit_env).
+    pub fn stdio<A: Into<String>>(
+        program: impl Into<std::path::PathBuf>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        McpServer::program(Program::new(program).args(args))
+    }
+
+    /// Creates a server that is a program.
+    pub fn program(program: Program) -> Self {
+        McpServer::new(Endpoint::Stdio(program))
+    }
+
+    /// Creates a server that is reached over HTTP.
+    pub fn http(url: impl Into<String>) -> Self {
+        McpServer::new(Endpoint::Http(HttpSettings::new(url.into())))
+    }
+
+    fn new(endpoint: Endpoint) -> Self {
+        McpServer {
+            alias: String::new(),
+            endpoint,
+            filter: Filter::default(),
+            limits: Limits::default(),
+            believe_annotations: false,
+            use_instructions: false,
+            optional: false,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Sets the alias: the first part of the names of its tools, `alias__tool`. Required. It is yours, not the server's, so that no
+    /// server can use the names of another.
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.alias = alias.into();
+        self
+    }
+
+    /// Sets an environment variable of the program.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.change_env(|environment| environment.set(name, value));
+        self
+    }
+
+    /// Passes an environment variable of this process to the program.
+    pub fn inherit_env(mut self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.change_env(|environment| environment.inherit(name));
+        self
+    }
+
+    fn change_env(
+        &mut self,
+        change: impl FnOnce(
+            crate::process::Environment,
+        )
+            -> Result<crate::process::Environment, crate::process::InvalidVariable>,
+    ) {
+        let Endpoint::Stdio(program) = &mut self.endpoint else {
+            let problem = "environment variables are for programs; use `header` for HTTP";
+            return self.problems.push(problem.to_owned());
+        };
+        let environment = program.environment_mut();
+        match change(std::mem::take(environment)) {
+            Ok(changed) => *environment = changed,
+            Err(error) => self.problems.push(error.to_string()),
+        }
+    }
+
+    /// Sends a bearer token with each request over HTTP.
+    pub fn bearer(self, token: impl Into<String>) -> Self {
+        let token = token.into();
+        self.header("authorization", format!("Bearer {token}"))
+    }
+
+    /// Sends a header with each request over HTTP.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        match &mut self.endpoint {
+            Endpoint::Http(settings) => {
+                if let Err(problem) = settings.header(&name.into(), &value.into()) {
+                    self.problems.push(problem);
+                }
+            }
+            Endpoint::Stdio(_) => {
+                let problem = "headers are for HTTP; use `env` for programs";
+                self.problems.push(problem.to_owned());
+            }
+        }
+        self
+    }
+
+    /// Uses only tools whose names match one of these patterns, in which `*` stands for any text. The names are the server's.
+    ///
+    /// Default: all tools.
+    pub fn allow<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
+        self.filter
+            .allow
+            .extend(patterns.into_iter().map(Into::into));
+        self
+    }
+
+    /// Does not use tools whose names match one of these patterns, even if they are allowed.
+    pub fn deny<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
+        self.filter
+            .deny
+            .extend(patterns.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Believes the annotations of the server: a tool that says that it only reads counts as read-only. Do this only for servers
+    /// whose source you trust.
+    ///
+    /// Default: every tool counts as one that writes.
+    pub fn believe_annotations(mut self) -> Self {
+        self.believe_annotations = true;
+        self
+    }
+
+    /// Shows the instructions of the server to the model, as untrusted text.
+    ///
+    /// Default: they are ignored.
+    pub fn use_instructions(mut self) -> Self {
+        self.use_instructions = true;
+        self
+    }
+
+    /// Does not wait for this server at the start of a turn.
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// Returns what is wrong with the settings.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let alias = check_alias(&self.alias).err();
+        let http = match &self.endpoint {
+            Endpoint::Http(settings) => settings.problem(),
+            Endpoint::Stdio(_) => None,
+        };
+        let own = self.problems.iter().cloned();
+        own.chain(alias).chain(http).collect()
+    }
+
+    /// Returns the digest of the command line or URL.
+    pub(super) fn source(&self) -> String {
+        digest_of(&match &self.endpoint {
+            Endpoint::Stdio(program) => json!({ "command": program.command_line() }),
+            Endpoint::Http(settings) => json!({ "url": settings.url() }),
+        })
+    }
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("alias", &self.alias)
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! What is known about a server.
+
+use crate::pin::Difference;
+
+/// The state of one server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerStatus {
+    /// The alias.
+    pub alias: String,
+    /// Whether it is connected.
+    pub state: ServerState,
+    /// The names of its tools, as models see them.
+    pub tools: Vec<String>,
+    /// The tools that are not offered to models, and why.
+    pub withheld: Vec<Withheld>,
+    /// How it differs from its pins.
+    pub differences: Vec<Difference>,
+}
+
+/// Whether a server is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerState {
+    /// It has not been started: servers start with the first turn.
+    Stopped,
+    /// It is being started.
+    Starting,
+    /// It is connected.
+    Connected {
+        /// The name that it gives itself.
+        name: String,
+        /// The version that it gives itself.
+        version: String,
+        /// The protocol version that was negotiated.
+        protocol_version: String,
+    },
+    /// It failed to start, or the connection was lost. It is restarted after a while.
+    Down {
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// A tool that is not offered to models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Withheld {
+    /// The name that the server uses, or its number in the list if it has none.
+    pub tool: String,
+    /// The reason.
+    pub reason: String,
+}

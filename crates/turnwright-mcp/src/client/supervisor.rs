@@ -1,0 +1,290 @@
+//! Starts a server, reads what it offers, and restarts it when it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use turnwright_core::{Cancellation, Tool};
+
+use super::offer::{self, Offer};
+use super::server::{Endpoint, McpServer};
+use super::status::{ServerState, ServerStatus, Withheld};
+use crate::definition::Definition;
+use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
+use crate::process::ProcessLog;
+use crate::protocol::{Failure, Session, connect_http, connect_stdio};
+
+/// How long a server must have been connected for its next restart to be immediate.
+const STABLE: Duration = Duration::from_secs(60);
+
+/// The shortest time between two lists, however often the server announces changes.
+const LIST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A server with its task.
+pub(super) struct Supervised {
+    config: McpServer,
+    pinning: Pinning,
+    /// The pins. With [`Pinning::TrustOnFirstUse`], set when the server is first seen.
+    pinned: Mutex<Option<LockedServer>>,
+    state: watch::Sender<State>,
+    stop: Cancellation,
+    log: ProcessLog,
+}
+
+#[derive(Clone)]
+pub(super) enum State {
+    Stopped,
+    Starting,
+    Ready(Arc<Ready>),
+    Down(String),
+}
+
+/// A connected server and what it offers.
+pub(super) struct Ready {
+    pub(super) session: Arc<dyn Session>,
+    pub(super) tools: Vec<Tool>,
+    pub(super) withheld: Vec<Withheld>,
+    pub(super) differences: Vec<Difference>,
+    /// What the server says, as it would be pinned.
+    pub(super) seen: LockedServer,
+}
+
+impl Supervised {
+    pub(super) fn new(
+        config: McpServer,
+        pinning: Pinning,
+        pinned: Option<LockedServer>,
+        stop: Cancellation,
+    ) -> Arc<Self> {
+        Arc::new(Supervised {
+            config,
+            pinning,
+            pinned: Mutex::new(pinned),
+            state: watch::Sender::new(State::Stopped),
+            stop,
+            log: ProcessLog::default(),
+        })
+    }
+
+    pub(super) fn config(&self) -> &McpServer {
+        &self.config
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Starts the server, if that was not done before.
+    pub(super) fn start(self: &Arc<Self>) {
+        let first = self.state.send_if_modified(|state| {
+            let first = matches!(state, State::Stopped);
+            if first {
+                *state = State::Starting;
+            }
+            first
+        });
+        if first {
+            tokio::spawn(Arc::clone(self).supervise());
+        }
+    }
+
+    /// Waits until the server is connected or down.
+    pub(super) async fn settled(&self) -> State {
+        let mut state = self.state.subscribe();
+        let settled = |state: &State| matches!(state, State::Ready(_) | State::Down(_));
+        match state.wait_for(settled).await {
+            Ok(state) => state.clone(),
+            // The sender is in `self`.
+            Err(_) => self.state(),
+        }
+    }
+
+    async fn supervise(self: Arc<Self>) {
+        let delays = || {
+            let delays = ExponentialBuilder::default().with_jitter();
+            let delays = delays.with_min_delay(Duration::from_secs(1));
+            delays.with_max_delay(STABLE).without_max_times().build()
+        };
+        let mut waits = delays();
+        while !self.stop.is_cancelled() {
+            let started = Instant::now();
+            let failure = tokio::select! {
+                failure = self.run() => failure,
+                () = self.stop.cancelled() => "it was stopped".to_owned(),
+            };
+            self.state.send_replace(State::Down(failure));
+            if started.elapsed() > STABLE {
+                waits = delays();
+            }
+            let wait = waits.next().unwrap_or(STABLE);
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = self.stop.cancelled() => {}
+            }
+        }
+    }
+
+    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
+    async fn run(self: &Arc<Self>) -> String {
+        let connected = match &self.config.endpoint {
+            Endpoint::Stdio(program) => {
+                connect_stdio(program, &self.log, &self.config.limits).await
+            }
+            Endpoint::Http(settings) => connect_http(settings, &self.config.limits).await,
+        };
+        let session = match connected {
+            Ok(session) => session,
+            Err(failure) => return self.explain(&failure),
+        };
+        let session = CloseOnDrop(session);
+        let mut changes = session.0.tool_changes();
+        loop {
+            changes.mark_unchanged();
+            let listed = tokio::select! {
+                listed = offer::list(&*session.0, &self.config.limits) => listed,
+                reason = session.0.ended() => return reason,
+            };
+            match listed {
+                Ok(raw) => {
+                    let ready = self.ready(Arc::clone(&session.0), Offer::read(raw, &self.config));
+                    self.state.send_replace(State::Ready(Arc::new(ready)));
+                }
+                Err(failure) => return self.explain(&failure),
+            }
+            tokio::select! {
+                reason = session.0.ended() => return reason,
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        return session.0.ended().await;
+                    }
+                }
+            }
+            tokio::select! {
+                reason = session.0.ended() => return reason,
+                () = sleep(LIST_INTERVAL) => {}
+            }
+        }
+    }
+
+    fn explain(&self, failure: &Failure) -> String {
+        match self.log.last_line() {
+            Some(line) if matches!(failure, Failure::Timeout(_)) => {
+                let line: String = line.chars().take(300).collect();
+                format!("{failure}; its last output was: {line}")
+            }
+            _ => failure.to_string(),
+        }
+    }
+
+    /// Compares what a server says with its pins, and builds its tools.
+    fn ready(self: &Arc<Self>, session: Arc<dyn Session>, offer: Offer) -> Ready {
+        let instructions = session.about().instructions.clone();
+        let seen = LockedServer::of(self.config.source(), instructions, &offer.definitions);
+        let differences = self.differences(&seen);
+        let mut withheld = offer.withheld;
+        let mut tools = Vec::new();
+        for definition in &offer.definitions {
+            if !self.config.filter.passes(definition.name()) {
+                continue;
+            }
+            let built = match reason_against(definition, &differences) {
+                Some(reason) => Err(reason),
+                None => offer::tool(definition, self),
+            };
+            match built {
+                Ok(tool) => tools.push(tool),
+                Err(reason) => withheld.push(Withheld {
+                    tool: definition.name().to_owned(),
+                    reason,
+                }),
+            }
+        }
+        Ready {
+            session,
+            tools,
+            withheld,
+            differences,
+            seen,
+        }
+    }
+
+    fn differences(&self, seen: &LockedServer) -> Vec<Difference> {
+        let mut pinned = self.pinned.lock();
+        match (self.pinning, &*pinned) {
+            (Pinning::Unpinned, _) => Vec::new(),
+            (_, Some(pinned)) => compare(pinned, seen),
+            (Pinning::TrustOnFirstUse, None) => {
+                *pinned = Some(seen.clone());
+                Vec::new()
+            }
+            (Pinning::Pinned, None) => vec![Difference::of_server(Change::NewServer)],
+        }
+    }
+
+    pub(super) fn status(&self) -> ServerStatus {
+        let state = self.state();
+        let (tools, withheld, differences) = match &state {
+            State::Ready(ready) => (
+                ready
+                    .tools
+                    .iter()
+                    .map(|tool| tool.name().to_owned())
+                    .collect(),
+                ready.withheld.clone(),
+                ready.differences.clone(),
+            ),
+            _ => Default::default(),
+        };
+        ServerStatus {
+            alias: self.config.alias.clone(),
+            state: match state {
+                State::Stopped => ServerState::Stopped,
+                State::Starting => ServerState::Starting,
+                State::Down(reason) => ServerState::Down { reason },
+                State::Ready(ready) => {
+                    let about = ready.session.about();
+                    ServerState::Connected {
+                        name: about.name.clone(),
+                        version: about.version.clone(),
+                        protocol_version: about.protocol_version.clone(),
+                    }
+                }
+            },
+            tools,
+            withheld,
+            differences,
+        }
+    }
+
+    /// Returns the last lines that the program wrote to standard error.
+    pub(super) fn log(&self) -> String {
+        self.log.text()
+    }
+}
+
+/// Returns why a definition is withheld, if it is.
+fn reason_against(definition: &Definition, differences: &[Difference]) -> Option<String> {
+    let concerns = |difference: &&Difference| match (&difference.tool, &difference.change) {
+        // Instructions have their own switch.
+        (None, Change::Instructions { .. }) => false,
+        (None, _) => true,
+        (Some(tool), _) => tool == definition.name(),
+    };
+    let difference = differences.iter().find(concerns)?;
+    Some(format!("{difference}; pin it again to use it"))
+}
+
+/// Ends a connection when it is dropped, also if the task is cancelled.
+struct CloseOnDrop(Arc<dyn Session>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        let session = Arc::clone(&self.0);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { session.close().await });
+        }
+    }
+}

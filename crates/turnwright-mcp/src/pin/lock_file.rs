@@ -1,0 +1,206 @@
+//! The lock file: pins of servers and their tools.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use turnwright_core::call::digest_of;
+
+use crate::definition::Definition;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// Pins by the aliases of servers, as in `mcp.lock.json`.
+///
+/// ```
+/// use turnwright_mcp::LockFile;
+///
+/// let lock = LockFile::default();
+/// let text = lock.to_json();
+/// assert_eq!(LockFile::from_json(&text).unwrap(), lock);
+/// assert!(LockFile::from_json(r#"{"version": 2, "servers": {}}"#).is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    version: u32,
+    /// The pins, by alias.
+    pub servers: BTreeMap<String, LockedServer>,
+}
+
+/// The pins of one server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedServer {
+    /// Digest of all that follows.
+    pub pin: String,
+    /// Digest of the command line or the URL. Either may contain a secret, so they are not stored.
+    pub source: String,
+    /// The instructions of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The tools, by the names that the server uses.
+    pub tools: BTreeMap<String, LockedTool>,
+}
+
+/// The pin of one tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedTool {
+    /// Digest of the definition.
+    pub pin: String,
+    /// The definition as the server sent it, to show differences.
+    pub definition: Value,
+}
+
+impl LockedServer {
+    /// Creates the pins of what a server says.
+    pub(crate) fn of<'d>(
+        source: String,
+        instructions: Option<String>,
+        definitions: impl IntoIterator<Item = &'d Definition>,
+    ) -> Self {
+        let tools = definitions.into_iter().map(|definition| {
+            let tool = LockedTool {
+                pin: definition.pin().to_owned(),
+                definition: definition.raw().clone(),
+            };
+            (definition.name().to_owned(), tool)
+        });
+        let mut server = LockedServer {
+            pin: String::new(),
+            source,
+            instructions,
+            tools: tools.collect(),
+        };
+        server.pin = server.digest();
+        server
+    }
+
+    fn digest(&self) -> String {
+        let pins = self.tools.iter();
+        let pins: BTreeMap<&String, &String> = pins.map(|(name, tool)| (name, &tool.pin)).collect();
+        digest_of(&json!({
+            "source": self.source, "instructions": self.instructions, "tools": pins,
+        }))
+    }
+
+    /// Returns what does not fit its pin.
+    fn damage(&self) -> Option<String> {
+        let changed = |tool: &LockedTool| digest_of(&tool.definition) != tool.pin;
+        let changed = self.tools.iter().find(|(_, tool)| changed(tool));
+        match changed {
+            Some((name, _)) => Some(format!("the definition of `{name}` does not fit its pin")),
+            None if self.digest() != self.pin => Some("its pin does not fit its content".into()),
+            None => None,
+        }
+    }
+}
+
+impl Default for LockFile {
+    fn default() -> Self {
+        LockFile {
+            version: VERSION,
+            servers: BTreeMap::new(),
+        }
+    }
+}
+
+impl LockFile {
+    /// Reads the JSON of a lock file.
+    ///
+    /// # Errors
+    /// The text is not a lock file, has another version, or was edited so that pins do not fit.
+    pub fn from_json(text: &str) -> Result<Self, LockFileError> {
+        let lock: LockFile = serde_json::from_str(text)
+            .map_err(|error| LockFileError::new(format!("it cannot be read: {error}")))?;
+        if lock.version != VERSION {
+            let message = format!(
+                "its version is {}; this program reads {VERSION}",
+                lock.version
+            );
+            return Err(LockFileError::new(message));
+        }
+        for (alias, server) in &lock.servers {
+            if let Some(damage) = server.damage() {
+                return Err(LockFileError::new(format!("server `{alias}`: {damage}")));
+            }
+        }
+        Ok(lock)
+    }
+
+    /// Returns the JSON of the file.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // It has no maps with other keys than strings, so it cannot fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads a file. `None` if there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read, or see [`from_json`](Self::from_json).
+    pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>, LockFileError> {
+        let path = path.as_ref();
+        match std::fs::read_to_string(path) {
+            Ok(text) => LockFile::from_json(&text).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(LockFileError::new(error.to_string())),
+        }
+        .map_err(|error| error.at(path))
+    }
+
+    /// Writes a file. It appears complete or not at all.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), LockFileError> {
+        let path = path.as_ref();
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(format!(".{}.tmp", std::process::id()));
+        let temporary = PathBuf::from(temporary);
+        let written = std::fs::write(&temporary, self.to_json())
+            .and_then(|()| std::fs::rename(&temporary, path));
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(&temporary);
+            LockFileError::new(error.to_string()).at(path)
+        })
+    }
+}
+
+/// A lock file cannot be read or written.
+#[derive(Debug)]
+pub struct LockFileError {
+    message: String,
+    path: Option<PathBuf>,
+}
+
+impl LockFileError {
+    fn new(message: String) -> Self {
+        LockFileError {
+            message,
+            path: None,
+        }
+    }
+
+    fn at(mut self, path: &Path) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for LockFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "lock file `{}`: {}", path.display(), self.message),
+            None => write!(f, "lock file: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for LockFileError {}

@@ -1,0 +1,5 @@
+//! Integration tests of MCP.
+
+mod client;
+mod pins;
+mod server;
