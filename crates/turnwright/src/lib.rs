@@ -49,6 +49,7 @@
 //! | recover calls of a dead process | [`reconcile`] |
 //! | read large results | [`artifact`], [`artifact_tools`] |
 //! | show media and text from outside | [`Media`], [`media`], [`trust`] |
+//! | use tools of MCP servers | `mcp` (feature `mcp`) |
 //! | connect a model of your own | [`Executor`], [`dispatch`], [`call`], [`transcript`], [`render`] |
 //! | handle errors | [`Error`], [`ErrorCode`], [`ToolError`] |
 //!
@@ -65,6 +66,7 @@
 //! | `frontmatter` | yes | the metadata before a Markdown document |
 //! | `sniff` | yes | detects the type of media from the first bytes |
 //! | `tracing` | yes | spans for turns, model calls and tool calls: see [`telemetry`] |
+//! | `mcp` | no | tools of MCP servers with pinned definitions, and an MCP server for your tools: see `turnwright::mcp` |
 //! | `sqlite` | no | `SqliteStore`, which stores conversations in one file; SQLite is compiled in |
 //! | `tokens` | no | exact token counts for OpenAI's vocabularies; without it counts are estimates |
 
@@ -95,6 +97,9 @@ pub use turnwright_core::{
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;
+#[cfg(feature = "mcp")]
+#[doc(inline)]
+pub use turnwright_mcp::{self as mcp, Mcp, McpServer};
 #[cfg(feature = "models")]
 #[doc(inline)]
 pub use turnwright_models::{

@@ -6,6 +6,8 @@
 
 #[cfg(feature = "models")]
 pub use crate::ChatCompletions;
+#[cfg(feature = "mcp")]
+pub use crate::mcp::{McpExt as _, McpServer};
 #[cfg(feature = "sqlite")]
 pub use crate::sqlite::SqliteStorage as _;
 pub use crate::store::StoreExt;
