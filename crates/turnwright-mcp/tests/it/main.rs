@@ -2,4 +2,5 @@
 
 mod client;
 mod pins;
+mod real;
 mod server;
