@@ -62,7 +62,7 @@ impl RemoteTool {
                     ctx: ctx.clone(),
                 })),
             };
-            let result = ready.session.request(request).await?;
+            let result = ready.session.request(request).await?.result;
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }

@@ -17,6 +17,14 @@ use crate::definition::{Definition, exposed_name, harmless, harmless_schema, nam
 use crate::limits::Limits;
 use crate::protocol::{Failure, Request, Session};
 
+/// A list of tools as a server sent it.
+#[derive(Default)]
+pub(super) struct Listed {
+    tools: Vec<Value>,
+    /// The names of those that the transport cannot call.
+    refused: Vec<String>,
+}
+
 /// What the definitions of a server became.
 #[derive(Default)]
 pub(super) struct Offer {
@@ -28,16 +36,16 @@ pub(super) struct Offer {
 ///
 /// # Errors
 /// The server fails, or lists more than its limits allow. A partial list would look as if tools had been removed.
-pub(super) async fn list(session: &dyn Session, limits: &Limits) -> Result<Vec<Value>, Failure> {
+pub(super) async fn list(session: &dyn Session, limits: &Limits) -> Result<Listed, Failure> {
     let listing = list_pages(session, limits);
     let listed = timeout(limits.start, listing).await;
     listed.unwrap_or(Err(Failure::Timeout(limits.start)))
 }
 
-async fn list_pages(session: &dyn Session, limits: &Limits) -> Result<Vec<Value>, Failure> {
-    let mut tools = Vec::new();
+async fn list_pages(session: &dyn Session, limits: &Limits) -> Result<Listed, Failure> {
+    let mut listed = Listed::default();
     if !session.about().has_tools {
-        return Ok(tools);
+        return Ok(listed);
     }
     let mut params = json!({});
     for _ in 0..limits.pages {
@@ -48,18 +56,20 @@ async fn list_pages(session: &dyn Session, limits: &Limits) -> Result<Vec<Value>
             total: limits.start,
             listener: None,
         };
-        let mut page = session.request(request).await?;
+        let answer = session.request(request).await?;
+        let mut page = answer.result;
+        listed.refused.extend(answer.refused_tools);
         match page.get_mut("tools").map(Value::take) {
-            Some(Value::Array(listed)) => tools.extend(listed),
+            Some(Value::Array(tools)) => listed.tools.extend(tools),
             _ => return Err(Failure::Malformed("its list has no `tools`".to_owned())),
         }
-        if tools.len() > limits.tools {
+        if listed.tools.len() > limits.tools {
             let message = format!("it lists more than {} tools", limits.tools);
             return Err(Failure::Malformed(message));
         }
         match page.get("nextCursor") {
             Some(Value::String(cursor)) => params = json!({ "cursor": cursor }),
-            _ => return Ok(tools),
+            _ => return Ok(listed),
         }
     }
     let message = format!("its list of tools has more than {} pages", limits.pages);
@@ -68,13 +78,16 @@ async fn list_pages(session: &dyn Session, limits: &Limits) -> Result<Vec<Value>
 
 impl Offer {
     /// Reads definitions. What is malformed, repeated or filtered out is withheld.
-    pub(super) fn read(raw: Vec<Value>, server: &McpServer) -> Self {
+    pub(super) fn read(listed: Listed, server: &McpServer) -> Self {
         let mut offer = Offer::default();
         let mut names: HashMap<String, String> = HashMap::new();
-        for (index, raw) in raw.into_iter().enumerate() {
+        for (index, raw) in listed.tools.into_iter().enumerate() {
             let shown = name_for_messages(&raw, index);
             let read = Definition::read(raw, &server.limits);
             let read = read.and_then(|definition| {
+                if listed.refused.iter().any(|name| name == definition.name()) {
+                    return Err("its `x-mcp-header` annotations are invalid".to_owned());
+                }
                 let exposed = exposed_name(&server.alias, definition.name());
                 match names.get(&exposed) {
                     Some(other) => Err(format!(

@@ -32,6 +32,7 @@ pub struct McpServer {
     pub(super) believe_annotations: bool,
     pub(super) use_instructions: bool,
     pub(super) optional: bool,
+    pub(super) sessions: bool,
     /// What is wrong with the settings.
     problems: Vec<String>,
 }
@@ -74,6 +75,7 @@ impl McpServer {
             believe_annotations: false,
             use_instructions: false,
             optional: false,
+            sessions: false,
             problems: Vec::new(),
         }
     }
@@ -183,6 +185,15 @@ impl McpServer {
     /// Does not wait for this server at the start of a turn.
     pub fn optional(mut self) -> Self {
         self.optional = true;
+        self
+    }
+
+    /// Connects with `initialize`, as servers before the revision 2026-07-28 expect, without asking first for the new lifecycle. For
+    /// old servers that do not reject what they do not know.
+    ///
+    /// Default: the new lifecycle is tried first.
+    pub fn sessions_only(mut self) -> Self {
+        self.sessions = true;
         self
     }
 

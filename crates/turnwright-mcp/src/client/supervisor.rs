@@ -129,11 +129,10 @@ impl Supervised {
 
     /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
     async fn run(self: &Arc<Self>) -> String {
+        let (limits, sessions) = (&self.config.limits, self.config.sessions);
         let connected = match &self.config.endpoint {
-            Endpoint::Stdio(program) => {
-                connect_stdio(program, &self.log, &self.config.limits).await
-            }
-            Endpoint::Http(settings) => connect_http(settings, &self.config.limits).await,
+            Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, sessions).await,
+            Endpoint::Http(settings) => connect_http(settings, limits, sessions).await,
         };
         let session = match connected {
             Ok(session) => session,
@@ -148,8 +147,9 @@ impl Supervised {
                 reason = session.0.ended() => return reason,
             };
             match listed {
-                Ok(raw) => {
-                    let ready = self.ready(Arc::clone(&session.0), Offer::read(raw, &self.config));
+                Ok(listed) => {
+                    let offer = Offer::read(listed, &self.config);
+                    let ready = self.ready(Arc::clone(&session.0), offer);
                     self.state.send_replace(State::Ready(Arc::new(ready)));
                 }
                 Err(failure) => return self.explain(&failure),

@@ -11,7 +11,6 @@ use rmcp::service::{
     ClientLifecycleMode, Peer, RunningServiceCancellationToken, serve_client_with_lifecycle,
 };
 use rmcp::transport::IntoTransport;
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -19,7 +18,7 @@ use super::handler::Handler;
 use super::http::{self, HttpSettings};
 use super::raw_results::RawResults;
 use super::stdio::Stdio;
-use super::{About, Failure, Request, Session, request};
+use super::{About, Answer, Failure, Request, Session, request};
 use crate::limits::Limits;
 use crate::process::{ProcessLog, Program};
 
@@ -49,11 +48,12 @@ struct Connection {
     stop: Mutex<Option<RunningServiceCancellationToken>>,
 }
 
-/// Starts a program and connects to it.
+/// Starts a program and connects to it. `sessions`: by the lifecycle with sessions alone.
 pub(crate) async fn connect_stdio(
     program: &Program,
     log: &ProcessLog,
     limits: &Limits,
+    sessions: bool,
 ) -> Result<Arc<dyn Session>, Failure> {
     let process = program.start().map_err(|error| {
         let command = program.command_line();
@@ -69,17 +69,18 @@ pub(crate) async fn connect_stdio(
         limits.message_bytes,
     );
     let transport = transport.map_err(|error| Failure::NotSent(error.to_string()))?;
-    open(transport, results, ending, limits.start).await
+    open(transport, results, ending, limits.start, sessions).await
 }
 
-/// Connects to a server over HTTP.
+/// Connects to a server over HTTP. `sessions`: by the lifecycle with sessions alone.
 pub(crate) async fn connect_http(
     settings: &HttpSettings,
     limits: &Limits,
+    sessions: bool,
 ) -> Result<Arc<dyn Session>, Failure> {
     let (results, ending) = (RawResults::default(), Ending::default());
     let transport = http::transport(settings, results.clone(), limits)?;
-    open(transport, results, ending, limits.start).await
+    open(transport, results, ending, limits.start, sessions).await
 }
 
 async fn open<T, E, A>(
@@ -87,15 +88,19 @@ async fn open<T, E, A>(
     results: RawResults,
     ending: Ending,
     limit: Duration,
+    sessions: bool,
 ) -> Result<Arc<dyn Session>, Failure>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
     let handler = Handler::new();
-    let lifecycle = ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::LATEST],
-        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    let lifecycle = match sessions {
+        true => ClientLifecycleMode::Initialize,
+        false => ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        },
     };
     let opening = serve_client_with_lifecycle(handler.clone(), transport, lifecycle);
     let service = match timeout(limit, Box::pin(opening)).await {
@@ -160,7 +165,7 @@ impl Session for Connection {
         &self.about
     }
 
-    async fn request(&self, request: Request) -> Result<Value, Failure> {
+    async fn request(&self, request: Request) -> Result<Answer, Failure> {
         request::send(
             &self.peer,
             &self.handler,

@@ -84,7 +84,7 @@ impl Handler {
         }
     }
 
-    /// Returns the request to which a question of the server belongs: the one on whose stream it came, or the only one that can ask.
+    /// Returns the request to which a question of the server belongs: the one on whose stream it came, or the only one.
     fn asked_by(&self, context: &RequestContext<RoleClient>) -> Option<Arc<Flight>> {
         let flights = self.flights.lock();
         let mut candidates = flights.iter().filter(|flight| flight.listener.is_some());
@@ -92,12 +92,14 @@ impl Handler {
             Some(InboundStreamOrigin::OutboundRequest(id)) => {
                 candidates.find(|flight| flight.id == *id).cloned()
             }
-            Some(InboundStreamOrigin::Unassociated) => None,
-            None => match (candidates.next(), candidates.next()) {
-                (Some(only), None) => Some(Arc::clone(only)),
-                // The protocol does not say which one asks.
-                _ => None,
-            },
+            // Servers with sessions often ask on a stream of its own.
+            Some(InboundStreamOrigin::Unassociated) | None => {
+                match (candidates.next(), candidates.next()) {
+                    (Some(only), None) => Some(Arc::clone(only)),
+                    // The protocol does not say which one asks.
+                    _ => None,
+                }
+            }
         }
     }
 

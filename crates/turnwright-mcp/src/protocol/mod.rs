@@ -32,8 +32,8 @@ pub(crate) trait Session: Send + Sync {
     /// What the server says about itself.
     fn about(&self) -> &About;
 
-    /// Sends a request and returns the result as the server sent it. Dropping the future cancels the request.
-    async fn request(&self, request: Request) -> Result<Value, Failure>;
+    /// Sends a request. Dropping the future cancels it.
+    async fn request(&self, request: Request) -> Result<Answer, Failure>;
 
     /// Changes whenever the server announces that its list of tools has changed.
     fn tool_changes(&self) -> watch::Receiver<u64>;
@@ -67,6 +67,15 @@ pub(crate) struct Request {
     pub(crate) total: Duration,
     /// Gets what the server sends about this request before its result.
     pub(crate) listener: Option<Arc<dyn Listener>>,
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The result as the server sent it.
+    pub(crate) result: Value,
+    /// For a list of tools: the names of those that the transport cannot call.
+    pub(crate) refused_tools: Vec<String>,
 }
 
 /// Gets what a server sends about a request before its result.

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use super::connect::Ending;
 use super::handler::{Flight, Handler};
 use super::raw_results::{RawResults, UNREADABLE};
-use super::{Failure, Request};
+use super::{Answer, Failure, Request};
 
 /// Sends a request and waits for its result.
 pub(super) async fn send(
@@ -21,7 +21,7 @@ pub(super) async fn send(
     results: &RawResults,
     ending: &Ending,
     request: Request,
-) -> Result<Value, Failure> {
+) -> Result<Answer, Failure> {
     let typed = json!({ "method": request.method, "params": request.params });
     let typed = serde_json::from_value::<ClientRequest>(typed)
         .map_err(|error| Failure::NotSent(error.to_string()))?;
@@ -36,7 +36,15 @@ pub(super) async fn send(
     let answer = pending.answer(&in_flight.flight, deadlines).await;
     let result = results.take(&id);
     match answer? {
-        Ok(_) => result.ok_or_else(|| Failure::Malformed("the answer has no result".to_owned())),
+        Ok(typed) => {
+            let no_result = || Failure::Malformed("the answer has no result".to_owned());
+            let result = result.ok_or_else(no_result)?;
+            let refused_tools = refused_tools(&result, &typed);
+            Ok(Answer {
+                result,
+                refused_tools,
+            })
+        }
         Err(ServiceError::McpError(error)) if error.code == UNREADABLE => {
             Err(Failure::Malformed(error.message.into_owned()))
         }
@@ -49,6 +57,22 @@ pub(super) async fn send(
             .unwrap_or_else(|| Failure::NotSent(ending.or(&error.to_string())))),
         Err(error) => Err(Failure::Lost(ending.or(&error.to_string()))),
     }
+}
+
+/// Returns the tools of a list that `rmcp` has left out, because their HTTP headers are invalid.
+fn refused_tools(result: &Value, typed: &ServerResult) -> Vec<String> {
+    let ServerResult::ListToolsResult(kept) = typed else {
+        return Vec::new();
+    };
+    let tools = result.get("tools").and_then(Value::as_array);
+    let names = tools.into_iter().flatten().filter_map(|tool| {
+        let name = tool.get("name")?.as_str()?;
+        tool.get("inputSchema")
+            .filter(|schema| schema.is_object())?;
+        Some(name)
+    });
+    let refused = names.filter(|name| !kept.tools.iter().any(|tool| tool.name == *name));
+    refused.map(str::to_owned).collect()
 }
 
 /// A request that is cancelled when it is dropped.
