@@ -34,6 +34,7 @@ impl RawOutcome {
         let tool = &facts.tool;
         let mut settled = Settled {
             results: ToolResults::Nothing,
+            attachments: Vec::new(),
             trusted: tool.is_trusted(),
             inline: true,
             from_artifact_tool: tool.is_artifact_tool(),
@@ -94,6 +95,12 @@ async fn store_output(
     let most = tool.max_result_bytes();
     let most = most.unwrap_or(ctx.turn().setup().max_result_bytes);
     let mut kind = output.kind;
+    if !output.attachments.is_empty() {
+        let ids = output.attachments.iter().filter_map(Media::spool_id);
+        named.extend(ids.map(str::to_owned));
+        let stored = ctx.turn().store_media(output.attachments);
+        settled.attachments = in_time(facts, stored).await?;
+    }
     let body = match output.content {
         Content::Media(media) => {
             let ids = media.iter().filter_map(Media::spool_id);
@@ -153,6 +160,7 @@ fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
         pipeline: None,
     });
     settled.results = failure(error);
+    settled.attachments = Vec::new();
     settled.trusted = false;
 }
 

@@ -95,6 +95,8 @@ pub enum ToolResults {
 #[derive(Clone)]
 pub(crate) struct Settled {
     pub(crate) results: ToolResults,
+    /// Media beside artifacts.
+    pub(crate) attachments: Vec<Media>,
     pub(crate) trusted: bool,
     pub(crate) inline: bool,
     pub(crate) from_artifact_tool: bool,
@@ -114,6 +116,7 @@ impl Settled {
     pub(crate) fn framework(results: ToolResults) -> Self {
         Settled {
             results,
+            attachments: Vec::new(),
             trusted: false,
             inline: true,
             from_artifact_tool: false,
@@ -170,7 +173,10 @@ impl ToolCall {
     /// Returns the call with other media as its result.
     pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);
-        record.settled.results = ToolResults::Media(media);
+        match &mut record.settled.results {
+            ToolResults::Media(own) => *own = media,
+            _ => record.settled.attachments = media,
+        }
         Arc::new(record)
     }
 
@@ -362,12 +368,12 @@ impl ToolCall {
         }
     }
 
-    /// Returns the media of the result. Empty if the result is something else.
+    /// Returns the media of the result, whether they are all of it or beside its text.
     #[must_use]
     pub fn media(&self) -> &[Media] {
         match &self.settled.results {
             ToolResults::Media(media) => media,
-            _ => &[],
+            _ => &self.settled.attachments,
         }
     }
 

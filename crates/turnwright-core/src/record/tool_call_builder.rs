@@ -11,6 +11,7 @@ use super::stamp::Stamp;
 use super::tool_call::{Settled, ToolCall, ToolResults, WhichCall};
 use crate::checksum::{Hex, of_raw};
 use crate::error::{Error, ErrorCode};
+use crate::media::Media;
 use crate::schema::{Inadmissible, RawArgs, admit};
 use crate::validate::Violations;
 
@@ -113,6 +114,12 @@ impl ToolCallBuilder {
     /// Sets the result. Without one, the call has not completed.
     pub fn results(mut self, results: ToolResults) -> Self {
         self.call.settled.results = results;
+        self
+    }
+
+    /// Sets media beside a result that has artifacts.
+    pub fn attachments(mut self, media: impl IntoIterator<Item = Media>) -> Self {
+        self.call.settled.attachments = media.into_iter().collect();
         self
     }
 

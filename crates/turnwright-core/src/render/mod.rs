@@ -166,13 +166,15 @@ impl Renderer {
                 if !parts.is_empty() {
                     return parts;
                 }
-                "The result cannot be shown here.".to_owned()
+                return vec![Part::Text("The result cannot be shown here.".to_owned())];
             }
         };
-        vec![Part::Text(match call.is_truncated() {
+        let text = match call.is_truncated() {
             true => format!("{text}\n{}", truncation_notice(call)),
             false => text,
-        })]
+        };
+        let media = call.media().iter().flat_map(|media| self.media(media));
+        [Part::Text(text)].into_iter().chain(media).collect()
     }
 
     /// Renders a retrievable, in the envelope for its trust tier. Before a summary, the framework says what it replaces.

@@ -83,6 +83,7 @@ impl Taint {
                     true => TrustTier::FirstParty,
                     false => TrustTier::ThirdPartyPublic,
                 });
+                call.media().iter().for_each(|media| self.add_media(media));
             }
         }
     }

@@ -30,6 +30,8 @@ pub struct ToolOutput {
     pub kind: Option<ArtifactKind>,
     /// Whether the content is untrusted even if the tool is trusted.
     pub untrusted: bool,
+    /// Media beside the content.
+    pub attachments: Vec<Media>,
 }
 
 /// The content of an output.
@@ -92,6 +94,16 @@ impl ToolOutput {
         self
     }
 
+    /// Adds media beside the content, such as an image with its description. Each item has its own trust tier.
+    #[must_use]
+    pub fn with_media(mut self, media: impl IntoIterator<Item = Media>) -> Self {
+        match &mut self.content {
+            Content::Media(own) => own.extend(media),
+            Content::Body(_) | Content::Artifact(_) => self.attachments.extend(media),
+        }
+        self
+    }
+
     /// Marks the content as untrusted. Trust can be lowered here, never raised.
     #[must_use]
     pub fn untrusted(mut self) -> Self {
@@ -119,12 +131,12 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the media. Empty if the content is something else.
+    /// Returns the media, whether they are the content or beside it.
     #[must_use]
     pub fn as_media(&self) -> &[Media] {
         match &self.content {
             Content::Media(media) => media,
-            Content::Body(_) | Content::Artifact(_) => &[],
+            Content::Body(_) | Content::Artifact(_) => &self.attachments,
         }
     }
 
@@ -186,6 +198,7 @@ impl From<Content> for ToolOutput {
             content,
             kind: None,
             untrusted: false,
+            attachments: Vec::new(),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use turnwright_core::schema::Schema;
-use turnwright_core::{Effects, ToolContext, ToolError, ToolOutput};
+use turnwright_core::{Effects, Tool, ToolContext, ToolError, ToolOutput};
 
-use super::supervisor::{Ready, State, Supervised};
+use super::supervisor::{State, Supervised};
 use super::{gate, result};
 use crate::definition::harmless;
-use crate::protocol::{Elicitation, ElicitationAnswer, Failure, Listener, Request};
+use crate::protocol::{Elicitation, ElicitationAnswer, Failure, Listener, Request, Session};
 
 /// How often a server may ask for input during one call.
 const MAX_ROUNDS: usize = 10;
@@ -43,26 +43,29 @@ pub(super) async fn run(
         }
         result => result,
     };
-    result::output(result.map_err(failed)?, tool.output_schema.as_ref(), alias)
+    let links = tool.server.config().resources;
+    result::output(
+        result.map_err(failed)?,
+        tool.output_schema.as_ref(),
+        alias,
+        links,
+    )
 }
 
 impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
         let mut params = json!({ "name": self.name, "arguments": args });
         for _ in 0..MAX_ROUNDS {
-            let ready = self.ready()?;
+            let session = self.session()?;
             let limits = &self.server.config().limits;
             let request = Request {
                 method: "tools/call",
                 params: params.clone(),
                 idle: limits.idle,
                 total: limits.call_total,
-                listener: Some(Arc::new(CallListener {
-                    alias: self.server.config().alias.clone(),
-                    ctx: ctx.clone(),
-                })),
+                listener: Some(CallListener::new(&self.server, ctx)),
             };
-            let result = ready.session.request(request).await?.result;
+            let result = session.request(request).await?.result;
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }
@@ -79,18 +82,16 @@ impl RemoteTool {
     }
 
     /// Returns the connection, if the server still has this very definition.
-    fn ready(&self) -> Result<Arc<Ready>, Failure> {
-        let not_sent = |why: &str| Err(Failure::NotSent(why.to_owned()));
-        match self.server.state() {
-            State::Ready(ready) => {
-                let current = |tool: &turnwright_core::Tool| tool.version() == Some(&self.pin);
-                match ready.tools.iter().any(current) {
-                    true => Ok(ready),
-                    false => not_sent("the definition of the tool has changed"),
-                }
-            }
-            State::Down(reason) => not_sent(&format!("the server is down: {reason}")),
-            State::Stopped | State::Starting => not_sent("the server is not connected"),
+    fn session(&self) -> Result<Arc<dyn Session>, Failure> {
+        let State::Ready(ready) = self.server.state() else {
+            return self.server.session();
+        };
+        let current = |tool: &Tool| tool.version() == Some(&self.pin);
+        match ready.tools.iter().any(current) {
+            true => Ok(Arc::clone(&ready.session)),
+            false => Err(Failure::NotSent(
+                "the definition of the tool has changed".to_owned(),
+            )),
         }
     }
 
@@ -125,9 +126,19 @@ impl RemoteTool {
     }
 }
 
-struct CallListener {
+/// Reports progress of a call and asks its questions.
+pub(super) struct CallListener {
     alias: String,
     ctx: ToolContext,
+}
+
+impl CallListener {
+    pub(super) fn new(server: &Supervised, ctx: &ToolContext) -> Arc<Self> {
+        Arc::new(CallListener {
+            alias: server.config().alias.clone(),
+            ctx: ctx.clone(),
+        })
+    }
 }
 
 #[async_trait]
@@ -141,7 +152,7 @@ impl Listener for CallListener {
     }
 }
 
-fn tool_error(failure: &Failure, alias: &str) -> ToolError {
+pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
     let message = format!("the MCP server `{alias}`: {failure}");
     match failure {
         Failure::Rejected { message: text, .. } => {

@@ -7,13 +7,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use serde_json::Value;
 use tokio::time::timeout;
 use turnwright_core::runner::TurnRunnerBuilder;
-use turnwright_core::{Cancellation, Error, ErrorCode, Tool};
+use turnwright_core::{Cancellation, Error, ErrorCode, Tool, ToolOutput, TurnInput};
 
 use super::server::McpServer;
 use super::status::ServerStatus;
 use super::supervisor::{State, Supervised};
+use super::{prompts, resources};
 use crate::pin::{LockFile, LockedServer, Pinning};
 
 /// How long the first turn waits for servers that are starting.
@@ -138,12 +140,59 @@ impl Mcp {
         lock
     }
 
+    /// Lists the resources of a server, as it sends them.
+    ///
+    /// # Errors
+    /// Returns `E_TOOL_DOWNSTREAM_ERROR` if there is no such server, or if it fails.
+    pub async fn resources(&self, alias: &str) -> Result<Vec<Value>, Error> {
+        let server = self.server(alias)?;
+        let listed = resources::list(server, None).await;
+        listed.map_err(|failure| prompts::error(server, &failure))
+    }
+
+    /// Reads a resource of a server. The content is untrusted.
+    ///
+    /// # Errors
+    /// See [`resources`](Self::resources).
+    pub async fn read_resource(&self, alias: &str, uri: &str) -> Result<ToolOutput, Error> {
+        let server = self.server(alias)?;
+        let read = resources::read(server, uri, None).await;
+        read.map_err(|failure| prompts::error(server, &failure))
+    }
+
+    /// Lists the prompts of a server, as it sends them.
+    ///
+    /// # Errors
+    /// See [`resources`](Self::resources).
+    pub async fn prompts(&self, alias: &str) -> Result<Vec<Value>, Error> {
+        let server = self.server(alias)?;
+        let listed = prompts::list(server).await;
+        listed.map_err(|failure| prompts::error(server, &failure))
+    }
+
+    /// Gets a prompt of a server as the input of a turn. The server wrote it, so the model reads it inside an envelope for untrusted
+    /// text.
+    ///
+    /// # Errors
+    /// See [`resources`](Self::resources).
+    pub async fn prompt(&self, alias: &str, name: &str, args: Value) -> Result<TurnInput, Error> {
+        prompts::get(self.server(alias)?, name, &args).await
+    }
+
+    fn server(&self, alias: &str) -> Result<&Arc<Supervised>, Error> {
+        let mut servers = self.running().servers.iter();
+        servers
+            .find(|server| server.config().alias == alias)
+            .ok_or_else(|| {
+                let message = format!("there is no MCP server with the alias `{alias}`");
+                Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, message)
+            })
+    }
+
     /// Returns what a server that is a program wrote last to standard error.
     #[must_use]
     pub fn log(&self, alias: &str) -> Option<String> {
-        let mut servers = self.running().servers.iter();
-        let server = servers.find(|server| server.config().alias == alias)?;
-        Some(server.log())
+        self.server(alias).ok().map(|server| server.log())
     }
 
     /// Checks the settings.

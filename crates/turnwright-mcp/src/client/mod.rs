@@ -6,6 +6,8 @@ mod gate;
 mod mcp;
 mod middleware;
 mod offer;
+mod prompts;
+mod resources;
 mod result;
 mod server;
 mod status;

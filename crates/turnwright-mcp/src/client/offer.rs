@@ -15,13 +15,13 @@ use super::status::Withheld;
 use super::supervisor::Supervised;
 use crate::definition::{Definition, exposed_name, harmless, harmless_schema, name_for_messages};
 use crate::limits::Limits;
-use crate::protocol::{Failure, Request, Session};
+use crate::protocol::{Failure, Listener, Request, Session};
 
-/// A list of tools as a server sent it.
+/// A list as a server sent it.
 #[derive(Default)]
 pub(super) struct Listed {
-    tools: Vec<Value>,
-    /// The names of those that the transport cannot call.
+    items: Vec<Value>,
+    /// The names of tools that the transport cannot call.
     refused: Vec<String>,
 }
 
@@ -32,48 +32,90 @@ pub(super) struct Offer {
     pub(super) withheld: Vec<Withheld>,
 }
 
-/// Reads the list of tools, page by page.
+/// Reads the list of tools.
 ///
 /// # Errors
 /// The server fails, or lists more than its limits allow. A partial list would look as if tools had been removed.
 pub(super) async fn list(session: &dyn Session, limits: &Limits) -> Result<Listed, Failure> {
-    let listing = list_pages(session, limits);
-    let listed = timeout(limits.start, listing).await;
-    listed.unwrap_or(Err(Failure::Timeout(limits.start)))
+    if !session.about().has_tools {
+        return Ok(Listed::default());
+    }
+    let pages = Pages {
+        method: "tools/list",
+        key: "tools",
+        limits,
+        listener: None,
+    };
+    pages.read(session).await
 }
 
-async fn list_pages(session: &dyn Session, limits: &Limits) -> Result<Listed, Failure> {
-    let mut listed = Listed::default();
-    if !session.about().has_tools {
-        return Ok(listed);
+/// Reads a list.
+///
+/// # Errors
+/// The server fails, or lists more than its limits allow.
+pub(super) async fn list_all(
+    session: &dyn Session,
+    method: &'static str,
+    key: &'static str,
+    limits: &Limits,
+    listener: Option<Arc<dyn Listener>>,
+) -> Result<Vec<Value>, Failure> {
+    let pages = Pages {
+        method,
+        key,
+        limits,
+        listener,
+    };
+    pages.read(session).await.map(|listed| listed.items)
+}
+
+/// A list with pages.
+struct Pages<'l> {
+    method: &'static str,
+    /// The field of a page with its items.
+    key: &'static str,
+    limits: &'l Limits,
+    listener: Option<Arc<dyn Listener>>,
+}
+
+impl Pages<'_> {
+    async fn read(&self, session: &dyn Session) -> Result<Listed, Failure> {
+        let limit = self.limits.start;
+        let listed = timeout(limit, self.read_pages(session)).await;
+        listed.unwrap_or(Err(Failure::Timeout(limit)))
     }
-    let mut params = json!({});
-    for _ in 0..limits.pages {
-        let request = Request {
-            method: "tools/list",
-            params: params.clone(),
-            idle: limits.idle,
-            total: limits.start,
-            listener: None,
-        };
-        let answer = session.request(request).await?;
-        let mut page = answer.result;
-        listed.refused.extend(answer.refused_tools);
-        match page.get_mut("tools").map(Value::take) {
-            Some(Value::Array(tools)) => listed.tools.extend(tools),
-            _ => return Err(Failure::Malformed("its list has no `tools`".to_owned())),
+
+    async fn read_pages(&self, session: &dyn Session) -> Result<Listed, Failure> {
+        let (key, limits) = (self.key, self.limits);
+        let mut listed = Listed::default();
+        let mut params = json!({});
+        for _ in 0..limits.pages {
+            let answer = session.request(Request {
+                method: self.method,
+                params: params.clone(),
+                idle: limits.idle,
+                total: limits.start,
+                listener: self.listener.clone(),
+            });
+            let answer = answer.await?;
+            let mut page = answer.result;
+            listed.refused.extend(answer.refused_tools);
+            match page.get_mut(key).map(Value::take) {
+                Some(Value::Array(items)) => listed.items.extend(items),
+                _ => return Err(Failure::Malformed(format!("its list has no `{key}`"))),
+            }
+            if listed.items.len() > limits.tools {
+                let message = format!("it lists more than {} {key}", limits.tools);
+                return Err(Failure::Malformed(message));
+            }
+            match page.get("nextCursor") {
+                Some(Value::String(cursor)) => params = json!({ "cursor": cursor }),
+                _ => return Ok(listed),
+            }
         }
-        if listed.tools.len() > limits.tools {
-            let message = format!("it lists more than {} tools", limits.tools);
-            return Err(Failure::Malformed(message));
-        }
-        match page.get("nextCursor") {
-            Some(Value::String(cursor)) => params = json!({ "cursor": cursor }),
-            _ => return Ok(listed),
-        }
+        let message = format!("its list of {key} has more than {} pages", limits.pages);
+        Err(Failure::Malformed(message))
     }
-    let message = format!("its list of tools has more than {} pages", limits.pages);
-    Err(Failure::Malformed(message))
 }
 
 impl Offer {
@@ -81,7 +123,7 @@ impl Offer {
     pub(super) fn read(listed: Listed, server: &McpServer) -> Self {
         let mut offer = Offer::default();
         let mut names: HashMap<String, String> = HashMap::new();
-        for (index, raw) in listed.tools.into_iter().enumerate() {
+        for (index, raw) in listed.items.into_iter().enumerate() {
             let shown = name_for_messages(&raw, index);
             let read = Definition::read(raw, &server.limits);
             let read = read.and_then(|definition| {

@@ -9,12 +9,13 @@ use turnwright_core::schema::Schema;
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::{ToolError, ToolOutput};
 
+use super::resources::reader_name;
 use crate::definition::harmless;
 
 /// Maximum length of an error text for the model.
 const MAX_ERROR: usize = 8_000;
 
-/// Converts a result. All of it is third-party content.
+/// Converts a result. All of it is third-party content. `links`: whether resource links can be read.
 ///
 /// # Errors
 /// The server reports an error, or the structured content does not match the schema that the server published for it.
@@ -22,12 +23,18 @@ pub(super) fn output(
     result: Value,
     schema: Option<&Schema>,
     alias: &str,
+    links: bool,
 ) -> Result<ToolOutput, ToolError> {
     let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
     let structured = result
         .get("structuredContent")
         .filter(|content| !content.is_null());
-    let parts = Parts::read(result.get("content"), alias);
+    let mut parts = Parts::new(alias, links);
+    let content = result.get("content").and_then(Value::as_array);
+    content
+        .into_iter()
+        .flatten()
+        .for_each(|block| parts.add(block));
     if is_error {
         let text = harmless(&parts.text(), MAX_ERROR);
         let message = format!("the MCP server `{alias}` reports an error");
@@ -55,32 +62,54 @@ fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(),
     }
 }
 
+/// Converts the contents of a resource.
+pub(super) fn resource(contents: &[Value], alias: &str) -> ToolOutput {
+    let mut parts = Parts::new(alias, false);
+    if let [only] = contents
+        && let Some(text) = only.get("text").and_then(Value::as_str)
+    {
+        parts.texts.push(text.to_owned());
+    } else {
+        contents
+            .iter()
+            .for_each(|content| parts.add_resource(content));
+    }
+    parts.into_output(None)
+}
+
 /// The content of a result.
-#[derive(Default)]
-struct Parts {
+struct Parts<'a> {
+    alias: &'a str,
+    /// Whether resource links can be read.
+    links: bool,
     texts: Vec<String>,
     media: Vec<Media>,
 }
 
-impl Parts {
-    fn read(content: Option<&Value>, alias: &str) -> Self {
-        let mut parts = Parts::default();
-        for block in content.and_then(Value::as_array).into_iter().flatten() {
-            parts.add(block, alias);
+impl<'a> Parts<'a> {
+    fn new(alias: &'a str, links: bool) -> Self {
+        Parts {
+            alias,
+            links,
+            texts: Vec::new(),
+            media: Vec::new(),
         }
-        parts
     }
 
-    fn add(&mut self, block: &Value, alias: &str) {
+    fn add(&mut self, block: &Value) {
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text" => self.texts.push(text("text").to_owned()),
-            "image" => self.add_media(MediaKind::Image, text("mimeType"), text("data"), alias),
-            "audio" => self.add_media(MediaKind::Audio, text("mimeType"), text("data"), alias),
-            "resource" => self.add_resource(block.get("resource").unwrap_or(&Value::Null), alias),
+            "image" => self.add_media(MediaKind::Image, text("mimeType"), text("data")),
+            "audio" => self.add_media(MediaKind::Audio, text("mimeType"), text("data")),
+            "resource" => self.add_resource(block.get("resource").unwrap_or(&Value::Null)),
             "resource_link" => {
                 let (name, uri) = (text("name"), text("uri"));
-                self.texts.push(format!("Resource link: {name} ({uri})"));
+                let link = format!("Resource link: {name} ({uri})");
+                self.texts.push(match self.links {
+                    true => format!("{link}. Read it with `{}`.", reader_name(self.alias)),
+                    false => link,
+                });
             }
             other => {
                 let other: String = other.chars().take(40).collect();
@@ -90,7 +119,8 @@ impl Parts {
         }
     }
 
-    fn add_media(&mut self, kind: MediaKind, mime_type: &str, data: &str, alias: &str) {
+    fn add_media(&mut self, kind: MediaKind, mime_type: &str, data: &str) {
+        let alias = self.alias;
         let media = STANDARD.decode(data).ok().and_then(|bytes| {
             let name = format!("{alias}-{}", self.media.len() + 1);
             Media::retrieved_public(kind, mime_type, name, MemoryReader::new(bytes))
@@ -104,7 +134,7 @@ impl Parts {
         }
     }
 
-    fn add_resource(&mut self, resource: &Value, alias: &str) {
+    fn add_resource(&mut self, resource: &Value) {
         let text = |key: &str| resource.get(key).and_then(Value::as_str);
         let uri = text("uri").unwrap_or_default();
         match (text("text"), text("blob")) {
@@ -112,7 +142,7 @@ impl Parts {
             (None, Some(blob)) => {
                 let mime_type = text("mimeType").unwrap_or("application/octet-stream");
                 match kind_of(mime_type) {
-                    Some(kind) => self.add_media(kind, mime_type, blob, alias),
+                    Some(kind) => self.add_media(kind, mime_type, blob),
                     None => self
                         .texts
                         .push(format!("[binary resource {uri}, {mime_type}]")),
@@ -139,9 +169,10 @@ impl Parts {
             Some(structured) => {
                 ToolOutput::text(format!("{text}\n\nStructured content:\n{structured}"))
             }
-            None if text.is_empty() && !self.media.is_empty() => ToolOutput::media(self.media),
+            None if text.is_empty() && !self.media.is_empty() => ToolOutput::media([]),
             None => ToolOutput::text(text),
         }
+        .with_media(self.media)
         .untrusted()
     }
 }

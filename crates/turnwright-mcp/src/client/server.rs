@@ -33,6 +33,7 @@ pub struct McpServer {
     pub(super) use_instructions: bool,
     pub(super) optional: bool,
     pub(super) sessions: bool,
+    pub(super) resources: bool,
     /// What is wrong with the settings.
     problems: Vec<String>,
 }
@@ -76,6 +77,7 @@ impl McpServer {
             use_instructions: false,
             optional: false,
             sessions: false,
+            resources: false,
             problems: Vec::new(),
         }
     }
@@ -185,6 +187,13 @@ impl McpServer {
     /// Does not wait for this server at the start of a turn.
     pub fn optional(mut self) -> Self {
         self.optional = true;
+        self
+    }
+
+    /// Gives the model two more tools, `alias__mcp_list_resources` and `alias__mcp_read_resource`, if the server has resources.
+    /// Links to resources in results name the second one.
+    pub fn resources(mut self) -> Self {
+        self.resources = true;
         self
     }
 

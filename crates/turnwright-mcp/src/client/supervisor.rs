@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use turnwright_core::{Cancellation, Tool};
 
 use super::offer::{self, Offer};
+use super::resources;
 use super::server::{Endpoint, McpServer};
 use super::status::{ServerState, ServerStatus, Withheld};
 use crate::definition::Definition;
@@ -75,6 +76,17 @@ impl Supervised {
 
     pub(super) fn state(&self) -> State {
         self.state.borrow().clone()
+    }
+
+    /// Returns the connection.
+    pub(super) fn session(&self) -> Result<Arc<dyn Session>, Failure> {
+        match self.state() {
+            State::Ready(ready) => Ok(Arc::clone(&ready.session)),
+            State::Down(reason) => Err(Failure::NotSent(format!("the server is down: {reason}"))),
+            State::Stopped | State::Starting => {
+                Err(Failure::NotSent("the server is not connected".to_owned()))
+            }
+        }
     }
 
     /// Starts the server, if that was not done before.
@@ -199,6 +211,15 @@ impl Supervised {
                 Err(reason) => withheld.push(Withheld {
                     tool: definition.name().to_owned(),
                     reason,
+                }),
+            }
+        }
+        if self.config.resources && session.about().has_resources {
+            match resources::tools(self) {
+                Ok(own) => tools.extend(own),
+                Err(error) => withheld.push(Withheld {
+                    tool: "resources".to_owned(),
+                    reason: error.message().to_owned(),
                 }),
             }
         }

@@ -10,10 +10,10 @@ use turnwright_core::{
 };
 use turnwright_mcp::{Limits, Mcp, McpExt as _, McpServer, ServerState};
 
-use crate::server::{folder, server};
+use crate::server::{HttpServer, folder, received, server};
 
 /// A runner whose model calls one tool once and answers with what it reads.
-pub fn caller(mcp: impl Into<Mcp>, tool: &'static str, args: Value) -> TurnRunner {
+pub(crate) fn caller(mcp: impl Into<Mcp>, tool: &'static str, args: Value) -> TurnRunner {
     let executor = move |ctx: DispatchContext| {
         let args = args.clone();
         async move {
@@ -27,13 +27,6 @@ pub fn caller(mcp: impl Into<Mcp>, tool: &'static str, args: Value) -> TurnRunne
 
 async fn call(server: McpServer, tool: &'static str, args: Value) -> TurnOutcome {
     caller([server], tool, args).run("Go.").await
-}
-
-fn received(folder: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(folder.join("received")).unwrap_or_default();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 fn calls(folder: &Path) -> usize {
@@ -354,4 +347,29 @@ fn invalid_settings_are_reported_when_the_runner_is_built() {
         assert_eq!(error.code(), ErrorCode::INVALID_TURN_RUNNER_CONFIG);
         assert!(error.message().contains(expected), "{error}");
     }
+}
+
+#[tokio::test]
+async fn text_media_and_resources_of_a_result_are_kept() {
+    let folder = folder("mixed");
+    let server = server("mixed", &folder);
+    let outcome = call(server, "test__echo", json!({})).await;
+    let call = outcome.tool_calls().next().unwrap();
+    assert_eq!(
+        call.text().await.as_deref(),
+        Some("A dot.\n\nResource file:///a:\ninside\n\nResource link: b (file:///b)")
+    );
+    let media = &call.media()[0];
+    assert_eq!(
+        (media.mime_type(), media.is_untrusted()),
+        ("image/png", true)
+    );
+}
+
+#[tokio::test]
+async fn a_server_over_http_is_called() {
+    let folder = folder("http");
+    let running = HttpServer::start("", &folder).await;
+    let outcome = call(running.server(), "test__echo", json!({ "text": "hello" })).await;
+    assert_eq!(outcome.text, "hello", "{:?}", outcome.error());
 }

@@ -104,3 +104,20 @@ async fn an_edited_lock_file_is_an_error() {
     let error = mcp.start().await.unwrap_err();
     assert!(error.message().contains("mcp.lock.json"), "{error}");
 }
+
+#[tokio::test]
+async fn every_kind_of_change_is_withheld() {
+    for mode in ["rug-pull-meta", "rug-pull-invisible", "rug-pull-rename"] {
+        let folder = folder(mode);
+        let mcp = Mcp::new([server(mode, &folder)]);
+        let outcome = caller(mcp.clone(), "test__echo", json!({}))
+            .run("Go.")
+            .await;
+        assert_eq!(outcome.text, "changed", "{mode}");
+        while mcp.status()[0].differences.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let status = mcp.status().remove(0);
+        assert_eq!(status.tools, [""; 0], "{mode}: {status:?}");
+    }
+}

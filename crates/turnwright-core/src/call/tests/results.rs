@@ -5,8 +5,10 @@ use crate::artifact::ArtifactKind;
 use crate::artifact::Inline;
 use crate::artifact::SpooledArtifact;
 use crate::checksum::checksum;
+use crate::media::{Media, MediaKind};
 use crate::record::Record;
 use crate::record::ToolCall;
+use crate::render::{Part, Renderer};
 use crate::schema::RepairKind;
 use crate::spool::Spool as _;
 use crate::spool::{ByteStream, MemoryReader, MemorySpool};
@@ -164,6 +166,37 @@ async fn an_output_can_be_read_in_one_step() {
     assert_eq!(output.into_text().await.unwrap(), None);
     let output = ToolOutput::media([]);
     assert_eq!(output.into_bytes().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_result_can_have_text_and_media() {
+    let ctx = DispatchContext::standalone();
+    let image = || {
+        let bytes = MemoryReader::new("png");
+        Media::retrieved_public(MediaKind::Image, "image/png", "a.png", bytes).build()
+    };
+    let output = ToolOutput::text("A cat.").with_media([image().unwrap()]);
+    assert_eq!(output.as_media().len(), 1);
+    let call = ctx
+        .propose("look", "{}")
+        .settle_with(Ok::<_, ToolError>(output))
+        .await;
+    assert_eq!(call.text().await.as_deref(), Some("A cat."));
+    assert_eq!(call.media()[0].filename(), "a.png");
+    let renderer = Renderer::new(ConversationSecret::from_bytes([7; 32]));
+    let renderer = renderer.accepted_media(|_| true);
+    let parts = renderer.tool_call(&call).await;
+    let is_media = |part: &Part| matches!(part, Part::Media(_));
+    assert!(matches!(&parts[0], Part::Text(text) if text.contains("A cat.")));
+    assert_eq!(parts.iter().filter(|part| is_media(part)).count(), 1);
+
+    // Media beside media are all of the result.
+    let output = ToolOutput::media([image().unwrap()]).with_media([image().unwrap()]);
+    let call = ctx
+        .propose("look", "{}")
+        .settle_with(Ok::<_, ToolError>(output))
+        .await;
+    assert!(matches!(call.results(), ToolResults::Media(media) if media.len() == 2));
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use super::response::StoredResponse;
 use super::{Invalid, Stored, read_all, stamp};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
+use crate::media::Media;
 use crate::record::{ByteResolver, Record, RecordKind, ToolCall, ToolResults};
 use crate::schema::{Raw, RawArgs};
 
@@ -67,7 +68,7 @@ struct StoredArgs<'a> {
     valid_up_to: Option<u64>,
 }
 
-/// Exactly one of these. Not an enum, because a later release may add fields.
+/// One of these, or artifacts with media. Not an enum, because a later release may add fields.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct StoredResults<'a> {
@@ -118,7 +119,7 @@ impl<'a> StoredCall<'a> {
             args_bytes: call.args_bytes(),
             edited_args: edited.transpose()?,
             checksum: Encoded(call.checksum),
-            results: StoredResults::new(call.results(), artifact)?,
+            results: StoredResults::new(call, artifact)?,
             trusted: call.is_trusted(),
             inline: call.is_inline(),
             from_artifact_tool: call.from_artifact_tool(),
@@ -168,42 +169,51 @@ impl TryFrom<StoredArgs<'_>> for RawArgs {
 
 impl<'a> StoredResults<'a> {
     fn new(
-        results: &'a ToolResults,
+        call: &'a ToolCall,
         artifact: impl FnMut(&'a SpooledArtifact) -> Result<StoredArtifact<'a>, Error>,
     ) -> Result<Option<Self>, Error> {
         let mut stored = StoredResults::default();
-        match results {
+        match call.results() {
             ToolResults::Nothing => return Ok(None),
             ToolResults::Text(text) => stored.text = Some(text.as_str().into()),
             ToolResults::Failure(text) => stored.failure = Some(text.as_str().into()),
             ToolResults::Refusal(text) => stored.refusal = Some(text.as_str().into()),
-            ToolResults::Media(all) => {
-                stored.media = Some(all.iter().map(StoredMedia::from).collect());
-            }
+            ToolResults::Media(_) => stored.media = Some(Vec::new()),
             ToolResults::Artifacts(all) => {
                 let all: Result<_, Error> = all.iter().map(artifact).collect();
                 stored.artifacts = Some(all?);
             }
         }
+        let media = call.media().iter().map(StoredMedia::from);
+        stored.media = match (stored.media, call.media().is_empty()) {
+            (None, true) => None,
+            _ => Some(media.collect()),
+        };
         Ok(Some(stored))
     }
 
-    fn read(self, resolver: &ByteResolver) -> Result<ToolResults, Invalid> {
-        if let Some(text) = self.text {
+    /// Returns the result, and the media beside it.
+    fn read(self, resolver: &ByteResolver) -> Result<(ToolResults, Vec<Media>), Invalid> {
+        let media = self
+            .media
+            .map(|all| read_all(all, "results.media", |media| media.read(resolver)));
+        let mut media = media.transpose()?;
+        let results = if let Some(text) = self.text {
             Ok(ToolResults::Text(text.into_owned()))
         } else if let Some(text) = self.failure {
             Ok(ToolResults::Failure(text.into_owned()))
         } else if let Some(text) = self.refusal {
             Ok(ToolResults::Refusal(text.into_owned()))
-        } else if let Some(all) = self.media {
-            read_all(all, "results.media", |media| media.read(resolver)).map(ToolResults::Media)
         } else if let Some(all) = self.artifacts {
             let artifacts = read_all(all, "results.artifacts", |artifact| artifact.read(resolver));
             artifacts.map(ToolResults::Artifacts)
+        } else if let Some(media) = media.take() {
+            Ok(ToolResults::Media(media))
         } else {
             let reason = "must have one of `text`, `artifacts`, `media`, `failure`, `refusal`";
             Err(Invalid::new("results", reason))
-        }
+        };
+        Ok((results?, media.unwrap_or_default()))
     }
 }
 
@@ -226,7 +236,9 @@ impl Stored for StoredCall<'_> {
         }
         let results = self.results.map(|results| results.read(resolver));
         let call = &mut builder.call;
-        call.settled.results = results.transpose()?.unwrap_or(ToolResults::Nothing);
+        let results = results.transpose()?;
+        let nothing = (ToolResults::Nothing, Vec::new());
+        (call.settled.results, call.settled.attachments) = results.unwrap_or(nothing);
         call.completed_at = self.completed_at.map(|at| at.0);
         call.provider_id = self.provider_id.map(|id| (*id).into());
         call.ordinal = self.ordinal;

@@ -277,8 +277,9 @@ fn tool_call() -> impl Strategy<Value = Record> {
         option::of(value()),
     );
     let of = (response(), state());
-    (shown, results(), flags, times(), time(), of).prop_map(
-        |(shown, results, flags, (created, updated), completed, (response, state))| {
+    let results = (results(), vec(media(), 0..3));
+    (shown, results, flags, times(), time(), of).prop_map(
+        |(shown, (results, beside), flags, (created, updated), completed, (response, state))| {
             let (id, tool, args, provider_id, edited) = shown;
             let (trusted, inline, from_artifact_tool, settled) = flags;
             let artifacts = matches!(results, ToolResults::Artifacts(_));
@@ -291,6 +292,9 @@ fn tool_call() -> impl Strategy<Value = Record> {
                 .trusted(trusted && !from_artifact_tool)
                 .inline(inline || !artifacts)
                 .from_artifact_tool(from_artifact_tool && !artifacts);
+            if artifacts {
+                call = call.attachments(beside);
+            }
             if complete && settled {
                 call = call.completed_at(completed.max(created));
             }

@@ -1,0 +1,125 @@
+//! Resources of servers: listed and read by the model with tools, or by the application.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use turnwright_core::artifact::ArtifactKind;
+use turnwright_core::{Effects, Error, Tool, ToolContext, ToolError, ToolOutput};
+
+use super::call::{CallListener, tool_error};
+use super::offer::list_all;
+use super::result;
+use super::supervisor::Supervised;
+use crate::definition::exposed_name;
+use crate::protocol::{Failure, Listener, Request};
+
+/// The name of the tool that lists resources, after the alias.
+const LIST: &str = "mcp_list_resources";
+/// The name of the tool that reads a resource, after the alias.
+const READ: &str = "mcp_read_resource";
+
+#[derive(Deserialize)]
+struct ReadArgs {
+    uri: String,
+}
+
+/// Returns the name of the tool that reads resources of a server.
+pub(super) fn reader_name(alias: &str) -> String {
+    exposed_name(alias, READ)
+}
+
+/// Returns the tools for the resources of a server.
+pub(super) fn tools(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
+    let alias = &server.config().alias;
+    let effects = match server.config().believe_annotations {
+        true => Effects::ReadOnly,
+        false => Effects::Writes,
+    };
+    let meta = || json!({ "mcp": { "server": alias } });
+    let (lists, reads) = (Arc::clone(server), Arc::clone(server));
+    let list = Tool::dynamic(exposed_name(alias, LIST), json!({ "type": "object" }))
+        .description(format!(
+            "Lists the resources of the MCP server `{alias}`: their URIs, names and types."
+        ))
+        .effects(effects)
+        .artifact_kind(ArtifactKind::JSON)
+        .meta(meta())
+        .handler(move |_: Value, ctx: ToolContext| {
+            let server = Arc::clone(&lists);
+            async move {
+                let listed = list(&server, Some(&ctx)).await;
+                let listed =
+                    listed.map_err(|failure| tool_error(&failure, &server.config().alias))?;
+                let text = Value::Array(listed).to_string();
+                Ok::<_, ToolError>(
+                    ToolOutput::text(text)
+                        .of_kind(ArtifactKind::JSON)
+                        .untrusted(),
+                )
+            }
+        })
+        .build()?;
+    let schema = json!({
+        "type": "object", "required": ["uri"], "additionalProperties": false,
+        "properties": { "uri": { "type": "string", "minLength": 1, "description": "The URI of the resource." } },
+    });
+    let read = Tool::dynamic(reader_name(alias), schema)
+        .description(format!(
+            "Reads a resource of the MCP server `{alias}` by its URI."
+        ))
+        .effects(effects)
+        .meta(meta())
+        .handler(move |args: Value, ctx: ToolContext| {
+            let server = Arc::clone(&reads);
+            async move {
+                let ReadArgs { uri } = serde_json::from_value(args)?;
+                let read = read(&server, &uri, Some(&ctx)).await;
+                read.map_err(|failure| tool_error(&failure, &server.config().alias))
+            }
+        })
+        .build()?;
+    Ok(vec![list, read])
+}
+
+/// Lists the resources of a server.
+pub(super) async fn list(
+    server: &Supervised,
+    ctx: Option<&ToolContext>,
+) -> Result<Vec<Value>, Failure> {
+    let session = server.session()?;
+    if !session.about().has_resources {
+        return Ok(Vec::new());
+    }
+    let listener = ctx.map(|ctx| CallListener::new(server, ctx));
+    list_all(
+        &*session,
+        "resources/list",
+        "resources",
+        &server.config().limits,
+        listener,
+    )
+    .await
+}
+
+/// Reads a resource.
+pub(super) async fn read(
+    server: &Supervised,
+    uri: &str,
+    ctx: Option<&ToolContext>,
+) -> Result<ToolOutput, Failure> {
+    let limits = &server.config().limits;
+    let listener = ctx.map(|ctx| CallListener::new(server, ctx) as Arc<dyn Listener>);
+    let request = Request {
+        method: "resources/read",
+        params: json!({ "uri": uri }),
+        idle: limits.idle,
+        total: limits.call_total,
+        listener,
+    };
+    let answer = server.session()?.request(request).await?;
+    let contents = answer.result.get("contents").and_then(Value::as_array);
+    let contents =
+        contents.ok_or_else(|| Failure::Malformed("the resource has no `contents`".to_owned()))?;
+    Ok(result::resource(contents, &server.config().alias))
+}

@@ -1,0 +1,291 @@
+//! Servers that misbehave: nothing hangs, nothing is unbounded, and other servers are not affected.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::{DispatchContext, TurnEventKind};
+use turnwright_mcp::{Limits, Mcp, McpExt as _, McpServer, ServerState};
+
+use crate::server::{HttpServer, folder, server};
+
+/// What becomes of a server, and of a call of its tool `echo`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    /// It never connects: the reason contains this.
+    Down(&'static str),
+    /// It connects, and the call gives a text that contains this.
+    Called(&'static str),
+}
+
+use Fate::{Called, Down};
+
+/// How each mode ends, over standard input and output and over HTTP.
+const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
+    ("", Some(Called("hi")), Some(Called("hi"))),
+    (
+        "silent",
+        Some(Down("did not answer")),
+        Some(Down("did not answer")),
+    ),
+    ("exits-at-once", Some(Down("ended")), Some(Down(""))),
+    ("endless-start", Some(Down("")), Some(Down(""))),
+    ("prints-garbage", Some(Called("hi")), Some(Called("hi"))),
+    (
+        "absurd-version",
+        Some(Down("`3000-01-01`")),
+        Some(Down("`3000-01-01`")),
+    ),
+    ("version-is-a-number", Some(Down("")), Some(Down(""))),
+    ("introduces-itself-wrongly", Some(Down("")), Some(Down(""))),
+    ("answers-another-id", Some(Down("")), Some(Down(""))),
+    (
+        "silent-list",
+        Some(Down("did not answer")),
+        Some(Down("did not answer")),
+    ),
+    (
+        "list-is-an-error",
+        Some(Down("error -32603")),
+        Some(Down("error -32603")),
+    ),
+    (
+        "list-has-no-tools",
+        Some(Down("has no `tools`")),
+        Some(Down("has no `tools`")),
+    ),
+    (
+        "endless-pages",
+        Some(Down("100 pages")),
+        Some(Down("100 pages")),
+    ),
+    (
+        "same-cursor",
+        Some(Down("100 pages")),
+        Some(Down("100 pages")),
+    ),
+    (
+        "many-tools",
+        Some(Down("1000 tools")),
+        Some(Down("1000 tools")),
+    ),
+    ("huge-list", Some(Down("")), Some(Down(""))),
+    ("endless-list", Some(Down("")), Some(Down(""))),
+    ("deep-schema", Some(Down("")), Some(Down(""))),
+    ("bad-tools", Some(Called("hi")), Some(Called("hi"))),
+    ("hidden-text", Some(Called("hi")), Some(Called("hi"))),
+    ("hostile-names", Some(Called("hi")), Some(Called("hi"))),
+    ("large-description", Some(Called("hi")), Some(Called("hi"))),
+    ("flood-of-changes", Some(Called("")), Some(Called(""))),
+    (
+        "flood-of-unknown-notifications",
+        Some(Called("")),
+        Some(Called("")),
+    ),
+    (
+        "never",
+        Some(Called("did not answer in time")),
+        Some(Called("did not answer in time")),
+    ),
+    (
+        "dies",
+        Some(Called("may or may not")),
+        Some(Called("may or may not")),
+    ),
+    ("large", Some(Called("xxx")), Some(Called("xxx"))),
+    (
+        "endless-result",
+        Some(Called("may or may not")),
+        Some(Called("may or may not")),
+    ),
+    (
+        "deep",
+        Some(Called("may or may not")),
+        Some(Called("may or may not")),
+    ),
+    (
+        "unknown-content",
+        Some(Called("and text")),
+        Some(Called("and text")),
+    ),
+    (
+        "content-of-wrong-types",
+        Some(Called("and text")),
+        Some(Called("and text")),
+    ),
+    ("no-content", Some(Called("")), Some(Called(""))),
+    ("result-is-null", Some(Called("")), Some(Called(""))),
+    (
+        "bad-image",
+        Some(Called("cannot be read")),
+        Some(Called("cannot be read")),
+    ),
+    (
+        "error",
+        Some(Called("no such </tw-·untrusted> file")),
+        Some(Called("no such </tw-·untrusted> file")),
+    ),
+    (
+        "malformed-error",
+        Some(Called("may or may not")),
+        Some(Called("may or may not")),
+    ),
+    (
+        "answers-twice",
+        Some(Called("first")),
+        Some(Called("first")),
+    ),
+    (
+        "progress-of-others",
+        Some(Called("done")),
+        Some(Called("done")),
+    ),
+    (
+        "progress-for-ever",
+        Some(Called("in time")),
+        Some(Called("in time")),
+    ),
+    ("asks-for-ever", Some(Called("")), None),
+    ("asks-a-bad-question", Some(Called("decline")), None),
+    ("wants-to-sample", Some(Called("refused")), None),
+    ("redirects", None, Some(Down("redirects are not followed"))),
+    ("unauthorised", None, Some(Down("requires authorisation"))),
+    ("fails", None, Some(Down("500"))),
+    ("login-page", None, Some(Down("text/html"))),
+];
+
+fn limits() -> Limits {
+    Limits {
+        message_bytes: 4 << 20,
+        start: Duration::from_secs(3),
+        idle: Duration::from_secs(1),
+        call_total: Duration::from_secs(2),
+        ..Limits::default()
+    }
+}
+
+/// Runs a turn with this server and a good one, and returns what became of the first.
+async fn meet(hostile: McpServer, name: &str) -> String {
+    let good = server("", &folder(&format!("good-{name}"))).alias("good");
+    let mcp = Mcp::new([hostile.limits(limits()).sessions_only(), good]);
+    let executor = |ctx: DispatchContext| async move {
+        let good = ctx.call("good__echo", json!({ "text": "good" })).await;
+        assert_eq!(good.text().await.as_deref(), Some("good"));
+        let hostile = match ctx.tools().has("test__echo") {
+            true => {
+                ctx.call("test__echo", json!({ "text": "hi" }))
+                    .await
+                    .text()
+                    .await
+            }
+            false => None,
+        };
+        let good = ctx
+            .call("good__echo", json!({ "text": "still good" }))
+            .await;
+        assert_eq!(good.text().await.as_deref(), Some("still good"));
+        ctx.answer(hostile.map_or("down".to_owned(), |text| format!("called: {text}")))
+            .await?;
+        Ok(())
+    };
+    let runner = turnwright_core::runner(executor)
+        .mcp(mcp.clone())
+        .build()
+        .unwrap();
+    let mut turn = runner.start("Go.");
+    while let Some(event) = turn.next().await {
+        if let TurnEventKind::GateOpened(gate) = event.kind {
+            // It may be closed by now.
+            let _ = turn
+                .gates()
+                .answer(&gate.id, GateAnswer::value(json!({ "colour": "red" })));
+        }
+    }
+    let outcome = turn.await;
+    assert!(outcome.error().is_none(), "{name}: {:?}", outcome.error());
+    let state = mcp.status().remove(0).state;
+    match (&*outcome.text, state) {
+        ("down", ServerState::Down { reason }) => format!("down: {reason}"),
+        (text, _) => text.to_owned(),
+    }
+}
+
+fn check(name: &str, fate: Fate, met: &str) {
+    let fits = match fate {
+        Down(reason) => met.starts_with("down") && met.contains(reason),
+        Called(text) => met.starts_with("called: ") && met.contains(text),
+    };
+    let met: String = met.chars().take(300).collect();
+    assert!(fits, "{name}: expected {fate:?}, got `{met}`");
+}
+
+async fn over_stdio(mode: &str) -> String {
+    meet(server(mode, &folder(&format!("stdio-{mode}"))), mode).await
+}
+
+async fn over_http(mode: &str) -> String {
+    let folder = folder(&format!("http-{mode}"));
+    let running = HttpServer::start(mode, &folder).await;
+    meet(running.server(), mode).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_standard_input_and_output() {
+    for (mode, stdio, _) in MODES {
+        if let Some(fate) = stdio {
+            check(mode, *fate, &over_stdio(mode).await);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_http_too() {
+    for (mode, _, http) in MODES {
+        if let Some(fate) = http {
+            check(mode, *fate, &over_http(mode).await);
+        }
+    }
+}
+
+/// The variable that makes the next test meet one server and print a line.
+const ONE: &str = "TURNWRIGHT_MCP_HOSTILE";
+
+/// One line of the table of `scripts/mcp-hostile.sh`: what happened, how long it took, and the most memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_line_of_the_table() {
+    let Ok(wanted) = std::env::var(ONE) else {
+        return;
+    };
+    let (transport, mode) = wanted.split_once(':').unwrap();
+    let started = Instant::now();
+    let met = match transport {
+        "stdio" => over_stdio(mode).await,
+        _ => over_http(mode).await,
+    };
+    let took = started.elapsed().as_secs_f64();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM"));
+    let peak = peak.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    let met: String = met.chars().take(90).collect();
+    let met = met.replace(['\n', '|'], " ");
+    println!(
+        "| {mode} | {transport} | {met} | {took:.1} s | {} MiB |",
+        peak.unwrap_or(0) / 1024
+    );
+}
+
+/// Prints the names of the modes, for the script.
+#[test]
+fn modes() {
+    if std::env::var_os("TURNWRIGHT_MCP_MODES").is_some() {
+        for (mode, stdio, http) in MODES {
+            if stdio.is_some() {
+                println!("mode stdio:{mode}");
+            }
+            if http.is_some() {
+                println!("mode http:{mode}");
+            }
+        }
+    }
+    assert!(MODES.len() >= 25);
+}
