@@ -91,7 +91,7 @@ pub(super) async fn list(
     if !session.about().has_resources {
         return Ok(Vec::new());
     }
-    let listener = ctx.map(|ctx| CallListener::new(server, ctx));
+    let listener = ctx.map(|ctx| CallListener::new(server, ctx) as Arc<dyn Listener>);
     list_all(
         &*session,
         "resources/list",
