@@ -207,27 +207,34 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
     }
 }
 
-/// Returns `true` for formats that are enforced. The tests have an invalid value for each.
-pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
-    match name {
+/// Returns `true` if some draft has a keyword of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    let all = COMMON.iter().chain(DRAFT_2020_12).chain(DRAFT_7);
+    all.map(|keyword| keyword.name).any(|known| known == name)
+}
+
+/// Returns `true` for formats that are enforced, in every draft. The tests have an invalid value for each.
+pub(crate) fn is_enforced_format(name: &str) -> bool {
+    matches!(
+        name,
         "date"
-        | "date-time"
-        | "time"
-        | "email"
-        | "hostname"
-        | "ipv4"
-        | "ipv6"
-        | "uri"
-        | "uri-reference"
-        | "uri-template"
-        | "iri"
-        | "iri-reference"
-        | "json-pointer"
-        | "relative-json-pointer"
-        | "regex" => true,
-        "duration" | "uuid" => draft != Draft::Draft7,
-        _ => false,
-    }
+            | "date-time"
+            | "time"
+            | "email"
+            | "hostname"
+            | "ipv4"
+            | "ipv6"
+            | "uri"
+            | "uri-reference"
+            | "uri-template"
+            | "iri"
+            | "iri-reference"
+            | "json-pointer"
+            | "relative-json-pointer"
+            | "regex"
+            | "duration"
+            | "uuid"
+    )
 }
 
 /// Returns the word in `known` that was probably meant, if one is close enough.

@@ -76,7 +76,7 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
             map.insert("anyOf".to_owned(), both);
             return;
         }
-        name if keywords::is_enforced_format(referencing::Draft::Draft202012, name) => return,
+        name if keywords::is_enforced_format(name) => return,
         _ => None,
     };
     map.shift_remove("format");
