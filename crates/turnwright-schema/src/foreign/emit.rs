@@ -153,7 +153,10 @@ impl<'d> Writer<'_, 'd> {
                 continue;
             }
             let written = self.value(node, name, value, &join(place, published), &mut lines);
-            out.insert(published.to_owned(), written);
+            let nothing_left = !node.bad_names.is_empty() && name == "patternProperties";
+            if !nothing_left || written.as_object().is_some_and(|named| !named.is_empty()) {
+                out.insert(published.to_owned(), written);
+            }
         }
         if let Some(value) = alternatives {
             self.any_of(node, value, place, &mut out);
@@ -167,8 +170,9 @@ impl<'d> Writer<'_, 'd> {
         if node.target.is_some() && out.contains_key("$ref") {
             let legacy = self.judge.dialect.ignores_siblings_of_ref();
             let mut at = place.to_owned();
-            if let (true, true, Some(reference)) =
-                (place.is_empty(), legacy, out.shift_remove("$ref"))
+            if place.is_empty()
+                && legacy
+                && let Some(reference) = out.shift_remove("$ref")
             {
                 // In draft 7 the `type` of the root would be ignored next to the reference.
                 out.insert(
