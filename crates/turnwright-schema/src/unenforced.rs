@@ -53,7 +53,7 @@ pub enum UnenforcedKind {
     OtherDraft,
     /// A keyword of another tool that only describes, such as `example`.
     Annotation,
-    /// A `format` that is not enforced.
+    /// A `format` that is not enforced, or an encoding in draft 7.
     Format,
     /// A pattern that is invalid or does not run in linear time.
     Pattern,

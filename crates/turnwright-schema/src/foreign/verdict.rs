@@ -126,6 +126,7 @@ impl Judge<'_> {
             "$schema" => Some(Verdict::Omit),
             "format" => self.format(map, value),
             "pattern" => self.pattern(value),
+            "contentEncoding" => self.encoding(value, keyword),
             "exclusiveMinimum" | "exclusiveMaximum" | "minimum" | "maximum" => {
                 self.bound(map, name, value)
             }
@@ -205,6 +206,17 @@ impl Judge<'_> {
             // How to show or transfer a value, not which values there are.
             "password" | "binary" => Verdict::describing(UnenforcedKind::Format, reason()),
             _ => Verdict::asserting(UnenforcedKind::Format, reason()),
+        }
+    }
+
+    /// Draft 7 leaves open whether an encoding is enforced. Validators agree on `base64` only.
+    fn encoding(&self, value: &Value, keyword: &Keyword) -> Option<Verdict> {
+        match value {
+            Value::String(name) if name != "base64" && self.dialect == Dialect::Draft7 => {
+                let reason = format!("the encoding {} is not enforced", quote(value));
+                Verdict::asserting(UnenforcedKind::Format, reason)
+            }
+            _ => self.data("contentEncoding", value, keyword),
         }
     }
 

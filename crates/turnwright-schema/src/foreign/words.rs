@@ -17,6 +17,9 @@ pub(super) fn line(kind: UnenforcedKind, keyword: &str, value: &Value) -> Option
         other => escape(&other.to_string(), MAX_CHARS),
     };
     match kind {
+        UnenforcedKind::Format if keyword == "contentEncoding" => {
+            Some(format!("Encoding: `{}`.", text()))
+        }
         UnenforcedKind::Format => Some(format!("Format: `{}`.", text())),
         UnenforcedKind::Pattern if keyword == "pattern" => Some(format!("Pattern: `{}`.", text())),
         UnenforcedKind::Nullable => Some("`null` is allowed.".to_owned()),

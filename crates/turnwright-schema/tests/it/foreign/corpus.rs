@@ -72,7 +72,7 @@ const NOT_ENFORCED: &[(&str, usize)] = &[
     ("annotation", 18),
     ("default", 6),
     ("discriminator", 2),
-    ("format", 39),
+    ("format", 40),
     ("malformed", 14),
     ("no_effect", 1),
     ("nullable", 3),
