@@ -248,11 +248,16 @@ pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k
         return Vec::new();
     }
     let word = word.to_lowercase();
-    let mut near: Vec<(usize, &str)> = known
-        .into_iter()
-        .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).min(3))
-        .collect();
+    let length = word.chars().count();
+    let measured = |candidate: &'k str| {
+        let most = (candidate.chars().count() / 3).min(3);
+        let lower = candidate.to_lowercase();
+        // The distance is at least the difference in length. Most candidates need no more than that.
+        let is_possible = lower.chars().count().abs_diff(length) <= most;
+        let distance = is_possible.then(|| distance(&word, &lower))?;
+        (distance <= most).then_some((distance, candidate))
+    };
+    let mut near: Vec<(usize, &str)> = known.into_iter().filter_map(measured).collect();
     near.sort_by_key(|(distance, _)| *distance);
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }

@@ -110,9 +110,17 @@ impl<'d> Writer<'_, 'd> {
             let mut published = name.as_str();
             match node.verdicts.get(name.as_str()) {
                 Some(Verdict::Omit) => continue,
-                Some(Verdict::Drop { kind, reason, .. }) => {
+                Some(Verdict::Drop {
+                    kind,
+                    reason,
+                    asserts,
+                }) => {
                     self.list(pointer, name, *kind, reason);
-                    lines.extend(words::line(*kind, name, value));
+                    let informs =
+                        matches!(kind, UnenforcedKind::Format | UnenforcedKind::Discriminator);
+                    if *asserts || informs {
+                        lines.extend(words::line(*kind, name, value));
+                    }
                     continue;
                 }
                 Some(Verdict::Bounds {

@@ -124,7 +124,7 @@ fn strings<'d>(
         }
         ("pattern", _) => unmatched(generator, text),
         ("format", _) => {
-            let format = rule.as_str().and_then(|name| format::named(name));
+            let format = rule.as_str().and_then(format::named);
             format.map_or_else(Vec::new, |format| format.invalid.clone())
         }
         _ => Vec::new(),
