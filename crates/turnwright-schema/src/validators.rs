@@ -64,6 +64,15 @@ pub(crate) fn options(draft: Draft) -> &'static ValidationOptions<'static> {
     }
 }
 
+/// Returns `true` if a pattern is supported and takes at most this many bytes when compiled.
+pub(crate) fn fits(draft: Draft, pattern: &str, bytes: usize) -> bool {
+    let size = PatternOptions::regex().size_limit(bytes);
+    let judge = options(draft).clone().with_pattern_options(size);
+    judge
+        .build(&serde_json::json!({ "pattern": pattern }))
+        .is_ok()
+}
+
 impl Validators {
     pub(crate) fn build(
         document: &Value,

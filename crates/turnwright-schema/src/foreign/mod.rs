@@ -32,7 +32,7 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 pub(crate) fn adapt(document: &Value, options: &SchemaOptions) -> Result<Adapted, SchemaError> {
     check_root(document)?;
     let dialect = Dialect::of(document.get("$schema"))?;
-    let judge = Judge { dialect, options };
+    let judge = Judge::new(dialect, options);
     let registry = prepare_references(document, dialect.published())?;
     let scope = registry
         .as_ref()

@@ -1,5 +1,7 @@
 //! The verdict on one keyword of a foreign document, without regard to what is around its schema.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -69,10 +71,28 @@ impl Verdict {
     }
 }
 
+/// The memory that all patterns of a document may use together.
+const ALL_PATTERNS: usize = 64 << 20;
+/// The sizes with which a pattern is tried. Each counts as the smallest that suffices.
+const PATTERN_SIZES: [usize; 3] = [64 << 10, 1 << 20, 10 << 20];
+
 /// The context of a verdict.
 pub(super) struct Judge<'o> {
     pub(super) dialect: Dialect,
     pub(super) options: &'o SchemaOptions,
+    /// The memory that is left for patterns.
+    memory: Cell<usize>,
+}
+
+impl<'o> Judge<'o> {
+    pub(super) fn new(dialect: Dialect, options: &'o SchemaOptions) -> Self {
+        let memory = Cell::new(ALL_PATTERNS);
+        Judge {
+            dialect,
+            options,
+            memory,
+        }
+    }
 }
 
 impl Judge<'_> {
@@ -229,11 +249,21 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns what is wrong with a pattern; `None` if it can be enforced.
+    /// Returns what is wrong with a pattern; `None` if it can be enforced. A short pattern can take megabytes, and a
+    /// document can have thousands of them, so their memory is limited.
     pub(super) fn pattern_fault(&self, text: &str) -> Option<String> {
-        let judge = validators::options(self.dialect.published());
-        let compiled = judge.build(&serde_json::json!({ "pattern": text }));
-        compiled.is_err().then(|| pattern::fault_of(text))
+        let draft = self.dialect.published();
+        let mut sizes = PATTERN_SIZES.into_iter();
+        let Some(size) = sizes.find(|size| validators::fits(draft, text, *size)) else {
+            return Some(pattern::fault_of(text));
+        };
+        match self.memory.get().checked_sub(size) {
+            Some(left) => {
+                self.memory.set(left);
+                None
+            }
+            None => Some("the patterns of this document take too much memory".to_owned()),
+        }
     }
 
     /// Translates the exclusive bounds of draft 4 and OpenAPI, which are booleans.
