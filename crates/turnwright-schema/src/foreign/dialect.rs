@@ -77,10 +77,8 @@ impl Dialect {
     pub(super) fn lacks(self, keyword: &str) -> bool {
         match self {
             Dialect::Draft4 => {
-                matches!(
-                    keyword,
-                    "const" | "contains" | "propertyNames" | "$id" | "examples"
-                ) || Dialect::Draft6.lacks(keyword)
+                matches!(keyword, "const" | "contains" | "propertyNames" | "$id")
+                    || Dialect::Draft6.lacks(keyword)
             }
             Dialect::Draft6 => matches!(
                 keyword,

@@ -1,6 +1,6 @@
 //! Writes the document that is published: the original without what is not enforced.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -39,9 +39,13 @@ pub(super) fn emit(survey: &Survey<'_>, judge: &Judge<'_>) -> Result<Adapted, Sc
         (node.pointer != *place).then(|| (place.clone(), node.pointer.clone()))
     });
     let moved = moved.collect();
+    // What was moved may have been written twice.
+    let mut listed = HashSet::new();
+    let mut unenforced = writer.unenforced;
+    unenforced.retain(|entry| listed.insert(entry.pointer.clone()));
     Ok(Adapted {
         document,
-        unenforced: writer.unenforced,
+        unenforced,
         moved,
     })
 }
@@ -172,7 +176,7 @@ impl<'d> Writer<'_, 'd> {
         for (keyword, bound) in bounds {
             tighten(&mut out, keyword, bound);
         }
-        if is_nullable(node) {
+        if is_nullable(node) && !place.is_empty() {
             allow_null(&mut out);
         }
         if node.target.is_some() && out.contains_key("$ref") {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::verdict::{Judge, Verdict, is_schema};
-use crate::keywords::{Keyword, Look, Shape};
+use crate::keywords::{self, Keyword, Look, Shape};
 use crate::pointer::join;
 use crate::problem::SchemaProblem;
 use crate::reference::{self, address, note_places};
@@ -66,9 +66,15 @@ impl<'d> Node<'d> {
             let place = join(&self.pointer, keyword);
             self.cause.get_or_insert(place);
             self.verdicts.insert(keyword, verdict);
-            self.evaluates_less = true;
+            // What is inside `not` evaluates nothing.
+            self.evaluates_less |= keyword != "not";
         }
     }
+}
+
+/// Returns `true` if a keyword that the document's draft does not have evaluates properties or items in another one.
+fn evaluates(keyword: &str) -> bool {
+    keywords::is_known(keyword) || matches!(keyword, "$dynamicRef" | "$recursiveRef")
 }
 
 /// Reads the complete document.
@@ -188,7 +194,10 @@ impl<'d> Reader<'d, '_> {
             if let Some(verdict) = verdict {
                 if verdict.asserts() {
                     node.cause.get_or_insert_with(|| place.clone());
-                    node.evaluates_less |= keyword.is_none_or(|known| known.shape != Shape::Data);
+                    node.evaluates_less |= match keyword {
+                        Some(known) => known.shape != Shape::Data || name == "$ref",
+                        None => evaluates(name),
+                    };
                 }
                 let drops = verdict.drops();
                 node.verdicts.insert(name, verdict);
@@ -207,21 +216,17 @@ impl<'d> Reader<'d, '_> {
             let place = join(&node.pointer, "type");
             node.cause.get_or_insert(place);
         }
-        match map.get("$ref") {
-            Some(Value::String(text)) => {
-                let target = scope.and_then(|scope| {
-                    let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
-                    Some((contents, Rc::new(resolver)))
-                });
-                self.references.push(Reference {
-                    from: id,
-                    pointer: join(&node.pointer, "$ref"),
-                    text,
-                    target,
-                });
-            }
-            Some(_) => node.evaluates_less = true,
-            None => {}
+        if let Some(Value::String(text)) = map.get("$ref") {
+            let target = scope.and_then(|scope| {
+                let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
+                Some((contents, Rc::new(resolver)))
+            });
+            self.references.push(Reference {
+                from: id,
+                pointer: join(&node.pointer, "$ref"),
+                text,
+                target,
+            });
         }
     }
 

@@ -407,6 +407,41 @@ fn what_cannot_be_taken_is_refused_with_the_reason() {
 }
 
 #[test]
+fn nullable_has_an_effect_only_with_a_type() {
+    let schema = build(json!({
+        "type": "object", "nullable": true,
+        "properties": { "a": { "$ref": "#/$defs/A", "nullable": true }, "b": { "type": ["string"], "nullable": true } },
+        "$defs": { "A": { "type": "string" } },
+    }))
+    .unwrap();
+    let published = schema.document();
+    assert_eq!(published["type"], "object");
+    assert_eq!(published["properties"]["a"], json!({ "$ref": "#/$defs/A" }));
+    assert_eq!(
+        published["properties"]["b"]["type"],
+        json!(["string", "null"])
+    );
+    assert_eq!(schema.unenforced().len(), 3);
+}
+
+#[test]
+fn draft_must_not_change_within_a_document() {
+    let (published, listed) = property(json!({ "$schema": DRAFT_4, "type": "string" }));
+    assert_eq!(published["type"], "string");
+    assert_eq!(listed, [("/$schema".to_owned(), "other_draft")]);
+    let (published, listed) = property_in(DRAFT_4, json!({ "$schema": DRAFT_4 }));
+    assert_eq!((published, listed), (json!({}), vec![]));
+}
+
+#[test]
+fn closed_objects_stay_closed_if_nothing_that_evaluates_is_dropped() {
+    let (published, _) = property(json!({
+        "not": { "format": "json" }, "foo": 1, "unevaluatedProperties": false,
+    }));
+    assert_eq!(published["unevaluatedProperties"], false);
+}
+
+#[test]
 fn values_that_are_no_schemas_accept_everything() {
     let schema = build(json!({
         "properties": { "x": "string", "y": null }, "additionalProperties": false,

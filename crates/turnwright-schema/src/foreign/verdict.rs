@@ -143,7 +143,11 @@ impl Judge<'_> {
                 let address = self.dialect.new_address(value)?;
                 Some(Verdict::Replace(address.into()))
             }
-            "$schema" => Some(Verdict::Omit),
+            "$schema" if Dialect::of(Some(value)) == Ok(self.dialect) => Some(Verdict::Omit),
+            "$schema" => Verdict::asserting(
+                UnenforcedKind::OtherDraft,
+                "must not change within a document",
+            ),
             "format" => self.format(map, value),
             "pattern" => self.pattern(value),
             "contentEncoding" => self.encoding(value, keyword),
@@ -176,7 +180,7 @@ impl Judge<'_> {
                 (_, Some(_)) => {
                     Verdict::asserting(kind, "is a keyword of OpenAPI: `null` was added to `type`")
                 }
-                (_, None) => Verdict::asserting(
+                (_, None) => Verdict::describing(
                     kind,
                     "is a keyword of OpenAPI, and has no effect without `type`",
                 ),
