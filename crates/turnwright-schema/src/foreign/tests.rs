@@ -15,6 +15,7 @@ fn property(schema: Value) -> (Value, Vec<(String, &'static str)>) {
     property_in("https://json-schema.org/draft/2020-12/schema", schema)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write JSON in place")]
 fn property_in(draft: &str, schema: Value) -> (Value, Vec<(String, &'static str)>) {
     let document = json!({ "$schema": draft, "type": "object", "properties": { "x": schema } });
     let schema = build(document).unwrap();
