@@ -41,6 +41,7 @@ mod keywords;
 mod limits;
 mod needs_no_repair;
 mod number;
+mod numeric;
 mod options;
 mod pattern;
 mod place;

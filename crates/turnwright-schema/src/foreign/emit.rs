@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::numeric::tighten;
 use super::survey::{Node, NodeId, Survey};
 use super::verdict::{Judge, Verdict};
 use super::words;
 use crate::keywords::Shape;
+use crate::numeric::tighten;
 use crate::pointer::join;
 use crate::problem::SchemaProblem;
 use crate::reference::{address, as_fragment};

@@ -6,7 +6,6 @@
 
 mod dialect;
 mod emit;
-mod numeric;
 mod spread;
 mod survey;
 mod verdict;

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
-use super::numeric;
 use crate::fault::{escape, quote};
 use crate::keywords::{self, Keyword, Shape};
+use crate::numeric;
 use crate::options::SchemaOptions;
 use crate::pattern;
 use crate::plan::Types;

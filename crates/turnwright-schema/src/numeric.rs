@@ -7,7 +7,7 @@ const TWO_127: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
 const TWO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
 
 /// Returns the bounds that a numeric format stands for; `None` if the format is not numeric.
-pub(super) fn bounds(format: &str) -> Option<Vec<(&'static str, Value)>> {
+pub(crate) fn bounds(format: &str) -> Option<Vec<(&'static str, Value)>> {
     let within = |least: Value, most: Value| Some(vec![("minimum", least), ("maximum", most)]);
     match format {
         "int8" => within(i8::MIN.into(), i8::MAX.into()),
@@ -33,13 +33,18 @@ pub(super) fn bounds(format: &str) -> Option<Vec<(&'static str, Value)>> {
     }
 }
 
-/// Sets a bound, unless the schema has a tighter one.
-pub(super) fn tighten(map: &mut Map<String, Value>, keyword: &str, bound: Value) {
-    let is_tighter = |own: &Value| match keyword {
+/// Sets a bound, unless the schema has one that is as tight.
+pub(crate) fn tighten(map: &mut Map<String, Value>, keyword: &str, bound: Value) {
+    let as_tight = |own: &Value| match keyword {
         "minimum" => is_at_least(own, &bound),
         _ => is_at_least(&bound, own),
     };
-    if !map.get(keyword).is_some_and(is_tighter) {
+    let exclusive = match keyword {
+        "minimum" => "exclusiveMinimum",
+        _ => "exclusiveMaximum",
+    };
+    let is_set = |name: &str| map.get(name).is_some_and(as_tight);
+    if !is_set(keyword) && !is_set(exclusive) {
         map.insert(keyword.to_owned(), bound);
     }
 }
@@ -88,6 +93,13 @@ mod tests {
         assert_eq!(
             tightened(json!({ "exclusiveMaximum": 7 }), "int128")["exclusiveMaximum"],
             7
+        );
+        assert_eq!(
+            tightened(
+                json!({ "exclusiveMinimum": 0, "maximum": i64::MAX as u64 + 1 }),
+                "int64"
+            ),
+            json!({ "exclusiveMinimum": 0, "maximum": i64::MAX })
         );
     }
 
