@@ -4,6 +4,7 @@
 //! the document stricter ([`spread`]), and the rest is written ([`emit`]). The result is then built like any other
 //! document, so whatever these steps miss is rejected instead of ignored.
 
+mod annotations;
 mod dialect;
 mod emit;
 mod spread;

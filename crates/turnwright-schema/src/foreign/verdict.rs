@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
+use super::annotations::only_describes;
 use super::dialect::Dialect;
 use crate::fault::{escape, quote};
 use crate::keywords::{self, Keyword, Shape};
@@ -376,40 +377,4 @@ fn is_names_or_schema(value: &Value) -> bool {
         Value::Array(names) => names.iter().all(Value::is_string),
         other => is_schema(other),
     }
-}
-
-/// Keywords of other tools that have no effect on which values are valid.
-fn only_describes(name: &str) -> bool {
-    name.starts_with("ui:")
-        || name.starts_with("meta:")
-        || matches!(
-            name,
-            "$vocabulary"
-                | "$dynamicAnchor"
-                | "$recursiveAnchor"
-                | "_meta"
-                | "defaultSnippets"
-                | "deprecationMessage"
-                | "doNotSuggest"
-                | "enumDescriptions"
-                | "enumNames"
-                | "enumTitles"
-                | "errorMessage"
-                | "example"
-                | "externalDocs"
-                | "id"
-                | "javaType"
-                | "markdownDescription"
-                | "markdownEnumDescriptions"
-                | "options"
-                | "order"
-                | "placeholder"
-                | "propertyOrder"
-                | "propertyOrdering"
-                | "sensitive"
-                | "strict"
-                | "tsEnumNames"
-                | "tsType"
-                | "xml"
-        )
 }
