@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 const TWO_127: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
 const TWO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
 
-/// Returns the bounds that a numeric format stands for; `None` if the format is not numeric.
+/// Returns the bounds that a numeric format means; `None` if the format is not numeric.
 pub(crate) fn bounds(format: &str) -> Option<Vec<(&'static str, Value)>> {
     let within = |least: Value, most: Value| Some(vec![("minimum", least), ("maximum", most)]);
     match format {

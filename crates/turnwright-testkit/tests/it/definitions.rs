@@ -20,7 +20,8 @@ use turnwright_testkit::contract::Fuzz;
 const CASES: usize = 10;
 const THREADS: usize = 2;
 
-/// Definitions that no value satisfies, or hardly any: the fuzzer cannot generate enough.
+/// Definitions for which the fuzzer may generate too few values: alternatives that nearly always match together, and
+/// combined patterns. Nothing else about them is excused.
 const TOO_NARROW: &[&str] = &["wild.rootoneof", "zod4-2020.starts", "zod4-d7.starts"];
 
 #[test]
