@@ -303,6 +303,7 @@ impl Schema {
             document,
             plan,
             validators,
+            ..
         } = &*self.contract;
         let Some(judge) = validators.document() else {
             return InvalidArguments::default();

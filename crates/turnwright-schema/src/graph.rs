@@ -62,8 +62,10 @@ pub(crate) fn reject_circles(
 }
 
 /// Computes what needs the complete graph: the defaults of properties, `fills` and `entangled`.
-pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
-    give_properties_their_defaults(plan);
+pub(crate) fn complete(plan: &mut Plan, fill_defaults: bool, problems: &mut Vec<SchemaProblem>) {
+    if fill_defaults {
+        give_properties_their_defaults(plan);
+    }
     let fills = |node: &Node| {
         node.properties
             .iter()
@@ -76,7 +78,8 @@ pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
     });
     plan.fills = plan.nodes.first().is_some_and(|root| root.fills);
     plan.entangled = plan.fills && plan.nodes.iter().any(|node| node.fills && is_shared(node));
-    for default in plan.nodes.iter().filter_map(|node| node.default.as_ref()) {
+    let filled = plan.nodes.iter().filter(|_| fill_defaults);
+    for default in filled.filter_map(|node| node.default.as_ref()) {
         let surveyed = super::raw::survey(default);
         plan.whole_float_defaults |= surveyed.whole_floats;
         plan.default_levels = plan.default_levels.saturating_add(surveyed.depth);

@@ -207,27 +207,34 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
     }
 }
 
-/// Returns `true` for formats that are enforced. The tests have an invalid value for each.
-pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
-    match name {
+/// Returns `true` if some draft has a keyword of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    let all = COMMON.iter().chain(DRAFT_2020_12).chain(DRAFT_7);
+    all.map(|keyword| keyword.name).any(|known| known == name)
+}
+
+/// Returns `true` for formats that are enforced, in every draft. The tests have an invalid value for each.
+pub(crate) fn is_enforced_format(name: &str) -> bool {
+    matches!(
+        name,
         "date"
-        | "date-time"
-        | "time"
-        | "email"
-        | "hostname"
-        | "ipv4"
-        | "ipv6"
-        | "uri"
-        | "uri-reference"
-        | "uri-template"
-        | "iri"
-        | "iri-reference"
-        | "json-pointer"
-        | "relative-json-pointer"
-        | "regex" => true,
-        "duration" | "uuid" => draft != Draft::Draft7,
-        _ => false,
-    }
+            | "date-time"
+            | "time"
+            | "email"
+            | "hostname"
+            | "ipv4"
+            | "ipv6"
+            | "uri"
+            | "uri-reference"
+            | "uri-template"
+            | "iri"
+            | "iri-reference"
+            | "json-pointer"
+            | "relative-json-pointer"
+            | "regex"
+            | "duration"
+            | "uuid"
+    )
 }
 
 /// Returns the word in `known` that was probably meant, if one is close enough.
@@ -241,11 +248,16 @@ pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k
         return Vec::new();
     }
     let word = word.to_lowercase();
-    let mut near: Vec<(usize, &str)> = known
-        .into_iter()
-        .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).min(3))
-        .collect();
+    let length = word.chars().count();
+    let measured = |candidate: &'k str| {
+        let most = (candidate.chars().count() / 3).min(3);
+        let lower = candidate.to_lowercase();
+        // The distance is at least the difference in length. Most candidates need no more than that.
+        let is_possible = lower.chars().count().abs_diff(length) <= most;
+        let distance = is_possible.then(|| distance(&word, &lower))?;
+        (distance <= most).then_some((distance, candidate))
+    };
+    let mut near: Vec<(usize, &str)> = known.into_iter().filter_map(measured).collect();
     near.sort_by_key(|(distance, _)| *distance);
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }

@@ -35,12 +35,15 @@ mod explain;
 mod explain_fallback;
 mod external;
 mod fault;
+mod foreign;
 mod graph;
 mod keywords;
 mod limits;
 mod needs_no_repair;
 mod number;
+mod numeric;
 mod options;
+mod pattern;
 mod place;
 mod plan;
 mod pointer;
@@ -52,6 +55,7 @@ mod sample;
 mod schema;
 mod stack;
 mod typed;
+mod unenforced;
 mod validators;
 mod walk;
 
@@ -72,6 +76,7 @@ pub use problem::{SchemaError, SchemaProblem};
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 pub use schema::Schema;
+pub use unenforced::{Unenforced, UnenforcedKind};
 
 // Shared with the other crates of Turnwright. Not part of the public API.
 #[doc(hidden)]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use referencing::{Draft, Registry, Retrieve, Uri};
 use serde_json::Value;
 
+use super::fault::escape;
 use super::graph;
 use super::pointer::join;
 use super::problem::SchemaProblem;
@@ -59,6 +60,30 @@ impl Retrieve for Nothing {
     fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
         Ok(Value::Bool(true))
     }
+}
+
+/// Returns the problem of a reference without a target in the document.
+pub(crate) fn unresolved(pointer: String, text: &str) -> SchemaProblem {
+    let text = escape(text, 80);
+    let message = format!(
+        "`{text}` does not resolve within this document: put the schema under `$defs` and refer to it as `#/$defs/…`"
+    );
+    SchemaProblem::new(pointer, message)
+}
+
+/// Returns a pointer as a URI fragment: everything but unreserved ASCII characters is percent-encoded.
+pub(crate) fn as_fragment(pointer: &str) -> String {
+    use std::fmt::Write as _;
+    let mut fragment = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'-' | b'.' | b'_' | b'$') {
+            fragment.push(char::from(byte));
+        } else {
+            // Writing into a String cannot fail.
+            let _ = write!(fragment, "%{byte:02X}");
+        }
+    }
+    fragment
 }
 
 /// Returns the memory address, which identifies a value within the document.

@@ -17,8 +17,9 @@ use super::options::SchemaOptions;
 use super::plan::{self, Plan};
 use super::problem::{SchemaError, SchemaProblem};
 use super::raw::{dismantle, survey};
+use super::unenforced::{Unenforced, UnenforcedKind};
 use super::validators::{self, Validators};
-use super::{graph, pointer, reference, stack, typed, walk};
+use super::{foreign, graph, pointer, reference, stack, typed, walk};
 
 /// A JSON Schema document with everything needed to enforce it. Immutable and cheap to clone.
 ///
@@ -45,6 +46,9 @@ pub(crate) struct Contract {
     pub(crate) document: Value,
     pub(crate) plan: Plan,
     pub(crate) validators: Validators,
+    /// The document as it was received, if another one is published.
+    original: Option<Value>,
+    unenforced: Vec<Unenforced>,
 }
 
 impl Schema {
@@ -94,53 +98,75 @@ impl Schema {
     }
 
     pub(crate) fn build(document: Value, options: &SchemaOptions) -> Result<Self, SchemaError> {
-        let surveyed = survey(&document);
-        if surveyed.depth > MAX_DEPTH {
-            dismantle(document);
-            let levels = surveyed.depth;
-            let message = format!("has {levels} levels (maximum: 128): flatten it with `$defs`");
-            return Err(SchemaProblem::new("", message).into());
+        let document = admitted(document, options)?;
+        if !options.foreign {
+            let (contract, rejected) = Contract::build(document, options)?;
+            let problems: Vec<_> = rejected.iter().map(RejectedDefault::problem).collect();
+            return match problems.is_empty() {
+                true => Ok(contract.into_schema(options)),
+                false => Err(SchemaError::new(problems)),
+            };
         }
-        if surveyed.reserved {
-            return Err(SchemaProblem::new("", Inadmissible::ReservedKey.to_string()).into());
-        }
-        let nesting = reference::nesting_of(&document);
-        let levels = surveyed.depth.saturating_mul(nesting);
-        let built = stack::with_room(levels, || Schema::assemble(document, options));
-        let too_nested =
-            || Err(SchemaProblem::new("", "is nested too deeply to be checked").into());
-        built.unwrap_or_else(too_nested)
+        let levels = survey(&document).depth;
+        let adapted = stack::with_room(levels.saturating_mul(2), || {
+            foreign::adapt(&document, options)
+        });
+        let adapted = adapted.unwrap_or_else(|| Err(too_nested()))?;
+        Schema::adapted(document, adapted, options)
     }
 
-    fn assemble(document: Value, options: &SchemaOptions) -> Result<Self, SchemaError> {
-        let draft = draft_of(&document)?;
-        let walked = walk::walk(&document, draft, options, validators::options(draft));
-        let mut walked = walked.map_err(SchemaError::new)?;
-        let validators = Validators::build(&document, draft, &walked.plan, walked.needs_map)?;
-        for id in 0..walked.plan.nodes.len() {
-            let nullable = !graph::rejects_null(&walked.plan.nodes, id)
-                && validators.part_accepts(id, &Value::Null);
-            if let Some(node) = walked.plan.nodes.get_mut(id) {
-                node.nullable = nullable;
-            }
-        }
-        check_defaults(&walked, &validators)?;
-        let contract = Contract {
+    /// Creates a schema that publishes another document than the original one.
+    fn adapted(
+        original: Value,
+        adapted: foreign::Adapted,
+        options: &SchemaOptions,
+    ) -> Result<Self, SchemaError> {
+        let foreign::Adapted {
             document,
-            plan: walked.plan,
-            validators,
-        };
-        Ok(Schema {
-            contract: Arc::new(contract),
-            limits: options.limits,
-            external: Vec::new(),
-        })
+            mut unenforced,
+            moved,
+        } = adapted;
+        let document = admitted(document, options)?;
+        let (mut contract, rejected) = Contract::build(document, options)?;
+        if !rejected.is_empty() {
+            let mut document = contract.document;
+            for default in rejected {
+                let place = pointer::join(&default.pointer, "default");
+                pointer::set(&mut document, &place, None);
+                let original = moved.get(&default.pointer).unwrap_or(&default.pointer);
+                unenforced.push(Unenforced {
+                    pointer: pointer::join(original, "default"),
+                    keyword: "default".to_owned(),
+                    kind: UnenforcedKind::Default,
+                    reason: default.message(),
+                });
+            }
+            (contract, _) = Contract::build(document, options)?;
+        }
+        contract.original = Some(original);
+        contract.unenforced = unenforced;
+        Ok(contract.into_schema(options))
     }
 
     /// Returns the document that the model sees and that is enforced.
     #[must_use]
     pub fn document(&self) -> &Value {
         &self.contract.document
+    }
+
+    /// Returns the document as it was received. It differs from [`Schema::document`] only if the schema was created
+    /// with [`SchemaOptions::foreign`].
+    #[must_use]
+    pub fn original(&self) -> &Value {
+        let original = self.contract.original.as_ref();
+        original.unwrap_or(&self.contract.document)
+    }
+
+    /// Returns what the original document asks for and is not enforced. Empty unless the schema was created with
+    /// [`SchemaOptions::foreign`].
+    #[must_use]
+    pub fn unenforced(&self) -> &[Unenforced] {
+        &self.contract.unenforced
     }
 
     /// Returns the limits on arguments.
@@ -255,22 +281,106 @@ fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
     }
 }
 
-fn check_defaults(walked: &walk::Walked, validators: &Validators) -> Result<(), SchemaError> {
-    let problem = |id: &plan::NodeId| {
+/// A default that its own schema rejects.
+struct RejectedDefault {
+    /// The location of the schema.
+    pointer: String,
+    default: Value,
+}
+
+impl RejectedDefault {
+    fn message(&self) -> String {
+        let default = quote(&self.default);
+        format!("the default {default} is not valid under its own schema")
+    }
+
+    fn problem(&self) -> SchemaProblem {
+        SchemaProblem::new(pointer::join(&self.pointer, "default"), self.message())
+    }
+}
+
+fn rejected_defaults(walked: &walk::Walked, validators: &Validators) -> Vec<RejectedDefault> {
+    let rejected = |id: &plan::NodeId| {
         let node = walked.plan.nodes.get(*id)?;
         let default = node.default.as_ref()?;
-        let message = format!(
-            "the default {} is not valid under its own schema",
-            quote(default)
-        );
-        let pointer = pointer::join(&node.pointer, "default");
-        (!validators.part_accepts(*id, default)).then(|| SchemaProblem::new(pointer, message))
+        (!validators.part_accepts(*id, default)).then(|| RejectedDefault {
+            pointer: node.pointer.clone(),
+            default: default.clone(),
+        })
     };
-    let problems: Vec<SchemaProblem> = walked.defaults.iter().filter_map(problem).collect();
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(SchemaError::new(problems)),
+    walked.defaults.iter().filter_map(rejected).collect()
+}
+
+impl Contract {
+    /// Compiles a document. Defaults that their own schema rejects are returned, not rejected.
+    fn build(
+        document: Value,
+        options: &SchemaOptions,
+    ) -> Result<(Contract, Vec<RejectedDefault>), SchemaError> {
+        let nesting = reference::nesting_of(&document);
+        let levels = survey(&document).depth.saturating_mul(nesting);
+        let built = stack::with_room(levels, || Contract::assemble(document, options));
+        built.unwrap_or_else(|| Err(too_nested()))
     }
+
+    fn assemble(
+        document: Value,
+        options: &SchemaOptions,
+    ) -> Result<(Contract, Vec<RejectedDefault>), SchemaError> {
+        let draft = draft_of(&document)?;
+        let walked = walk::walk(&document, draft, options, validators::options(draft));
+        let mut walked = walked.map_err(SchemaError::new)?;
+        let validators = Validators::build(&document, draft, &walked.plan, walked.needs_map)?;
+        for id in 0..walked.plan.nodes.len() {
+            let nullable = !graph::rejects_null(&walked.plan.nodes, id)
+                && validators.part_accepts(id, &Value::Null);
+            if let Some(node) = walked.plan.nodes.get_mut(id) {
+                node.nullable = nullable;
+            }
+        }
+        let rejected = rejected_defaults(&walked, &validators);
+        let contract = Contract {
+            document,
+            plan: walked.plan,
+            validators,
+            original: None,
+            unenforced: Vec::new(),
+        };
+        Ok((contract, rejected))
+    }
+
+    fn into_schema(self, options: &SchemaOptions) -> Schema {
+        Schema {
+            contract: Arc::new(self),
+            limits: options.limits,
+            external: Vec::new(),
+        }
+    }
+}
+
+fn too_nested() -> SchemaError {
+    SchemaProblem::new("", "is nested too deeply to be checked").into()
+}
+
+/// Returns the document if its depth, its keys and its size are allowed.
+fn admitted(document: Value, options: &SchemaOptions) -> Result<Value, SchemaError> {
+    let surveyed = survey(&document);
+    let problem = |message: String| Err(SchemaProblem::new("", message).into());
+    if surveyed.depth > MAX_DEPTH {
+        dismantle(document);
+        let levels = surveyed.depth;
+        return problem(format!(
+            "has {levels} levels (maximum: 128): flatten it with `$defs`"
+        ));
+    }
+    if surveyed.reserved {
+        return problem(Inadmissible::ReservedKey.to_string());
+    }
+    if options.foreign && surveyed.bytes > foreign::MAX_BYTES {
+        let (bytes, most) = (surveyed.bytes, foreign::MAX_BYTES);
+        return problem(format!("has {bytes} bytes (maximum: {most})"));
+    }
+    Ok(document)
 }
 
 impl SchemaOptions {

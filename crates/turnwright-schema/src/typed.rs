@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::keywords;
+use super::numeric;
 use super::pointer::join;
 use super::{SchemaProblem, fault::escape};
 use crate::problem::SchemaError;
@@ -51,16 +52,8 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
     let Some(format) = map.get("format").and_then(Value::as_str) else {
         return;
     };
-    let bounds: Option<(Value, Value)> = match format {
-        "int8" => Some((i8::MIN.into(), i8::MAX.into())),
-        "int16" => Some((i16::MIN.into(), i16::MAX.into())),
-        "int32" => Some((i32::MIN.into(), i32::MAX.into())),
-        "int64" | "int" => Some((i64::MIN.into(), i64::MAX.into())),
-        "uint8" => Some((u8::MIN.into(), u8::MAX.into())),
-        "uint16" => Some((u16::MIN.into(), u16::MAX.into())),
-        "uint32" => Some((u32::MIN.into(), u32::MAX.into())),
-        "uint64" | "uint" => Some((u64::MIN.into(), u64::MAX.into())),
-        "float" => Some((f64::from(f32::MIN).into(), f64::from(f32::MAX).into())),
+    let bounds = numeric::bounds(format).unwrap_or_default();
+    match format {
         "int128" | "uint128" => {
             let field = pointer.rsplit('/').next().unwrap_or_default();
             let message = format!(
@@ -68,7 +61,6 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
                 escape(field, 80)
             );
             problems.push(SchemaProblem::new(pointer, message));
-            None
         }
         "ip" => {
             map.shift_remove("format");
@@ -76,13 +68,12 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
             map.insert("anyOf".to_owned(), both);
             return;
         }
-        name if keywords::is_enforced_format(referencing::Draft::Draft202012, name) => return,
-        _ => None,
-    };
+        name if keywords::is_enforced_format(name) => return,
+        _ => {}
+    }
     map.shift_remove("format");
-    if let Some((least, most)) = bounds {
-        tighten(map, "minimum", "exclusiveMinimum", least);
-        tighten(map, "maximum", "exclusiveMaximum", most);
+    for (keyword, bound) in bounds {
+        numeric::tighten(map, keyword, bound);
     }
 }
 
@@ -103,7 +94,7 @@ fn narrow_time(map: &mut Map<String, Value>) {
     };
     for (name, most) in bounds {
         if let Some(Value::Object(field)) = properties.get_mut(name) {
-            tighten(field, "maximum", "exclusiveMaximum", most);
+            numeric::tighten(field, "maximum", most);
         }
     }
 }
@@ -205,19 +196,6 @@ fn reject_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut V
             "`{field}` is a map with integer keys, whose range cannot be described: use string keys"
         );
         problems.push(SchemaProblem::new(pointer, message));
-    }
-}
-
-/// Sets `keyword` to `bound`, unless the existing bound is at least as tight.
-fn tighten(map: &mut Map<String, Value>, keyword: &str, exclusive: &str, bound: Value) {
-    let limit = bound.as_f64().unwrap_or_default();
-    let as_tight = |own: f64| match keyword {
-        "minimum" => own >= limit,
-        _ => own <= limit,
-    };
-    let is_set = |name: &str| map.get(name).and_then(Value::as_f64).is_some_and(as_tight);
-    if !is_set(keyword) && !is_set(exclusive) {
-        map.insert(keyword.to_owned(), bound);
     }
 }
 

@@ -6,9 +6,10 @@ use jsonschema::{PatternOptions, ValidationOptions, Validator, ValidatorMap};
 use referencing::{Draft, Registry};
 use serde_json::Value;
 
+use super::pattern;
 use super::plan::{NodeId, Plan};
 use super::problem::SchemaProblem;
-use super::walk::BAD_PATTERN;
+use super::reference::as_fragment;
 
 /// The compiled document, and its parts if they are needed.
 pub(crate) enum Validators {
@@ -28,6 +29,9 @@ pub(crate) enum Part {
 }
 
 /// Returns options that assert formats, use linear-time patterns and fetch nothing.
+///
+/// Draft 7 does not have the formats `uuid` and `duration`. Documents of draft 7 use them all the same, so they are
+/// enforced as in draft 2020-12.
 fn judge(draft: Draft) -> ValidationOptions<'static> {
     jsonschema::options()
         .with_draft(draft)
@@ -37,7 +41,18 @@ fn judge(draft: Draft) -> ValidationOptions<'static> {
         .offline()
 }
 
-static DRAFT_7: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| judge(Draft::Draft7));
+fn judge_of_draft_7() -> ValidationOptions<'static> {
+    let mut judge = judge(Draft::Draft7);
+    for name in ["uuid", "duration"] {
+        let schema = serde_json::json!({ "format": name });
+        if let Ok(format) = DRAFT_2020_12.build(&schema) {
+            judge = judge.with_format(name, move |text: &str| format.is_valid(&Value::from(text)));
+        }
+    }
+    judge
+}
+
+static DRAFT_7: LazyLock<ValidationOptions<'static>> = LazyLock::new(judge_of_draft_7);
 static DRAFT_2020_12: LazyLock<ValidationOptions<'static>> =
     LazyLock::new(|| judge(Draft::Draft202012));
 
@@ -47,6 +62,15 @@ pub(crate) fn options(draft: Draft) -> &'static ValidationOptions<'static> {
     } else {
         &DRAFT_2020_12
     }
+}
+
+/// Returns `true` if a pattern is supported and takes at most this many bytes when compiled.
+pub(crate) fn fits(draft: Draft, pattern: &str, bytes: usize) -> bool {
+    let size = PatternOptions::regex().size_limit(bytes);
+    let judge = options(draft).clone().with_pattern_options(size);
+    judge
+        .build(&serde_json::json!({ "pattern": pattern }))
+        .is_ok()
 }
 
 impl Validators {
@@ -145,28 +169,15 @@ fn build_separately(
         .map_err(|error| failed(&error))
 }
 
-/// Returns a pointer as a URI fragment: everything but unreserved ASCII characters is percent-encoded.
-fn as_fragment(pointer: &str) -> String {
-    use std::fmt::Write as _;
-    let mut fragment = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'-' | b'.' | b'_' | b'$') {
-            fragment.push(char::from(byte));
-        } else {
-            // Writing into a String cannot fail.
-            let _ = write!(fragment, "%{byte:02X}");
-        }
-    }
-    fragment
-}
-
 /// Converts a compile error, at the location in the document that it names.
 fn problem(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     use jsonschema::error::ValidationErrorKind;
     // During the check against the meta-schema, the document is the instance.
     let pointer = error.instance_path().as_str().to_owned();
     let message = match error.kind() {
-        ValidationErrorKind::Format { format } if format == "regex" => BAD_PATTERN.to_owned(),
+        ValidationErrorKind::Format { format } if format == "regex" => {
+            pattern::fault_of(error.instance().as_str().unwrap_or_default())
+        }
         ValidationErrorKind::Referencing(error) => {
             format!("a reference cannot be resolved: {error}")
         }

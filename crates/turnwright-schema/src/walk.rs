@@ -12,10 +12,11 @@ use serde_json::{Map, Value};
 use super::dead_keywords;
 use super::keywords::{self, Keyword, Look, Shape};
 use super::options::SchemaOptions;
+use super::pattern;
 use super::plan::{Node, NodeId, Plan, Property, Types};
 use super::pointer::join;
 use super::problem::SchemaProblem;
-use super::reference::{address, note_places, prepare_references};
+use super::reference::{address, note_places, prepare_references, unresolved};
 use super::{combinations, graph};
 
 /// The result of a walk.
@@ -212,9 +213,7 @@ impl<'d> Walk<'d, '_> {
         let Some(name) = value.as_str() else {
             return self.problem(place, "must be a string");
         };
-        if !keywords::is_enforced_format(self.draft, name)
-            && !self.options.annotation_formats.contains(name)
-        {
+        if !keywords::is_enforced_format(name) && !self.options.annotation_formats.contains(name) {
             self.problem(
                 place,
                 format!("the format `{name}` is not enforced: remove it, express it in the description or with `pattern`, or allow it with `SchemaOptions::annotation_format`"),
@@ -297,8 +296,8 @@ impl<'d> Walk<'d, '_> {
                     match self.judge.build(&serde_json::json!({ "pattern": pattern })) {
                         Ok(names) => node.patterns.push((names, *id)),
                         Err(_) => {
-                            let place = join(place, pattern.unwrap_or_default());
-                            self.problem(place, BAD_PATTERN);
+                            let pattern = pattern.unwrap_or_default();
+                            self.problem(join(place, pattern), pattern::fault_of(pattern));
                         }
                     }
                 }
@@ -342,11 +341,8 @@ impl<'d> Walk<'d, '_> {
                 Some((value, place, scope))
             });
             let Some((target, place, scope)) = inside else {
-                let text = super::fault::escape(reference.text, 80);
-                self.problem(
-                    reference.pointer,
-                    format!("`{text}` does not resolve within this document: put the schema under `$defs` and refer to it as `#/$defs/…`"),
-                );
+                self.problems
+                    .push(unresolved(reference.pointer, reference.text));
                 continue;
             };
             let target = self.schema(target, place, Some(&scope));
@@ -394,7 +390,7 @@ impl<'d> Walk<'d, '_> {
             height,
             ..Plan::default()
         };
-        graph::complete(&mut plan, &mut self.problems);
+        graph::complete(&mut plan, self.options.fill_defaults, &mut self.problems);
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
@@ -408,6 +404,3 @@ impl<'d> Walk<'d, '_> {
         })
     }
 }
-
-pub(crate) const BAD_PATTERN: &str =
-    "is not a pattern that runs in linear time: look-around and back-references are not supported";

@@ -97,7 +97,7 @@ impl Tally {
 }
 
 fn run(draft: &'static str, uri: &str) -> Option<Tally> {
-    let root = vectors().join("json_schema_suite").join(draft);
+    let root = crate::vectors().join("json_schema_suite").join(draft);
     if !root.is_dir() {
         let place = root.display();
         crate::say(format_args!(
@@ -124,13 +124,6 @@ fn run(draft: &'static str, uri: &str) -> Option<Tally> {
     }
     tally.print();
     Some(tally)
-}
-
-fn vectors() -> PathBuf {
-    std::env::var_os("TURNWRIGHT_VECTORS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
-        PathBuf::from,
-    )
 }
 
 fn json_files(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-use super::format::{self, Format};
+use super::format;
 use super::pattern::Pattern;
 use crate::pointer;
 
@@ -71,12 +71,6 @@ impl<'d> Document<'d> {
         }
     }
 
-    pub(crate) fn format(&self, name: &str) -> Option<&'static Format> {
-        // Draft 7 does not define these two.
-        let defined = !(self.draft7 && matches!(name, "duration" | "uuid"));
-        format::named(name).filter(|_| defined)
-    }
-
     /// Returns the schema that a `$ref` refers to.
     pub(crate) fn target(&self, schema: &Object) -> Result<&'d Value, &'static str> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
@@ -109,7 +103,7 @@ impl<'d> Document<'d> {
                 let reason = self.pattern(text).err()?;
                 Some(format!("`{text}`: {reason}"))
             }),
-            ("format", Value::String(name)) if self.format(name).is_none() => {
+            ("format", Value::String(name)) if format::named(name).is_none() => {
                 Some(format!("no values are known for the format `{name}`"))
             }
             ("$ref", _) => {

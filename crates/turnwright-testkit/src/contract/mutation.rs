@@ -4,6 +4,7 @@ use serde_json::{Number, Value, json};
 
 use super::coverage::Site;
 use super::document::{Object, item_schema, size};
+use super::format;
 use super::generator::Generator;
 use super::generator::number::{float, floor, integer_value};
 
@@ -123,7 +124,7 @@ fn strings<'d>(
         }
         ("pattern", _) => unmatched(generator, text),
         ("format", _) => {
-            let format = rule.as_str().and_then(|name| generator.doc.format(name));
+            let format = rule.as_str().and_then(format::named);
             format.map_or_else(Vec::new, |format| format.invalid.clone())
         }
         _ => Vec::new(),

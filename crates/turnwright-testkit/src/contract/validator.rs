@@ -8,6 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use serde_json::Value;
 
 use super::document::{Address, Document, Object};
+use super::format;
 use super::generator::number::{float, floor};
 use crate::pointer;
 
@@ -162,7 +163,7 @@ impl<'a, 'd> Validator<'a, 'd> {
             ErrorKind::Pattern { got, .. } => pattern(rule("pattern"))
                 .is_some_and(|pattern| got.is_ascii() || !pattern.has_classes),
             ErrorKind::Format { got, .. } => rule("format")
-                .and_then(|name| self.doc.format(name.as_str()?))
+                .and_then(|name| format::named(name.as_str()?))
                 .is_some_and(|format| format.invalid.iter().any(|text| got.as_ref() == text)),
             ErrorKind::MultipleOf { got, want } => {
                 let (n, step) = (floor(got), floor(want));

@@ -11,6 +11,7 @@
 
 #[cfg(feature = "cassette")]
 mod cassette;
+mod definitions;
 mod documents;
 mod random;
 mod random_document;
@@ -44,7 +45,6 @@ pub(crate) fn tool(document: Value) -> Tool {
 }
 
 /// Prints a line that is shown for passing tests too. The test harness captures only the output of the macros.
-#[cfg(feature = "cassette")]
 pub(crate) fn say(text: impl std::fmt::Display) {
     use std::io::Write as _;
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

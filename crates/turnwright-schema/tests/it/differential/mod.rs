@@ -10,6 +10,7 @@
 //! cases.
 
 mod documents;
+mod foreign;
 mod judge;
 mod narrow;
 mod numbers;

@@ -103,3 +103,27 @@ fn reductions(value: &Value) -> Vec<Value> {
     }
     smaller
 }
+
+/// Shrinks a document and a value as long as they fail.
+pub(super) fn smallest_pair(
+    mut document: Value,
+    mut value: Value,
+    fails: &dyn Fn(&Value, &Value) -> bool,
+) -> (Value, Value) {
+    for _ in 0..300 {
+        let smaller = reductions(&document);
+        if let Some(smaller) = smaller.into_iter().find(|smaller| fails(smaller, &value)) {
+            document = smaller;
+            continue;
+        }
+        let smaller = reductions(&value);
+        match smaller
+            .into_iter()
+            .find(|smaller| fails(&document, smaller))
+        {
+            Some(smaller) => value = smaller,
+            None => break,
+        }
+    }
+    (document, value)
+}

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Generator, bounds};
 use crate::contract::document::Object;
+use crate::contract::format;
 
 /// Longer strings would not reveal more.
 const MAX_LEN: usize = 20_000;
@@ -21,7 +22,7 @@ impl<'d> Generator<'_, 'd> {
             let rules = schemas.iter().filter_map(move |schema| schema.get(keyword));
             rules.filter_map(Value::as_str)
         };
-        let formats = texts("format").filter_map(|name| Some(&doc.format(name)?.valid));
+        let formats = texts("format").filter_map(|name| Some(&format::named(name)?.valid));
         let patterns: Vec<_> = texts("pattern")
             .filter_map(|text| doc.pattern(text).ok())
             .chain(formats)

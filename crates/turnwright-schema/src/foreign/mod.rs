@@ -1,0 +1,70 @@
+//! Documents of other authors: enforces what can be enforced, and publishes only that.
+//!
+//! The document is read as a graph ([`survey`]), what is not enforced is followed to where leaving it out could make
+//! the document stricter ([`spread`]), and the rest is written ([`emit`]). The result is then built like any other
+//! document, so whatever these steps miss is rejected instead of ignored.
+
+mod annotations;
+mod dialect;
+mod emit;
+mod spread;
+mod survey;
+mod verdict;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use crate::fault::quote;
+use crate::options::SchemaOptions;
+use crate::problem::{SchemaError, SchemaProblem};
+use crate::reference::prepare_references;
+use dialect::Dialect;
+pub(crate) use emit::Adapted;
+use verdict::Judge;
+
+/// The maximum size of a foreign document as JSON text.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+/// Returns the document that is published for `document`, and what of it is not enforced.
+pub(crate) fn adapt(document: &Value, options: &SchemaOptions) -> Result<Adapted, SchemaError> {
+    check_root(document)?;
+    let dialect = Dialect::of(document.get("$schema"))?;
+    let judge = Judge::new(dialect, options);
+    let registry = prepare_references(document, dialect.published())?;
+    let scope = registry
+        .as_ref()
+        .map(|(registry, base)| registry.resolver(base.clone()));
+    let mut survey = survey::survey(document, scope, &judge).map_err(SchemaError::new)?;
+    spread::spread(&mut survey.nodes);
+    Ok(emit::emit(&survey, &judge)?)
+}
+
+/// Rejects a root that does not describe an object. Without a `type` it does.
+fn check_root(document: &Value) -> Result<(), SchemaProblem> {
+    let Value::Object(map) = document else {
+        let message = format!(
+            "the root must be an object schema (got {})",
+            quote(document)
+        );
+        return Err(SchemaProblem::new("", message));
+    };
+    let describes_objects = match map.get("type") {
+        None => true,
+        Some(Value::String(name)) => name == "object",
+        Some(Value::Array(names)) => names.contains(&"object".into()),
+        Some(_) => false,
+    };
+    match (describes_objects, map.get("type")) {
+        (false, Some(types)) => {
+            let message = format!(
+                "the root's `type` must be \"object\" (got {})",
+                quote(types)
+            );
+            Err(SchemaProblem::new("/type", message))
+        }
+        _ => Ok(()),
+    }
+}
