@@ -30,6 +30,8 @@ pub struct ToolOutput {
     pub kind: Option<ArtifactKind>,
     /// Whether the content is untrusted even if the tool is trusted.
     pub untrusted: bool,
+    /// Whether the content is private even if the tool is not marked as `reads_private`.
+    pub private: bool,
 }
 
 /// The content of an output.
@@ -96,6 +98,13 @@ impl ToolOutput {
     #[must_use]
     pub fn untrusted(mut self) -> Self {
         self.untrusted = true;
+        self
+    }
+
+    /// Marks the content as private data: see [`ToolBuilder::reads_private`](super::ToolBuilder::reads_private).
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        self.private = true;
         self
     }
 
@@ -186,6 +195,7 @@ impl From<Content> for ToolOutput {
             content,
             kind: None,
             untrusted: false,
+            private: false,
         }
     }
 }

@@ -11,6 +11,7 @@
 mod bad_queries;
 mod compact;
 mod envelopes;
+mod exfiltration;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
 mod model_texts;
