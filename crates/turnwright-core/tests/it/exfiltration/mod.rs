@@ -1,6 +1,7 @@
 //! Injected instructions against a model that obeys all of them: with `no_exfiltration` nothing private leaves.
 
 mod attacks;
+mod flow;
 mod model;
 
 use std::sync::Arc;
@@ -119,7 +120,7 @@ impl World {
         tools.map(|tool| tool.build().unwrap()).to_vec()
     }
 
-    /// A tool that runs a sub-agent, whose author trusts it.
+    /// A tool that runs a sub-agent, whose author trusts it. Only the sub-agent has the tools `sub_…`.
     fn delegate(&self) -> ToolBuilder<Value> {
         let world = self.clone();
         tool("delegate")
@@ -128,9 +129,9 @@ impl World {
                 let world = world.clone();
                 async move {
                     let tools = [
-                        world.sending("post", "posted".to_owned()).build()?,
-                        world.sending("fetch", world.page.clone()).build()?,
-                        tool("read_notes")
+                        world.sending("sub_post", "posted".to_owned()).build()?,
+                        world.sending("sub_fetch", world.page.clone()).build()?,
+                        tool("sub_notes")
                             .reads_private(true)
                             .trusted(true)
                             .handler(|_: Value, _: ToolContext| async {
@@ -190,11 +191,11 @@ impl World {
             Place::EarlierTurn => self.run(same, &[PAGE, NOTES]),
             Place::AfterEarlierTurn => self.run(same, &[NOTES, PAGE]),
             Place::SubAgentReads => {
-                let task = json!({ "task": PAGE });
+                let task = json!({ "task": PAGE.replace("fetch", "sub_fetch") });
                 self.run(same, &[&format!("[[delegate {task}]] {NOTES}")]);
             }
             Place::SubAgentKnows => {
-                let task = json!({ "task": NOTES });
+                let task = json!({ "task": NOTES.replace("read_notes", "sub_notes") });
                 self.run(same, &[&format!("{PAGE} [[delegate {task}]]")]);
             }
             Place::Retrieved => {
