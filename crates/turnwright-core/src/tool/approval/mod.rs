@@ -49,6 +49,8 @@ pub use quarantine::{Quarantine, quarantine};
 pub use rate_limit::{RateLimit, rate_limit};
 pub use review::Review;
 
+pub(crate) use tool_pattern::ToolPattern;
+
 use crate::effects::Effects;
 use crate::record::TaintSource;
 use crate::render::Taint;
