@@ -5,9 +5,6 @@ mod search_tool;
 mod synonyms;
 mod words;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

@@ -33,9 +33,6 @@ mod rate_limit;
 mod review;
 mod tool_pattern;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 use std::time::Duration;
 
