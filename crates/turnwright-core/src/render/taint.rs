@@ -31,6 +31,8 @@ pub struct Taint {
     tiers: Tiers,
     private: bool,
     sources: Vec<TaintSource>,
+    /// Whether the sources are not needed.
+    omits_sources: bool,
 }
 
 /// A set of tiers.
@@ -139,6 +141,13 @@ impl Taint {
         self.sources.extend(other.sources.iter().cloned());
     }
 
+    /// Returns the same taint without its sources, to which records are added without sources too. Much cheaper in a long
+    /// conversation.
+    pub(crate) fn without_sources(mut self) -> Self {
+        (self.sources, self.omits_sources) = (Vec::new(), true);
+        self
+    }
+
     /// Returns the same taint as one of an outer turn.
     pub(crate) fn of_outer_turn(mut self) -> Self {
         self.sources
@@ -149,10 +158,10 @@ impl Taint {
 
     /// Returns what a record has been exposed to that is written with this in the prompt.
     pub(crate) fn exposure(&self) -> Exposure {
-        let mut exposure = Exposure::default();
-        exposure.tier = self.tiers.third_party();
-        exposure.private = self.is_private();
-        exposure
+        Exposure {
+            tier: self.tiers.third_party(),
+            private: self.is_private(),
+        }
     }
 
     /// Adds what a record shows.
@@ -270,7 +279,7 @@ impl Taint {
         let private = private || tiers.contains(TrustTier::ThirdPartyPrivate);
         let own = tiers.third_party();
         let derived = own.is_none() && !private;
-        if derived && exposure.is_empty() {
+        if self.omits_sources || (derived && exposure.is_empty()) {
             return;
         }
         let mut source = TaintSource::new(kind, id);

@@ -208,7 +208,7 @@ impl TurnContext {
                 continue;
             }
             let before = self.inner().records.read().exposure_of(record);
-            let mut now = || *now.get_or_insert_with(|| self.taint().exposure());
+            let mut now = || *now.get_or_insert_with(|| self.exposure());
             let exposure = match (before, &*record) {
                 // The model wrote its arguments when it was first stored.
                 (Some(before), Record::ToolCall(_)) => before,

@@ -65,7 +65,7 @@ impl TurnContext {
     /// Lets the outer call know what this turn has in its prompt.
     pub(crate) fn report_to_outer_call(&self) {
         if let Some(outer) = self.outer() {
-            outer.below.add(self.taint().exposure());
+            outer.below.add(self.exposure());
         }
     }
 
