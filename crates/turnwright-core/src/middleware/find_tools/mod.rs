@@ -116,7 +116,7 @@ pub fn find_tools(budget: u64) -> FindTools {
 }
 
 impl FindTools {
-    /// Keeps tools visible, whatever the budget. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` stands for
+    /// Keeps tools visible, whatever the budget. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches
     /// any characters. Can be called more than once.
     pub fn pin(mut self, tools: impl Into<String>) -> Self {
         self.pinned.push(ToolPattern::new(tools));

@@ -23,7 +23,7 @@ pub struct OncePerTurn {
     tools: ToolPattern,
 }
 
-/// Denies a second call of a tool in the same turn. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` stands for
+/// Denies a second call of a tool in the same turn. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches
 /// any characters. Each tool that matches may run once.
 ///
 /// Calls that did not run do not count. A policy of a runner counts the calls of turns under its turn too. A resumed turn counts

@@ -19,7 +19,7 @@ pub struct Quarantine {
     tools: ToolPattern,
 }
 
-/// Keeps the results of tools out of the prompt. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` stands for
+/// Keeps the results of tools out of the prompt. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches
 /// any characters.
 ///
 /// The model sees only that there is a result, and its size. It reads the result with artifact tools, whose answers are untrusted

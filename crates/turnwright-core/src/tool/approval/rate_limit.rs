@@ -14,6 +14,13 @@ use super::{ApprovalPolicy, PendingCall, Review};
 type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// The policy that [`rate_limit`] returns.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::tool::approval::rate_limit;
+///
+/// let policy = rate_limit(2, Duration::from_secs(1)).tools("search__*");
+/// ```
 #[derive(Clone)]
 #[must_use = "a policy does nothing until a runner has it"]
 pub struct RateLimit {
@@ -58,7 +65,7 @@ pub fn rate_limit(calls: usize, per: Duration) -> RateLimit {
 }
 
 impl RateLimit {
-    /// Limits only these tools, together. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` stands for any
+    /// Limits only these tools, together. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches any
     /// characters.
     ///
     /// Default: all tools.

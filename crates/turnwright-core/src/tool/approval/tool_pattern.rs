@@ -2,7 +2,7 @@
 
 use crate::tool::Tool;
 
-/// A pattern for the name of a tool or for its source. `*` stands for any characters.
+/// A pattern for the name of a tool or for its source. `*` matches any characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolPattern(String);
 
@@ -42,7 +42,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn star_stands_for_any_characters() {
+    fn star_matches_any_characters() {
         for (pattern, text) in [
             ("files", "files"),
             ("files__*", "files__read"),
