@@ -309,13 +309,6 @@ impl RefusedCall {
         self.inner.call.id.as_str()
     }
 
-    /// Returns why the call was refused.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn error(&self) -> &Error {
-        &self.inner.error
-    }
-
     /// Replaces the text for the model if a policy or an approver changed the arguments and the result is invalid: the model
     /// cannot fix that.
     pub(super) fn not_as_changed(mut self) -> Self {

@@ -2,6 +2,7 @@
 
 use turnwright_core::middleware::{SummaryRequest, compact};
 use turnwright_core::record::{Message, Retrieved};
+use turnwright_core::tool::approval::quarantine;
 use turnwright_core::trust::TrustTier;
 
 use super::*;
@@ -170,7 +171,7 @@ async fn a_summariser_does_not_read_results_in_quarantine() {
     let model = ScriptedModel::new(steps);
     let runner = on(&store, &model)
         .tool(tool("fetch", INJECTED).build())
-        .policy(turnwright_core::tool::approval::quarantine("fetch"))
+        .policy(quarantine("fetch"))
         .dispatch_input(compact(2_000).request_tokens(4_000).summarise_by(gullible))
         .build()
         .unwrap();

@@ -71,7 +71,7 @@ async fn the_right_tool_of_737_is_nearly_always_among_the_first_five() {
     assert!(
         QUESTIONS
             .iter()
-            .all(|(_, right)| right.iter().all(|name| known(&name)))
+            .all(|(_, right)| right.iter().all(|name| known(name)))
     );
     let before = tokens(&registry.visible());
 
