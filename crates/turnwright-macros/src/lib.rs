@@ -40,6 +40,9 @@ mod text;
 /// | `reconcile` | an `async fn(UnknownCall) -> Result<Finding, BoxError>` that determines whether a call took effect | unknown |
 /// | `timeout_secs` | the timeout in seconds | five minutes |
 /// | `max_result_bytes` | the maximum size of a result | the runner's limit, 64 MiB |
+/// | `source` | where the tool comes from; policies can name all tools of a source | none |
+/// | `reads_private` | `true`, `false`, or the key alone: results contain private data | `false` |
+/// | `sends_out` | `true`, `false`, or the key alone: data can leave through a call | `false` |
 /// | `trusted` | `true`, `false`, or the key alone | `false` |
 /// | `ephemeral` | `true`, `false`, or the key alone | `false` |
 /// | `exclusive` | `true`, `false`, or the key alone: no other call runs at the same time | `false` |

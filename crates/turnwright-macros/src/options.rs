@@ -11,8 +11,8 @@ use crate::text::{Text, literal};
 
 const KEYS: Keys = Keys {
     attribute: "#[tool]",
-    known: "name, description, effects, approval, check, reconcile, timeout_secs, max_result_bytes, trusted, ephemeral, exclusive, \
-            on_collision, artifact_kind, inline",
+    known: "name, description, effects, approval, check, reconcile, timeout_secs, max_result_bytes, source, reads_private, \
+            sends_out, trusted, ephemeral, exclusive, on_collision, artifact_kind, inline",
     repeatable: &["check"],
 };
 
@@ -85,6 +85,10 @@ impl ToolOptions {
                 let (name, function) = named_function(entry)?;
                 quote!(.check(#name, #function))
             }
+            "source" => {
+                let source = entry.string()?;
+                quote!(.source(#source))
+            }
             "timeout_secs" => {
                 let seconds = count(entry, "a number of seconds", "30")?;
                 quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
@@ -97,7 +101,7 @@ impl ToolOptions {
                 true => quote!(.concurrency(::turnwright::__private::Concurrency::Exclusive)),
                 false => quote!(.concurrency(::turnwright::__private::Concurrency::Parallel)),
             },
-            // `trusted` and `ephemeral`: unknown keys were rejected when the list was read.
+            // `trusted`, `ephemeral`, `reads_private` and `sends_out`: unknown keys were rejected when the list was read.
             _ => {
                 let (method, flag) = (&entry.key, entry.flag()?);
                 quote!(.#method(#flag))

@@ -28,8 +28,11 @@ pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
         false => "not trusted",
     };
     let kind = tool.artifact_kind();
+    let mut flow = vec![effects(tool)];
+    flow.extend(tool.reads_private().then_some("reads private data"));
+    flow.extend(tool.sends_out().then_some("sends data out"));
     for (what, is) in [
-        ("effects", effects(tool).to_owned()),
+        ("effects", flow.join(", ")),
         ("timeout", time),
         ("result", format!("{kind}, {trusted}")),
         ("fingerprint", tool.fingerprint().to_owned()),

@@ -71,6 +71,9 @@ fn facts(tool: &Tool) -> Map<String, Value> {
         ("timeoutSecs", json!(timeout)),
         ("kind", json!(tool.artifact_kind())),
         ("trusted", json!(tool.is_trusted())),
+        ("source", json!(tool.source())),
+        ("readsPrivate", json!(tool.reads_private())),
+        ("sendsOut", json!(tool.sends_out())),
         ("fingerprint", json!(tool.fingerprint())),
     ];
     facts

@@ -2,6 +2,7 @@
 
 mod answer;
 mod damaged;
+mod decision;
 mod delete;
 mod export;
 mod find;

@@ -8,6 +8,7 @@ use turnwright::gate::{GateAnswer, GateKind};
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
 
 use super::damaged::{self, Damaged};
+use super::decision;
 use super::find::find;
 use super::resume_check::{command, unfinished};
 use super::summary::TurnSummary;
@@ -196,7 +197,7 @@ impl Page<'_> {
         if call.is_complete() {
             result::show(self.screen, call, None).await?;
         }
-        Ok(())
+        decision::show(self.screen, call)
     }
 
     /// Prints the ledger entry of a call that may have changed something.
@@ -250,6 +251,7 @@ impl Page<'_> {
                 let reason = format!("reason: {}", one_line(reason, LINE * 2));
                 self.screen.paragraph(style::DIM, "  ", &reason)?;
             }
+            decision::show_sources(self.screen, decision::sources_of(question))?;
         }
         let (style, outcome) = match &gate.state {
             GateState::Open if self.summary.state.is_live() => {

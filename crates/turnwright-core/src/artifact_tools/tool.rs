@@ -17,7 +17,7 @@ use crate::tool::context::ToolContext;
 use crate::tool::{Handler, Tool, ToolBuilder};
 
 /// The argument that selects the result.
-pub(super) const CALL_ID: &str = "callId";
+pub(crate) const CALL_ID: &str = "callId";
 /// The argument that selects one of several artifacts of a result.
 pub(super) const INDEX: &str = "index";
 

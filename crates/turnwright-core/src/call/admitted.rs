@@ -18,7 +18,7 @@ use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
 use crate::gate::Approval;
 use crate::panic::drop_quietly;
-use crate::record::{CallState, LedgerEntry, Record, ToolCall};
+use crate::record::{CallState, Denial, LedgerEntry, Record, ResponseRef, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::{Call, CallPermit, Checked, Setup};
 
@@ -66,21 +66,26 @@ impl CheckedCall {
             let (level, review) = decide(&checked.pending()).await;
             let (args, written_at) = match review {
                 Review::Allow => return Ok(checked.admitted()),
-                Review::Deny { reason } => return Err(checked.deny(&reason, None)),
+                Review::Deny { reason, sources } => {
+                    return Err(checked.deny(Denial { reason, sources }, None));
+                }
                 Review::Rewrite(args) => (args, None),
                 Review::Ask { .. } if is_granted(&granted, level, checked.args()) => {
                     return Ok(checked.admitted());
                 }
-                Review::Ask { reason } => match ask(&checked.pending(), level, reason).await {
-                    Approval::Granted => return Ok(checked.admitted()),
-                    Approval::Denied { reason } => {
-                        let for_model = format!(
-                            "The call was not approved. The tool was not run. Reason: {reason}"
-                        );
-                        return Err(checked.deny(&reason, Some(for_model)));
+                Review::Ask { reason, sources } => {
+                    match ask(&checked.pending(), level, (reason, &sources)).await {
+                        Approval::Granted => return Ok(checked.admitted()),
+                        Approval::Denied { reason } => {
+                            let for_model = format!(
+                                "The call was not approved. The tool was not run. Reason: {reason}"
+                            );
+                            let denial = Denial { reason, sources };
+                            return Err(checked.deny(denial, Some(for_model)));
+                        }
+                        Approval::Edited(args) => (args, Some(level)),
                     }
-                    Approval::Edited(args) => (args, Some(level)),
-                },
+                }
             };
             let rechecked = Box::pin(checked.recheck(args.into())).await;
             checked = rechecked.map_err(RefusedCall::not_as_changed)?;
@@ -88,7 +93,11 @@ impl CheckedCall {
                 granted = Some((level, checksum::digest_of(checked.args())));
             }
         }
-        Err(checked.deny("its arguments were changed more than three times", None))
+        let denial = Denial {
+            reason: "its arguments were changed more than three times".to_owned(),
+            sources: Vec::new(),
+        };
+        Err(checked.deny(denial, None))
     }
 
     pub(super) fn admitted(self) -> AdmittedCall {
@@ -106,24 +115,30 @@ impl CheckedCall {
             checksum: self.checksum(),
             tool: self.tool(),
             args: self.args(),
+            response_id: self.request().response.as_ref().map(ResponseRef::id),
             ctx: &self.checked.call.ctx,
         }
     }
 
-    fn deny(self, reason: &str, for_model: Option<String>) -> RefusedCall {
+    fn deny(self, denial: Denial, for_model: Option<String>) -> RefusedCall {
         if self.checked.call.ctx.cancellation().is_cancelled() {
             let error = cancelled(self.tool(), false);
             return self.refuse(error);
         }
         let error = Error::new(
             ErrorCode::TOOL_DENIED,
-            format!("`{}` was not approved: {reason}", self.tool().name()),
+            format!(
+                "`{}` was not approved: {}",
+                self.tool().name(),
+                denial.reason
+            ),
         );
         let error = match for_model {
             Some(text) => error.with_model_text(text),
             None => error,
         };
-        self.refuse(error)
+        let Checked { call, checksum, .. } = *self.checked;
+        RefusedCall::denied(call, checksum, error, denial)
     }
 }
 
@@ -135,7 +150,8 @@ fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> 
 }
 
 /// Asks every policy, those of the outermost turn first and that of the tool last. The first one that denies or rewrites decides;
-/// a single one that asks is enough to require approval. Also returns the level of the policy that decided: 0 is the outermost
+/// a single one that asks is enough to require approval, and the
+/// approver sees the reasons of all that ask. Also returns the level of the policy that decided: 0 is the outermost
 /// turn.
 async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
     let mut decided = (0, Review::Allow);
@@ -146,9 +162,10 @@ async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
             match review(call, policy).await {
                 Review::Allow => {}
                 ask @ Review::Ask { .. } => {
-                    if decided.1 == Review::Allow {
-                        decided = (level, ask);
-                    }
+                    decided = match decided {
+                        (_, Review::Allow) => (level, ask),
+                        (at, asked) => (at, asked.and_ask(ask)),
+                    };
                 }
                 Review::Rewrite(args) if comes_to_the_same(call, &args) => {}
                 deciding @ (Review::Deny { .. } | Review::Rewrite(_)) => return (level, deciding),

@@ -12,6 +12,7 @@ use crate::checksum;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{Approval, GateAnswer, GateKind, TurnGate, Waiter, gate_id};
 use crate::panic::text_of;
+use crate::record::TaintSource;
 use crate::schema::{Schema, SchemaError, any, object, string};
 use crate::tool::Tool;
 use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
@@ -20,13 +21,21 @@ use crate::turn::Asked;
 
 /// Opens a gate for exactly this call, tool and arguments. The first answer counts: of the approver at the level whose policy
 /// requires approval, or of an external caller at the gate. No answer means no.
-pub(super) async fn ask(call: &PendingCall<'_>, level: usize, reason: String) -> Approval {
-    let asked = try_ask(call, level, reason).await;
+pub(super) async fn ask(
+    call: &PendingCall<'_>,
+    level: usize,
+    why: (String, &[TaintSource]),
+) -> Approval {
+    let asked = try_ask(call, level, why).await;
     asked.unwrap_or_else(|error| denied(error.message()))
 }
 
-async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result<Approval, Error> {
-    let (gate, mut request) = question(call, level, reason)?;
+async fn try_ask(
+    call: &PendingCall<'_>,
+    level: usize,
+    why: (String, &[TaintSource]),
+) -> Result<Approval, Error> {
+    let (gate, mut request) = question(call, level, why)?;
     let turn = call.ctx.turn();
     let before = turn.answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
@@ -94,7 +103,7 @@ fn denied(reason: &str) -> Approval {
 fn question(
     call: &PendingCall<'_>,
     level: usize,
-    reason: String,
+    (reason, sources): (String, &[TaintSource]),
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
     let (setup, digest) = (call.ctx.turn().setup(), checksum::digest_of(call.args));
     let setup = call
@@ -118,6 +127,7 @@ fn question(
         args_digest: digest,
         args: call.args.clone(),
         reason,
+        sources: sources.to_vec(),
         expires_in: setup
             .approval_timeout
             .unwrap_or(Setup::DEFAULT_APPROVAL_TIMEOUT),
@@ -126,10 +136,13 @@ fn question(
         "tool": request.tool.name(), "args": request.args, "reason": request.reason,
         "fingerprint": request.tool.fingerprint(), "argsDigest": request.args_digest,
     });
-    if let Some(asked) = asked.as_object_mut()
-        && !request.outer_tools.is_empty()
-    {
-        asked.insert("outerTools".to_owned(), json!(request.outer_tools));
+    if let Some(asked) = asked.as_object_mut() {
+        if !request.outer_tools.is_empty() {
+            asked.insert("outerTools".to_owned(), json!(request.outer_tools));
+        }
+        if !request.sources.is_empty() {
+            asked.insert("sources".to_owned(), json!(request.sources));
+        }
     }
     let mut gate = TurnGate::new(GateKind::Approval)
         .question(asked)

@@ -15,7 +15,7 @@ use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::{ProposedCall, RefusedCall};
 use crate::effects::Concurrency;
-use crate::record::{CallRequest, CallState, Record, Settled, ToolCall};
+use crate::record::{CallRequest, CallState, Record, ToolCall};
 use crate::task::OnDrop;
 use crate::telemetry;
 use crate::tool::Tool;
@@ -306,7 +306,7 @@ impl Waiting {
             && let Poll::Ready(decided) = self.decision.as_mut().poll(cx)
         {
             if let (Err(refused), Some(guard)) = (&decided, &mut self.guard) {
-                guard.refused(refused.error().model_text());
+                guard.refused(refused.settled());
             }
             self.decided = Some(decided);
         }
@@ -329,8 +329,7 @@ async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<T
     let Some(guard) = guard else {
         return refused.settle().await;
     };
-    let settled = Settled::refusal(refused.error().model_text());
-    let record = guard.settle(settled, CallState::Failed).await;
+    let record = guard.settle(refused.settled(), CallState::Failed).await;
     record.unwrap_or_else(|| refused.record())
 }
 

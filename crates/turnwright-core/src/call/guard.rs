@@ -26,8 +26,8 @@ struct Open {
     tool: Option<Tool>,
     /// The arguments that it runs with, if they differ from the proposed ones.
     edited: Option<Value>,
-    /// The text for the model, if the call was refused.
-    refusal: Option<String>,
+    /// The result, if the call was refused.
+    refusal: Option<Settled>,
     /// Whether the handler was started.
     started: bool,
     runtime: Option<Handle>,
@@ -68,9 +68,9 @@ impl CallGuard {
     }
 
     /// Marks the call as refused. The event was sent, but the record does not exist yet.
-    pub(super) fn refused(&mut self, for_model: &str) {
+    pub(super) fn refused(&mut self, settled: Settled) {
         if let Some(open) = &mut self.0 {
-            open.refusal = Some(for_model.to_owned());
+            open.refusal = Some(settled);
         }
     }
 
@@ -113,8 +113,8 @@ impl Open {
 
     /// The result of a call that was interrupted here. If the handler was started, its end has already been reported.
     fn cut_off(&self) -> (Settled, CallState) {
-        if let Some(for_model) = &self.refusal {
-            return (Settled::refusal(for_model), CallState::Failed);
+        if let Some(refusal) = &self.refusal {
+            return (refusal.clone(), CallState::Failed);
         }
         let error = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
@@ -123,7 +123,7 @@ impl Open {
         };
         if let Some(record) = self.record.as_ref().filter(|_| !self.started) {
             let ids = (record.id(), record.checksum());
-            report_refused(&self.ctx, ids, record.tool(), &error);
+            report_refused(&self.ctx, ids, record.tool(), &error, None);
         }
         let for_model = error.model_text().to_owned();
         let (results, state) = match self.started {

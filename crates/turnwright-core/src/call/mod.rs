@@ -25,6 +25,7 @@ mod approval_gate;
 mod batch;
 mod checked;
 mod direct;
+mod flow;
 mod guard;
 mod proposed;
 mod recovery;

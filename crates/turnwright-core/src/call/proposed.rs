@@ -11,7 +11,7 @@ use crate::dispatch::ToolCallWriter;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::ids::Id;
-use crate::record::{CallRequest, ProviderState, Record, ResponseRef, Settled, ToolCall};
+use crate::record::{CallRequest, Denial, ProviderState, Record, ResponseRef, Settled, ToolCall};
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
 use crate::tool::context::{Call, DispatchContext};
@@ -248,6 +248,8 @@ struct Refused {
     call: Call,
     checksum: Hex,
     error: Error,
+    /// Why it was denied, if it was.
+    denial: Option<Denial>,
 }
 
 /// Reports that a call was refused.
@@ -256,6 +258,7 @@ pub(super) fn report_refused(
     (id, checksum): (&str, &str),
     tool: &str,
     error: &Error,
+    denial: Option<&Denial>,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
     ctx.turn().notify(|| EventKind::ToolCallRefused {
@@ -265,32 +268,45 @@ pub(super) fn report_refused(
         code: error.code().as_str(),
         message: error.with_causes(),
         faults: error.faults().to_vec(),
+        reason: denial.map(|denial| denial.reason.clone()),
+        sources: denial.map_or_else(Vec::new, |denial| denial.sources.clone()),
     });
 }
 
 impl RefusedCall {
     pub(crate) fn new(call: Call, checksum: Hex, error: Error) -> Self {
+        RefusedCall::report(call, checksum, error, None)
+    }
+
+    /// Creates a call that a policy or an approver denied.
+    pub(super) fn denied(call: Call, checksum: Hex, error: Error, denial: Denial) -> Self {
+        RefusedCall::report(call, checksum, error, Some(denial))
+    }
+
+    fn report(call: Call, checksum: Hex, error: Error, denial: Option<Denial>) -> Self {
         let ids = (call.id.as_str(), checksum.as_str());
-        report_refused(&call.ctx, ids, &call.name, &error);
+        report_refused(&call.ctx, ids, &call.name, &error, denial.as_ref());
         RefusedCall {
             inner: Box::new(Refused {
                 call,
                 checksum,
                 error,
+                denial,
             }),
         }
+    }
+
+    /// Returns the result of the call.
+    pub(super) fn settled(&self) -> Settled {
+        let mut settled = Settled::refusal(self.inner.error.model_text());
+        settled.denial = self.inner.denial.clone().map(Box::new);
+        settled
     }
 
     /// Returns the call id.
     #[must_use]
     pub(crate) fn id(&self) -> &str {
         self.inner.call.id.as_str()
-    }
-
-    /// Returns why the call was refused.
-    #[must_use]
-    pub(crate) fn error(&self) -> &Error {
-        &self.inner.error
     }
 
     /// Replaces the text for the model if a policy or an approver changed the arguments and the result is invalid: the model
@@ -323,8 +339,9 @@ impl RefusedCall {
             call,
             checksum,
             error,
+            ..
         } = &*self.inner;
-        let settled = Settled::refusal(error.model_text());
+        let settled = self.settled();
         let record = ToolCall::open(call.request.clone(), *checksum);
         // A valid call that was denied is kept in full.
         let record = match error.code() {

@@ -133,7 +133,7 @@ impl AdmittedCall {
     pub(super) fn not_run(mut self, error: Error) -> RawOutcome {
         let Checked { call, checksum, .. } = &*self.call.checked;
         let ids = (call.id.as_str(), checksum.as_str());
-        report_refused(&call.ctx, ids, &call.name, &error);
+        report_refused(&call.ctx, ids, &call.name, &error, None);
         let guard = self.guard.take();
         let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {

@@ -35,10 +35,14 @@ impl RawOutcome {
         let mut settled = Settled {
             results: ToolResults::Nothing,
             attachments: Vec::new(),
-            trusted: tool.is_trusted(),
+            // What a turn under the call has read, it may repeat.
+            trusted: tool.is_trusted() && facts.below.read().tier.is_none(),
             inline: true,
             from_artifact_tool: tool.is_artifact_tool(),
             truncated: false,
+            private: started && facts.reads_private(),
+            quarantined: false,
+            denial: None,
             edited: facts.edited.then(|| facts.args.value().clone()),
         };
         // Ids of bytes that other records may refer to.
@@ -46,12 +50,16 @@ impl RawOutcome {
         match result {
             Ok(output) => {
                 settled.trusted &= !output.untrusted;
+                settled.private |= output.private;
                 if let Err(error) = store_output(&facts, output, &mut settled, &mut named).await {
                     not_kept(&facts, &error, &mut settled);
                 }
             }
             Err(error) if started => settled.results = failure(&error),
             Err(error) => settled.results = ToolResults::Refusal(error.model_text().to_owned()),
+        }
+        if started && facts.is_quarantined() {
+            facts.quarantine(&mut settled);
         }
         match guard {
             Some(guard) => {
@@ -203,7 +211,7 @@ async fn store(
 ) -> io::Result<(SpooledArtifact, bool)> {
     let ctx = &facts.call.ctx;
     let decide = |length: usize| {
-        let inline = facts.tool.inline();
+        let inline = facts.inline();
         inline.decide(ctx.turn().inline_limit(), length as u64)
     };
     let body = match body {
@@ -243,7 +251,7 @@ async fn store(
 
 /// Returns whether an artifact is inline.
 async fn is_inline(facts: &CallFacts, artifact: &SpooledArtifact) -> bool {
-    let (inline, limit) = (facts.tool.inline(), facts.call.ctx.turn().inline_limit());
+    let (inline, limit) = (facts.inline(), facts.call.ctx.turn().inline_limit());
     match inline.decide(limit, artifact.byte_length()) {
         Some(inline) => inline,
         // Bytes that cannot be read now may be readable later.

@@ -44,7 +44,7 @@ pub use turn_event::{Delta, TurnEvent, TurnEventKind};
 pub(crate) use stream::{EventHub, TextKind, TextRef};
 
 use crate::effects::Effects;
-use crate::record::{GateKind, TurnState};
+use crate::record::{GateKind, TaintSource, TurnState};
 use crate::schema::{Fault, Repair};
 use crate::usage::{ModelUsage, Usage};
 use time::{as_millis, rfc3339};
@@ -206,6 +206,12 @@ pub enum EventKind {
         message: String,
         /// What is wrong with the arguments, if they are invalid.
         faults: Vec<Fault>,
+        /// The reason of the policy or the approver, if the call was denied.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The records that made the prompt untrusted or private, if the call was denied for that.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        sources: Vec<TaintSource>,
     },
     /// A handler is about to run.
     #[non_exhaustive]

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | [`fetch_tools`] | turn input | adds tools that are known only at the start of a turn |
 //! | [`tool_filter`] | turn or dispatch input | removes or hides tools |
+//! | [`find_tools`] | turn or dispatch input | hides tools behind a search if there are too many |
 //! | [`audit`] | turn input | reports each call once, however the turn ends |
 //! | [`repeated_call_guard`] | dispatch input | ends a turn that repeats the same call |
 //! | [`compact()`] | dispatch input | keeps prompts within the context window |
@@ -32,6 +33,7 @@ mod audit;
 mod audited_call;
 mod compact;
 mod fetch_tools;
+mod find_tools;
 mod repeated_call_guard;
 mod tool_filter;
 
@@ -42,5 +44,6 @@ pub use audit::{Audit, AuditSink, audit};
 pub use audited_call::AuditedCall;
 pub use compact::{Compact, Summariser, SummaryRequest, compact};
 pub use fetch_tools::{FetchTools, fetch_tools};
+pub use find_tools::{FindTools, find_tools};
 pub use repeated_call_guard::{RepeatedCallGuard, repeated_call_guard};
 pub use tool_filter::{ToolFilter, tool_filter, tool_filter_by_meta, tool_filter_in};

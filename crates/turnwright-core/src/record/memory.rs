@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::builder::{Build, RecordBuilder};
-
+use super::exposure::Exposure;
 use super::stamp::Stamp;
 use crate::error::ErrorCode;
 use crate::validate::Violations;
@@ -21,6 +21,7 @@ use crate::validate::Violations;
 pub struct Memory {
     pub(super) stamp: Stamp,
     text: String,
+    pub(super) exposure: Exposure,
 }
 
 impl Memory {
@@ -31,7 +32,11 @@ impl Memory {
 
     /// Starts a record with an existing id and times.
     pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
-        RecordBuilder(Memory { stamp, text })
+        RecordBuilder(Memory {
+            stamp,
+            text,
+            exposure: Exposure::default(),
+        })
     }
 
     /// Returns the id.
@@ -56,6 +61,12 @@ impl Memory {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns what was in the prompt of the turn that stored the memory.
+    #[must_use]
+    pub fn exposure(&self) -> Exposure {
+        self.exposure
     }
 }
 

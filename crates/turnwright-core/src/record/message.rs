@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::builder::{Build, RecordBuilder};
+use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
@@ -36,6 +37,7 @@ pub struct Message {
     media: Vec<Media>,
     response: Option<ResponseRef>,
     provider_state: Option<ProviderState>,
+    pub(super) exposure: Exposure,
 }
 
 /// The author of a message.
@@ -94,6 +96,7 @@ impl Message {
             media: Vec::new(),
             response: None,
             provider_state: None,
+            exposure: Exposure::default(),
         })
     }
 
@@ -167,6 +170,12 @@ impl Message {
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
+    }
+
+    /// Returns what the model had read when it wrote the message. Empty for other authors.
+    #[must_use]
+    pub fn exposure(&self) -> Exposure {
+        self.exposure
     }
 }
 

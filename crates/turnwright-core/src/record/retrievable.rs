@@ -36,6 +36,7 @@ pub struct Retrievable {
     tier: TrustTier,
     source: Option<String>,
     inline: bool,
+    private: bool,
     covers: Option<Box<Coverage>>,
 }
 
@@ -91,6 +92,7 @@ impl Retrievable {
             tier,
             source: None,
             inline,
+            private: false,
             covers: None,
         })
     }
@@ -146,6 +148,13 @@ impl Retrievable {
         self.tier
     }
 
+    /// Returns whether it contains private data: it was marked so, its tier is third-party-private, or it is a summary of private
+    /// data.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.private || self.tier == TrustTier::ThirdPartyPrivate
+    }
+
     /// Returns the origin, if known.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
@@ -185,6 +194,15 @@ impl RecordBuilder<Retrievable> {
     /// Sets the origin: a URL, a path or a title.
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.0.source = Some(source.into());
+        self
+    }
+
+    /// Sets whether it contains private data, which must not leave: see
+    /// [`no_exfiltration`](crate::tool::approval::no_exfiltration).
+    ///
+    /// Default: `false`. Content of the tier third-party-private is always private.
+    pub fn private(mut self, private: bool) -> Self {
+        self.0.private = private;
         self
     }
 

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use super::builder::{Build, RecordBuilder};
+use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
@@ -25,6 +26,7 @@ pub struct Thought {
     text: String,
     response: Option<ResponseRef>,
     provider_state: Option<ProviderState>,
+    pub(super) exposure: Exposure,
 }
 
 impl Thought {
@@ -40,6 +42,7 @@ impl Thought {
             text,
             response: None,
             provider_state: None,
+            exposure: Exposure::default(),
         })
     }
 
@@ -83,6 +86,12 @@ impl Thought {
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
+    }
+
+    /// Returns what the model had read when it had the thought.
+    #[must_use]
+    pub fn exposure(&self) -> Exposure {
+        self.exposure
     }
 }
 

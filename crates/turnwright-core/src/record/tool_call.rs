@@ -7,6 +7,8 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
+use super::denial::Denial;
+use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
 use crate::artifact::SpooledArtifact;
@@ -51,6 +53,7 @@ pub struct ToolCall {
     pub(super) ordinal: Option<u64>,
     /// Whether the response that proposed it was truncated, so that it must not run.
     pub(super) cut_off: bool,
+    pub(super) exposure: Exposure,
     pub(super) created_at: SystemTime,
     pub(super) updated_at: SystemTime,
     pub(super) completed_at: Option<SystemTime>,
@@ -102,8 +105,14 @@ pub(crate) struct Settled {
     pub(crate) from_artifact_tool: bool,
     /// Whether the tool returned more than was stored.
     pub(crate) truncated: bool,
+    /// Whether the result contains private data.
+    pub(crate) private: bool,
+    /// Whether a policy keeps the result out of the prompt.
+    pub(crate) quarantined: bool,
     /// The arguments that ran, if they differ from the proposed ones.
     pub(crate) edited: Option<Value>,
+    /// Why the call was denied, if it was.
+    pub(crate) denial: Option<Box<Denial>>,
 }
 
 impl Settled {
@@ -121,7 +130,10 @@ impl Settled {
             inline: true,
             from_artifact_tool: false,
             truncated: false,
+            private: false,
+            quarantined: false,
             edited: None,
+            denial: None,
         }
     }
 }
@@ -143,6 +155,7 @@ impl ToolCall {
             provider_state: request.provider_state,
             ordinal: Some(request.ordinal),
             cut_off: false,
+            exposure: Exposure::default(),
             created_at,
             updated_at: now,
             completed_at: None,
@@ -296,6 +309,32 @@ impl ToolCall {
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.settled.truncated
+    }
+
+    /// Returns whether the result contains private data: the tool is marked as
+    /// [`reads_private`](crate::tool::ToolBuilder::reads_private), the handler marked its output, a turn under the call had private
+    /// data in its prompt, or it is the answer of an artifact tool that read such a result.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.settled.private
+    }
+
+    /// Returns whether a policy keeps the result out of the prompt: see [`quarantine`](crate::tool::approval::quarantine).
+    #[must_use]
+    pub fn is_quarantined(&self) -> bool {
+        self.settled.quarantined
+    }
+
+    /// Returns why a policy or an approver denied the call, if it was denied.
+    #[must_use]
+    pub fn denial(&self) -> Option<&Denial> {
+        self.settled.denial.as_deref()
+    }
+
+    /// Returns what the model had read when it proposed the call.
+    #[must_use]
+    pub fn exposure(&self) -> Exposure {
+        self.exposure
     }
 
     /// Returns the artifacts that the model can query by the id of this call. Empty if they are inlined.

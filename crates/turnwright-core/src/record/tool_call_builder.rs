@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
 use super::stamp::Stamp;
@@ -79,6 +80,7 @@ impl ToolCall {
                 provider_state: None,
                 ordinal: None,
                 cut_off: false,
+                exposure: Exposure::default(),
                 created_at: stamp.created_at,
                 updated_at: stamp.updated_at,
                 completed_at: None,
@@ -152,6 +154,14 @@ impl ToolCallBuilder {
     /// Default: `false`.
     pub fn truncated(mut self, truncated: bool) -> Self {
         self.call.settled.truncated = truncated;
+        self
+    }
+
+    /// Sets whether the result contains private data.
+    ///
+    /// Default: `false`.
+    pub fn private(mut self, private: bool) -> Self {
+        self.call.settled.private = private;
         self
     }
 

@@ -28,6 +28,8 @@ pub struct TurnRecord {
     pub(crate) settings: TurnSettings,
     /// The trust tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
     pub(crate) outer_tiers: Option<Vec<TrustTier>>,
+    /// Whether the outer prompt contained private data.
+    pub(crate) outer_private: bool,
     /// The id of the message that is its answer, once it has one.
     pub answer: Option<Arc<str>>,
     /// The id of the message that is proposed as its answer and not decided on yet.
@@ -106,6 +108,7 @@ impl TurnRecord {
             stash,
             settings: TurnSettings::default(),
             outer_tiers: None,
+            outer_private: false,
             answer: None,
             proposed: None,
             rejected: Vec::new(),

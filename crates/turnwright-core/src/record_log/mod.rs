@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub(crate) use entries::{Entry, Origin};
 
 use crate::record::{
-    Coverage, Message, Record, RecordKind, RecordRef, Retrievable, TimelineRecord,
+    Coverage, Exposure, Message, Record, RecordKind, RecordRef, Retrievable, TimelineRecord,
 };
 use entries::{Counts, Entries, Place};
 
@@ -47,6 +47,12 @@ impl Records {
 
     pub(crate) fn has(&self, kind: RecordKind, id: &str) -> bool {
         self.of_kind(kind).is_some_and(|entries| entries.has(id))
+    }
+
+    /// Returns what the author of the record with the same kind and id had read, if there is one.
+    pub(crate) fn exposure_of(&self, record: &Record) -> Option<Exposure> {
+        let there = self.of_kind(record.kind())?.get(record.id())?;
+        there.exposure()
     }
 
     pub(crate) fn get<T: TimelineRecord>(&self, id: &str) -> Option<&Arc<T>> {

@@ -138,6 +138,9 @@ impl Renderer {
         let text = match call.results() {
             ToolResults::Nothing => "The call has not completed. There is no result.".to_owned(),
             ToolResults::Refusal(text) => neutralise(text).into_owned(),
+            ToolResults::Failure(text) if call.is_quarantined() => {
+                format!("The call failed. {}", neutralise(text))
+            }
             ToolResults::Failure(text) => {
                 let sealed = tool(Envelope::new(kind, call.id())).seal(&self.secret, text);
                 format!("The call failed.\n{sealed}")
@@ -153,6 +156,7 @@ impl Renderer {
                         true => self.inline(artifact, &envelope(kind)).await,
                         false => {
                             let envelope = envelope(EnvelopeKind::Untrusted);
+                            let envelope = (!call.is_quarantined()).then_some(envelope);
                             self.handle(artifact, call.id(), part, artifacts.len(), envelope)
                                 .await
                         }
@@ -202,7 +206,7 @@ impl Renderer {
             }
             Retrieved::Artifact(artifact) => {
                 let envelope = envelope(EnvelopeKind::Untrusted);
-                self.handle(artifact, &found.shown_id(), 0, 1, envelope)
+                self.handle(artifact, &found.shown_id(), 0, 1, Some(envelope))
                     .await
             }
             Retrieved::Media(media) => return self.media(media),
@@ -300,14 +304,15 @@ impl Renderer {
         }
     }
 
-    /// Describes the artifact: its kind and size, and how to read it. The beginning of the content follows in an envelope.
+    /// Describes the artifact: its kind and size, and how to read it. The beginning of the content follows in the envelope, if
+    /// there is one.
     async fn handle(
         &self,
         artifact: &SpooledArtifact,
         id: &str,
         index: u32,
         of: usize,
-        envelope: Envelope,
+        envelope: Option<Envelope>,
     ) -> String {
         let (kind, bytes) = (artifact.kind(), artifact.byte_length());
         let tools: Vec<&str> = artifact.tool_names().collect();
@@ -320,6 +325,9 @@ impl Renderer {
             "The result is stored as an artifact (kind {kind}, {bytes} bytes). To read it, call one of these tools with {which}: {tools}."
         ))
         .into_owned();
+        let Some(envelope) = envelope else {
+            return format!("{what} It is in quarantine: nothing of it is shown here.");
+        };
         match artifact.opening().await {
             Ok(opening) => {
                 let envelope = envelope

@@ -69,7 +69,7 @@ impl TurnContext {
             message.into_iter().map(Change::Put).collect()
         };
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
-        record.outer_tiers = self.outer_tiers();
+        self.note_outer(&mut record);
         record.settings = self.inner().parts.settings.clone();
         let record = Arc::new(record);
         // A turn starts once.

@@ -356,7 +356,10 @@ impl Play<'_> {
                 false
             }
             First::Decide => true,
-            First::Execute => self.execute(ctx).await?,
+            First::Execute => {
+                self.turn.report_to_outer_call();
+                self.execute(ctx).await?
+            }
             First::Output => false,
         };
         numbers.enter(Step::output(number));

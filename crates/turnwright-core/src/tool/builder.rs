@@ -97,6 +97,9 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             trusted: false,
             on_collision: OnCollision::Error,
             effects: Effects::Writes,
+            source: None,
+            reads_private: false,
+            sends_out: false,
             timeout: Some(DEFAULT_TIMEOUT),
             max_result_bytes: None,
             concurrency: Concurrency::Parallel,
@@ -353,6 +356,48 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
+    /// Sets where the tool comes from, such as the alias of a server. Policies can name all tools of a source, for example
+    /// [`quarantine`](crate::tool::approval::quarantine). The model does not see it.
+    ///
+    /// Default: none.
+    pub fn source(mut self, source: impl Into<Arc<str>>) -> Self {
+        self.facts.source = Some(source.into());
+        self
+    }
+
+    /// Sets whether results contain private data: mail, files, a customer's record. The data count as private as long as they are
+    /// in the prompt, in later turns too: see [`no_exfiltration`](crate::tool::approval::no_exfiltration).
+    ///
+    /// Default: `false`.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{Effects, Tool, ToolContext};
+    ///
+    /// let read_mail = Tool::dynamic("read_mail", json!({ "type": "object" }))
+    ///     .description("Reads the newest mail.")
+    ///     .effects(Effects::ReadOnly)
+    ///     .source("mail")
+    ///     .reads_private(true)
+    ///     .handler(|_: Value, _: ToolContext| async { "Your code is 1234." })
+    ///     .build()?;
+    /// assert!(read_mail.reads_private() && !read_mail.sends_out());
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn reads_private(mut self, reads_private: bool) -> Self {
+        self.facts.reads_private = reads_private;
+        self
+    }
+
+    /// Sets whether data can leave through a call, in its arguments: a mail, a request to a URL that the model chooses, a commit to
+    /// a public repository. See [`no_exfiltration`](crate::tool::approval::no_exfiltration).
+    ///
+    /// Default: `false`.
+    pub fn sends_out(mut self, sends_out: bool) -> Self {
+        self.facts.sends_out = sends_out;
+        self
+    }
+
     /// Sets the timeout of a call.
     ///
     /// Default: 5 minutes.
@@ -464,6 +509,13 @@ impl Facts {
         }
         if self.max_result_bytes == Some(0) {
             wrong.push("max_result_bytes: must not be zero".into());
+        }
+        if self
+            .source
+            .as_deref()
+            .is_some_and(|source| source.trim().is_empty())
+        {
+            wrong.push("source: must not be empty".into());
         }
         if let Some(why) = self.meta.refused() {
             wrong.push(format!("meta: {why}"));

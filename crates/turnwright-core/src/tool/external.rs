@@ -28,6 +28,8 @@ impl Tool {
             facts.inline = own.facts.inline;
             facts.max_result_bytes = own.facts.max_result_bytes;
             facts.meta = own.facts.meta.clone();
+            facts.source.clone_from(&own.facts.source);
+            (facts.reads_private, facts.sends_out) = (own.facts.reads_private, own.facts.sends_out);
             facts.result_hooks.clone_from(&own.facts.result_hooks);
         }
         builder.facts.timeout = None;

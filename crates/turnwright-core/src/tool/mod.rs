@@ -111,6 +111,9 @@ struct Facts {
     trusted: bool,
     on_collision: OnCollision,
     effects: Effects,
+    source: Option<Arc<str>>,
+    reads_private: bool,
+    sends_out: bool,
     timeout: Option<Duration>,
     max_result_bytes: Option<u64>,
     concurrency: Concurrency,
@@ -232,6 +235,24 @@ impl Tool {
         self.0.facts.effects
     }
 
+    /// Returns where the tool comes from, such as the alias of a server, if that was set. Policies can name all tools of a source.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.0.facts.source.as_deref()
+    }
+
+    /// Returns whether its results contain private data: see [`ToolBuilder::reads_private`].
+    #[must_use]
+    pub fn reads_private(&self) -> bool {
+        self.0.facts.reads_private
+    }
+
+    /// Returns whether data can leave through its calls: see [`ToolBuilder::sends_out`].
+    #[must_use]
+    pub fn sends_out(&self) -> bool {
+        self.0.facts.sends_out
+    }
+
     /// Returns the timeout of a call.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
@@ -288,17 +309,31 @@ impl Tool {
         self.0.facts.version.as_deref()
     }
 
-    /// Returns a digest of [`Tool::describe`] and [`Tool::version`]. Equal for equal definitions.
+    /// Returns a digest of [`Tool::describe`], and of the version, the source and the labels `reads_private` and `sends_out` if they
+    /// are set.
+    /// Equal for equal definitions: an approval of one counts for the other.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         self.0.facts.fingerprint.get_or_init(|| {
-            let mut definition = json!({
-                "name": &*self.0.facts.name, "description": self.0.facts.description, "inputSchema": self.0.schema.document(),
+            let facts = &*self.0.facts;
+            let mut described = json!({
+                "name": &*facts.name, "description": facts.description, "inputSchema": self.0.schema.document(),
             });
-            if let Some(version) = self.version() {
-                definition["version"] = version.into();
+            if let Some(fields) = described.as_object_mut() {
+                if let Some(version) = &facts.version {
+                    fields.insert("version".to_owned(), json!(version));
+                }
+                if let Some(source) = &facts.source {
+                    fields.insert("source".to_owned(), json!(source));
+                }
+                if facts.reads_private {
+                    fields.insert("readsPrivate".to_owned(), json!(true));
+                }
+                if facts.sends_out {
+                    fields.insert("sendsOut".to_owned(), json!(true));
+                }
             }
-            digest_of(&definition)
+            digest_of(&described)
         })
     }
 

@@ -32,6 +32,8 @@ pub struct ToolOutput {
     pub untrusted: bool,
     /// Media beside the content.
     pub attachments: Vec<Media>,
+    /// Whether the content is private even if the tool is not marked as `reads_private`.
+    pub private: bool,
 }
 
 /// The content of an output.
@@ -108,6 +110,13 @@ impl ToolOutput {
     #[must_use]
     pub fn untrusted(mut self) -> Self {
         self.untrusted = true;
+        self
+    }
+
+    /// Marks the content as private data: see [`ToolBuilder::reads_private`](super::ToolBuilder::reads_private).
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        self.private = true;
         self
     }
 
@@ -199,6 +208,7 @@ impl From<Content> for ToolOutput {
             kind: None,
             untrusted: false,
             attachments: Vec::new(),
+            private: false,
         }
     }
 }

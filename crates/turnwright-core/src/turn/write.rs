@@ -106,6 +106,9 @@ impl TurnContext {
             let message = "the turn has ended: it cannot write any more";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
+        if let Effect::Records = effect {
+            self.note_exposure(&mut changes);
+        }
         let Some(store) = self.record_store() else {
             self.take_effect(&changes, effect);
             self.say(&changes, effect);
@@ -193,12 +196,35 @@ impl TurnContext {
         }
     }
 
+    /// Notes in records of the model, and in memories, what is in the prompt. A record that is stored again keeps what it was
+    /// exposed to before.
+    fn note_exposure(&self, changes: &mut [Change]) {
+        let mut now = None;
+        for change in changes {
+            let Change::Put(record) = change else {
+                continue;
+            };
+            if record.exposure().is_none() {
+                continue;
+            }
+            let before = self.inner().records.read().exposure_of(record);
+            let mut now = || *now.get_or_insert_with(|| self.exposure());
+            let exposure = match (before, &*record) {
+                // The model wrote its arguments when it was first stored.
+                (Some(before), Record::ToolCall(_)) => before,
+                (before, _) => before.unwrap_or_default().and(now()),
+            };
+            *record = record.clone().exposed_to(exposure);
+        }
+    }
+
     /// Lets this turn have what was stored.
     fn take_effect(&self, changes: &[Change], effect: Effect) {
         match effect {
             Effect::Records => self.keep_changes(changes),
             Effect::Compaction => self.keep_compaction(changes),
         }
+        self.report_to_outer_call();
     }
 
     /// Emits the events of what was stored. Every write passes here, so each record is on the event stream however it was stored.

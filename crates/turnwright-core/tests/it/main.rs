@@ -11,6 +11,8 @@
 mod bad_queries;
 mod compact;
 mod envelopes;
+mod exfiltration;
+mod find_tools;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
 mod model_texts;

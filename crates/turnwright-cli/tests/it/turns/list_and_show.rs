@@ -426,3 +426,48 @@ fn the_title_of_a_conversation_is_shown_where_it_has_one() {
     );
     assert_eq!(listed(&home, &[])[0]["title"], "The new shop");
 }
+
+#[test]
+fn show_says_why_a_call_was_denied_and_what_is_in_quarantine() {
+    let home = Folder::new();
+    let model = Model::plays([
+        model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        model::text("42.", 1),
+    ]);
+    run_piped(&model, &home, &[], "What is 6 * 7?\n");
+    let file = database(&home);
+    let call = |change: &dyn Fn(&mut Value)| {
+        let mut records = stored::records(&file, "default").into_iter();
+        let mut call = records.find(|item| item["kind"] == "tool_call").unwrap();
+        change(&mut call);
+        stored::put(&file, "default", &call);
+        turns(&home, &["show", &newest(&home)]).out
+    };
+    let out = call(&|call| {
+        call["results"] = serde_json::json!({ "refusal": "The call was not approved." });
+        call["denial"] = serde_json::json!({
+            "reason": "data could leave",
+            "sources": [
+                { "kind": "tool_call", "id": "page-1", "tool": "fetch", "trustTier": "third-party-public" },
+                { "kind": "message", "id": "notes-1", "private": true },
+            ],
+        });
+    });
+    for line in [
+        "  denied: data could leave\n",
+        "    third-party text in page-1 (fetch)\n",
+        "    private data in notes-1\n",
+    ] {
+        assert!(out.contains(line), "{out}");
+    }
+    let out = call(&|call| {
+        call["results"] = serde_json::json!({ "failure": "It failed." });
+        call["denial"] = Value::Null;
+        call["quarantined"] = true.into();
+    });
+    assert!(
+        out.contains("  in quarantine: the prompt does not show the result\n"),
+        "{out}"
+    );
+    assert!(!out.contains("denied"), "{out}");
+}

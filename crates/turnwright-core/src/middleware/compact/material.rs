@@ -19,14 +19,14 @@ const LONGEST_RESULT: usize = 4 * 1024;
 /// The most bytes of the arguments of a call.
 const LONGEST_ARGUMENTS: usize = 1024;
 
-/// Returns the lowest trust tier of the records.
-pub(super) fn lowest_tier<'r>(
+/// Returns what the records contain.
+pub(super) fn taint_of<'r>(
     records: impl Iterator<Item = &'r Record>,
     outer: Option<Taint>,
-) -> TrustTier {
+) -> Taint {
     let mut taint = outer.unwrap_or_default();
     records.for_each(|record| taint.add_record(record));
-    taint.least_trusted().unwrap_or(TrustTier::FirstParty)
+    taint
 }
 
 /// Returns what a summariser reads of a record: each piece with its own trust tier, so that it is in its own envelope. Thoughts
@@ -91,6 +91,9 @@ async fn call_of(call: &ToolCall) -> Piece {
             format!("The call was not run: {}", shortened(text, LONGEST_RESULT))
         }
         ToolResults::Media(media) => format!("{} media", media.len()),
+        ToolResults::Artifacts(_) if call.is_quarantined() => {
+            "The result is in quarantine.".to_owned()
+        }
         ToolResults::Artifacts(artifacts) => {
             let mut texts = Vec::with_capacity(artifacts.len());
             for artifact in artifacts {

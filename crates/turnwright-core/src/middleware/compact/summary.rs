@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Compact;
-use super::material::lowest_tier;
+use super::material::taint_of;
 use super::plan::Cut;
 use super::summariser::Summariser;
 use super::units::Unit;
@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::record::{Coverage, Record, RecordRef, Retrievable, Retrieved};
 use crate::render::Renderer;
 use crate::tool::context::TurnContext;
+use crate::trust::TrustTier;
 
 /// The text of a summary without a text. Models read the framework's notice instead.
 const REMOVED: &str = "The records were removed without being summarised.";
@@ -80,7 +81,8 @@ impl Compact {
         let Some((first, last)) = covered.ends(turn) else {
             return Ok(None);
         };
-        let tier = lowest_tier(covered.records(), turn.outer_taint());
+        let taint = taint_of(covered.records(), turn.outer_taint());
+        let tier = taint.least_trusted().unwrap_or(TrustTier::FirstParty);
         let written = self.write(turn, renderer, covered.records()).await;
         let model = written.as_ref().map(|_| self.model());
         let before = covered.previous.and_then(|summary| summary.covers());
@@ -111,7 +113,10 @@ impl Compact {
         };
         let record = Retrievable::summary(text, tier, covers);
         Ok(Some(Made {
-            record: record.source("summary").build()?,
+            record: record
+                .source("summary")
+                .private(taint.is_private())
+                .build()?,
             records,
             exchanges,
             model,

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use super::estimate::Sizes;
-use super::material::{lowest_tier, parts_of, shortened};
+use super::material::{parts_of, shortened, taint_of};
 use super::plan::{Cut, Item, Limits};
 use super::units::units;
 use super::*;
@@ -273,8 +273,14 @@ async fn each_part_for_the_summariser_has_its_own_tier() {
     let thought: Record = Thought::new("hm").build().unwrap().into();
     assert!(parts_of(&thought).await.unwrap().is_empty());
     let all = [user, thought];
-    assert_eq!(lowest_tier(all.iter(), None), TrustTier::FirstParty);
+    assert_eq!(
+        taint_of(all.iter(), None).least_trusted(),
+        Some(TrustTier::FirstParty)
+    );
     let all = [call("a", 1), call("b", 1)];
-    assert_eq!(lowest_tier(all.iter(), None), TrustTier::ThirdPartyPublic);
+    assert_eq!(
+        taint_of(all.iter(), None).least_trusted(),
+        Some(TrustTier::ThirdPartyPublic)
+    );
     assert_eq!(shortened("äöü", 3), "ä… (4 bytes omitted)");
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::bytes::StoredState;
 use super::field::{Encoded, Text, Time, VERSION};
+use super::flow::StoredExposure;
 use super::media::StoredMedia;
 use super::response::StoredResponse;
 use super::{Invalid, Stored, read_all, stamp};
@@ -35,6 +36,8 @@ pub(super) struct StoredMessage<'a> {
     response_cut: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider_state: Option<StoredState<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exposure: Option<StoredExposure>,
 }
 
 /// A string, or an object for an agent.
@@ -115,6 +118,7 @@ impl<'a> From<&'a Message> for StoredMessage<'a> {
             response_id: of.id,
             response_cut: of.cut,
             provider_state: of.state,
+            exposure: StoredExposure::new(message.exposure()),
         }
     }
 }
@@ -142,6 +146,7 @@ impl Stored for StoredMessage<'_> {
         };
         let (response, state) = stored.read()?;
         builder = builder.of_response(response, state);
+        builder.0.exposure = StoredExposure::read(self.exposure);
         Ok(builder.build()?.into())
     }
 }

@@ -5,6 +5,7 @@ mod bytes;
 mod conversation_info;
 mod coverage;
 mod field;
+mod flow;
 mod gate;
 mod invalid;
 mod lease;
@@ -38,7 +39,7 @@ use self::text_records::StoredText;
 use self::tool_call::StoredCall;
 use self::turn::StoredTurn;
 use super::stamp::Stamp;
-use super::{ByteResolver, Record, RecordKind};
+use super::{ByteResolver, Exposure, Record, RecordKind};
 use crate::error::Error;
 
 pub(crate) use time::format as time_text;
@@ -155,6 +156,7 @@ impl Record {
                     &record.stamp,
                     record.text(),
                     StoredResponse::new(None, None),
+                    Exposure::default(),
                 );
                 write(kind, &stored, to)
             }
@@ -164,12 +166,14 @@ impl Record {
                     &record.stamp,
                     record.text(),
                     StoredResponse::new(None, None),
+                    record.exposure(),
                 );
                 write(kind, &stored, to)
             }
             Record::Thought(record) => {
                 let of = StoredResponse::new(record.response(), record.provider_state());
-                let stored = StoredText::new(kind, &record.stamp, record.text(), of);
+                let stored =
+                    StoredText::new(kind, &record.stamp, record.text(), of, record.exposure());
                 write(kind, &stored, to)
             }
             Record::Message(record) => write(kind, &StoredMessage::from(&**record), to),

@@ -22,6 +22,8 @@ pub(super) struct StoredRetrievable<'a> {
     trust_tier: TrustTier,
     inline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    private: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Text<'a>>,
@@ -45,6 +47,9 @@ impl<'a> TryFrom<&'a Retrievable> for StoredRetrievable<'a> {
             updated_at: Encoded(found.updated_at()),
             trust_tier: found.tier(),
             inline: found.is_inline(),
+            // The tier third-party-private implies it.
+            private: (found.is_private() && found.tier() != TrustTier::ThirdPartyPrivate)
+                .then_some(true),
             source: found.source().map(Text::from),
             text: None,
             artifact: None,
@@ -90,7 +95,8 @@ impl Stored for StoredRetrievable<'_> {
             (None, None, None) => return Err(Invalid::missing("text")),
         };
         let stamp = stamp(self.id, self.created_at, self.updated_at);
-        let mut builder = Retrievable::stamped(content, self.trust_tier, self.inline, stamp);
+        let mut builder = Retrievable::stamped(content, self.trust_tier, self.inline, stamp)
+            .private(self.private.unwrap_or_default());
         if let Some(source) = self.source {
             builder = builder.source(source.into_owned());
         }

@@ -4,10 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::StoredState;
 use super::field::{Encoded, Text, Time, VERSION};
+use super::flow::StoredExposure;
 use super::response::StoredResponse;
 use super::{Invalid, Stored, stamp};
 use crate::record::stamp::Stamp;
-use crate::record::{ByteResolver, Memory, Record, RecordKind, StandingInstruction, Thought};
+use crate::record::{
+    ByteResolver, Exposure, Memory, Record, RecordKind, StandingInstruction, Thought,
+};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
@@ -25,6 +28,9 @@ pub(super) struct StoredText<'a> {
     response_cut: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider_state: Option<StoredState<'a>>,
+    // Only for memories and thoughts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exposure: Option<StoredExposure>,
 }
 
 impl<'a> StoredText<'a> {
@@ -33,6 +39,7 @@ impl<'a> StoredText<'a> {
         stamp: &'a Stamp,
         text: &'a str,
         of: StoredResponse<'a>,
+        exposure: Exposure,
     ) -> Self {
         StoredText {
             v: VERSION,
@@ -44,6 +51,7 @@ impl<'a> StoredText<'a> {
             response_id: of.id,
             response_cut: of.cut,
             provider_state: of.state,
+            exposure: StoredExposure::new(exposure),
         }
     }
 }
@@ -55,12 +63,17 @@ impl Stored for StoredText<'_> {
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
         let text = self.text.into_owned();
+        let exposure = StoredExposure::read(self.exposure);
         let stamp = stamp(self.id, self.created_at, self.updated_at);
         match self.kind {
             RecordKind::Instruction => {
                 Ok(StandingInstruction::stamped(text, stamp).build()?.into())
             }
-            RecordKind::Memory => Ok(Memory::stamped(text, stamp).build()?.into()),
+            RecordKind::Memory => {
+                let mut memory = Memory::stamped(text, stamp);
+                memory.0.exposure = exposure;
+                Ok(memory.build()?.into())
+            }
             _ => {
                 let stored = StoredResponse {
                     id: self.response_id,
@@ -68,7 +81,8 @@ impl Stored for StoredText<'_> {
                     state: self.provider_state,
                 };
                 let (response, state) = stored.read()?;
-                let thought = Thought::stamped(text, stamp).of_response(response, state);
+                let mut thought = Thought::stamped(text, stamp).of_response(response, state);
+                thought.0.exposure = exposure;
                 Ok(thought.build()?.into())
             }
         }

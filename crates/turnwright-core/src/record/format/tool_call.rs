@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::artifact::StoredArtifact;
 use super::bytes::StoredState;
 use super::field::{Digest, Encoded, Json, Text, Time, VERSION};
+use super::flow::{StoredDenial, StoredExposure};
 use super::media::StoredMedia;
 use super::response::StoredResponse;
 use super::{Invalid, Stored, read_all, stamp};
@@ -43,6 +44,12 @@ pub(super) struct StoredCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    private: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quarantined: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denial: Option<StoredDenial<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     response_id: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_cut: Option<Text<'a>>,
@@ -52,6 +59,8 @@ pub(super) struct StoredCall<'a> {
     ordinal: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_off: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exposure: Option<StoredExposure>,
 }
 
 /// The raw arguments: text, a value, or bytes that are not UTF-8.
@@ -124,11 +133,15 @@ impl<'a> StoredCall<'a> {
             inline: call.is_inline(),
             from_artifact_tool: call.from_artifact_tool(),
             truncated: call.is_truncated().then_some(true),
+            private: call.is_private().then_some(true),
+            quarantined: call.is_quarantined().then_some(true),
+            denial: call.denial().map(StoredDenial::from),
             response_id: of.id,
             response_cut: of.cut,
             provider_state: of.state,
             ordinal: call.ordinal(),
             cut_off: call.is_cut_off().then_some(true),
+            exposure: StoredExposure::new(call.exposure()),
         })
     }
 }
@@ -230,6 +243,7 @@ impl Stored for StoredCall<'_> {
             .inline(self.inline)
             .from_artifact_tool(self.from_artifact_tool)
             .truncated(self.truncated.unwrap_or_default())
+            .private(self.private.unwrap_or_default())
             .cut_off(self.cut_off.unwrap_or_default());
         if let Some(args) = self.edited_args {
             builder = builder.edited_args(args.into_value());
@@ -249,6 +263,9 @@ impl Stored for StoredCall<'_> {
         };
         (call.response, call.provider_state) = stored.read()?;
         call.args_bytes = self.args_bytes;
+        call.exposure = StoredExposure::read(self.exposure);
+        call.settled.quarantined = self.quarantined.unwrap_or_default();
+        call.settled.denial = self.denial.map(|denial| Box::new(denial.into()));
         Ok(builder.rebuild()?.into())
     }
 }

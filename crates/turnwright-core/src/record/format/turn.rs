@@ -32,6 +32,8 @@ pub(super) struct StoredTurn<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     outer_tiers: Option<Vec<TrustTier>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    outer_private: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proposed: Option<Text<'a>>,
@@ -133,6 +135,7 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
             settings: (!model.is_empty()).then(|| settings(model)).transpose()?,
             budget: (!budget.is_unlimited()).then(|| (*budget).into()),
             outer_tiers: turn.outer_tiers.clone(),
+            outer_private: turn.outer_private.then_some(true),
             answer: turn.answer.as_ref().map(Text::from),
             proposed: turn.proposed.as_ref().map(Text::from),
             rejected: (!turn.rejected.is_empty())
@@ -197,6 +200,7 @@ impl Stored for StoredTurn<'_> {
                 budget: self.budget.map(Budget::from).unwrap_or_default(),
             },
             outer_tiers: self.outer_tiers,
+            outer_private: self.outer_private.unwrap_or_default(),
             answer: self.answer.map(|answer| (*answer).into()),
             proposed: self.proposed.map(|proposed| (*proposed).into()),
             rejected: self

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::dispatch::DispatchContext;
+use super::outer::Below;
 use super::turn::TurnContext;
 use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
@@ -53,6 +54,8 @@ pub(crate) struct CallFacts {
     pub(crate) cancellation: OnceLock<Cancellation>,
     /// Time spent waiting at gates, which does not count towards the timeout.
     pub(crate) waits: Waits,
+    /// What turns under the call have read.
+    pub(crate) below: Arc<Below>,
 }
 
 impl CallFacts {
@@ -64,6 +67,7 @@ impl CallFacts {
             deadline: timeout.and_then(|limit| start.checked_add(limit)),
             cancellation: OnceLock::new(),
             waits: Waits::default(),
+            below: Arc::default(),
         }
     }
 
@@ -88,6 +92,10 @@ impl Deref for CallFacts {
 impl ToolContext {
     pub(crate) fn new(facts: Arc<CallFacts>) -> Self {
         ToolContext(facts)
+    }
+
+    pub(crate) fn below(&self) -> &Arc<Below> {
+        &self.0.below
     }
 
     /// Returns the call id, as used by gates, approvals and artifacts.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::TurnContext;
 use super::setup::Setup;
 use crate::error::{Error, ErrorCode};
-use crate::record::TurnRecord;
+use crate::record::{Exposure, TurnRecord};
 use crate::render::Taint;
 use crate::tool::approval::Approver;
 use crate::tool::context::ToolContext;
-use crate::trust::TrustTier;
 
 /// The outer turn of a turn that runs under a call.
 pub(crate) struct Outer {
@@ -23,6 +24,8 @@ pub(crate) struct Outer {
     setups: Vec<Arc<Setup>>,
     /// The taint of the outer prompt when the turn was started. `None` if it is not inherited.
     taint: Option<Taint>,
+    /// What turns under the call have read.
+    below: Arc<Below>,
 }
 
 impl Outer {
@@ -31,18 +34,41 @@ impl Outer {
         let mut tools = turn.outer_tools().to_vec();
         tools.push(call.tool().name().into());
         let setups = turn.setups().filter(|_| inherits).cloned().collect();
-        let taint = inherits.then(|| turn.taint());
+        let taint = inherits.then(|| turn.taint().of_outer_turn());
         Outer {
             turn,
             call: call.id().into(),
             tools,
             setups,
             taint,
+            below: Arc::clone(call.below()),
         }
     }
 }
 
+/// What the turns under a call have read: its result may contain it.
+#[derive(Default)]
+pub(crate) struct Below(Mutex<Exposure>);
+
+impl Below {
+    pub(crate) fn read(&self) -> Exposure {
+        *self.0.lock()
+    }
+
+    fn add(&self, read: Exposure) {
+        let mut all = self.0.lock();
+        *all = all.and(read);
+    }
+}
+
 impl TurnContext {
+    /// Lets the outer call know what this turn has in its prompt.
+    pub(crate) fn report_to_outer_call(&self) {
+        if let Some(outer) = self.outer() {
+            outer.below.add(self.exposure());
+        }
+    }
+
     /// Returns the names of the tools whose calls this turn runs under, outermost first: see
     /// [`TurnInput::under_call`](crate::TurnInput::under_call). Empty for a turn that does not run under a call.
     #[must_use]
@@ -69,16 +95,18 @@ impl TurnContext {
         let inherited = self.outer().and_then(|outer| outer.taint.clone());
         match (inherited, self.inner().taint_before.get()) {
             (Some(mut taint), Some(before)) => {
-                before.tiers().for_each(|tier| taint.add(tier));
+                taint.merge(before);
                 Some(taint)
             }
             (taint, before) => taint.or_else(|| before.cloned()),
         }
     }
 
-    /// Returns the tiers that the turn's record stores, so that a resumed turn has them too.
-    pub(crate) fn outer_tiers(&self) -> Option<Vec<TrustTier>> {
-        self.outer_taint().map(|taint| taint.tiers().collect())
+    /// Stores in the turn's record what was inherited, so that a resumed turn has it too.
+    pub(crate) fn note_outer(&self, record: &mut TurnRecord) {
+        let taint = self.outer_taint();
+        record.outer_private = taint.as_ref().is_some_and(Taint::is_private);
+        record.outer_tiers = taint.map(|taint| taint.tiers().collect());
     }
 
     /// Restores what the record of a resumed turn inherited from its outer turns.
@@ -101,6 +129,9 @@ impl TurnContext {
         }
         let mut taint = Taint::default();
         tiers.iter().for_each(|tier| taint.add(*tier));
+        if record.outer_private {
+            taint.add_private();
+        }
         // A turn is resumed once.
         let _ = self.inner().taint_before.set(taint);
         Ok(())

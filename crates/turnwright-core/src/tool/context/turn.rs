@@ -21,7 +21,7 @@ use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
 use crate::outcome::TurnOutcome;
-use crate::record::RecordKind;
+use crate::record::{Exposure, RecordKind, ToolCall};
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -148,15 +148,35 @@ impl TurnContext {
         self.0.parts.answer.as_deref()
     }
 
-    /// Returns the trust tiers in the current prompt, including earlier turns. A turn that runs under a call includes the taint
+    /// Returns the trust tiers and private data in the current prompt, including earlier turns. A turn that runs under a call includes the taint
     /// of the outer prompt at its start: see [`TurnInput::under_call`](crate::TurnInput::under_call).
     #[must_use]
     pub fn taint(&self) -> Taint {
-        let mut taint = self.outer_taint().unwrap_or_default();
+        self.taint_before_response(None)
+    }
+
+    /// Returns the taint of the prompt from which a response was made: the results of calls that the same response proposed do
+    /// not count, because the model had not read them.
+    pub(crate) fn taint_before_response(&self, response_id: Option<&str>) -> Taint {
+        let outer = self.outer_taint().unwrap_or_default();
+        self.with_records(outer, response_id)
+    }
+
+    /// Returns what a record is exposed to that is written now.
+    pub(crate) fn exposure(&self) -> Exposure {
+        let outer = self.outer_taint().unwrap_or_default();
+        self.with_records(outer.without_sources(), None).exposure()
+    }
+
+    fn with_records(&self, mut taint: Taint, response_id: Option<&str>) -> Taint {
         let records = self.0.records.read();
-        (records.of_type()).for_each(|call| taint.add_tool_call(call));
+        let was_read =
+            |call: &&Arc<ToolCall>| response_id.is_none() || call.response_id() != response_id;
+        (records.of_type().filter(was_read)).for_each(|call| taint.add_tool_call(call));
         (records.of_type()).for_each(|found| taint.add_retrievable(found));
         (records.of_type()).for_each(|message| taint.add_message(message));
+        (records.of_type()).for_each(|thought| taint.add_thought(thought));
+        (records.of_type()).for_each(|memory| taint.add_memory(memory));
         taint
     }
 

@@ -16,7 +16,7 @@ use crate::tool::Tool;
 use crate::tool::context::{AckHook, DispatchContext};
 use snapshot::Snapshot;
 
-/// Tools by name, in registration order. A handle: clones share the content, [`ToolRegistry::fork`] copies it.
+/// Tools by name, in registration order; tools that were [revealed](ToolRegistry::reveal) come last. A handle: clones share the content, [`ToolRegistry::fork`] copies it.
 ///
 /// A registry only stores tools. It does not retry, limit, authorise, cache, deduplicate or order. Reading takes a snapshot;
 /// nothing is locked while a tool runs.
@@ -149,9 +149,33 @@ impl ToolRegistry {
         true
     }
 
-    /// Shows a hidden tool. Returns `false` if it was not hidden.
+    /// Shows a hidden tool at its position. Returns `false` if it was not hidden. See also [`reveal`](Self::reveal).
     pub fn unhide(&self, name: &str) -> bool {
         Arc::make_mut(&mut self.0.write()).hidden.remove(name)
+    }
+
+    /// Shows a hidden tool after all others: it becomes the last one in the order. Tools that were visible keep their position, so a
+    /// provider's prompt cache stays valid up to them. Returns `false` if it was not hidden.
+    ///
+    /// ```
+    /// use turnwright_core::{Tool, ToolContext, ToolRegistry};
+    /// use serde_json::{Value, json};
+    ///
+    /// # fn tool(name: &str) -> Result<Tool, turnwright_core::Error> {
+    /// #     Tool::dynamic(name, json!({ "type": "object" })).description("…")
+    /// #         .handler(|_: Value, _: ToolContext| async { "ok" }).build()
+    /// # }
+    /// let registry = ToolRegistry::new([tool("search")?, tool("fetch")?])?;
+    /// registry.hide("search");
+    /// registry.reveal("search");
+    /// let names: Vec<String> = registry.visible().iter().map(|tool| tool.name().to_owned()).collect();
+    /// assert_eq!(names, ["fetch", "search"]);
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn reveal(&self, name: &str) -> bool {
+        let mut tools = self.0.write();
+        // Avoid a copy if nothing changes.
+        tools.hidden.contains(name) && Arc::make_mut(&mut tools).reveal(name)
     }
 
     /// Hides exactly these tools. Unknown names are ignored.

@@ -37,6 +37,13 @@ impl Snapshot {
         self.tools.insert(Arc::clone(tool.shared_name()), tool)
     }
 
+    /// Shows a hidden tool as the last one.
+    pub(super) fn reveal(&mut self, name: &str) -> bool {
+        let shown = self.hidden.remove(name);
+        let tool = self.tools.shift_remove(name).filter(|_| shown);
+        tool.is_some_and(|tool| self.put(tool).is_none())
+    }
+
     /// Removes a tool. Its name is no longer hidden.
     pub(super) fn take(&mut self, name: &str) -> Option<Tool> {
         self.hidden.remove(name);

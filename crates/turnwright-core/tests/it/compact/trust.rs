@@ -2,6 +2,7 @@
 
 use turnwright_core::middleware::{SummaryRequest, compact};
 use turnwright_core::record::{Message, Retrieved};
+use turnwright_core::tool::approval::quarantine;
 use turnwright_core::trust::TrustTier;
 
 use super::*;
@@ -148,4 +149,47 @@ async fn the_tier_of_a_summary_never_rises() {
             assert_eq!(made.tier(), TrustTier::ThirdPartyPrivate);
         }
     }
+}
+
+#[tokio::test]
+async fn a_summary_of_private_data_is_private() {
+    for private in [true, false] {
+        let notes = tool("notes", "1234").trusted(true).reads_private(private);
+        let mut steps = vec![Step::call_tool("notes", "{}")];
+        steps.extend(answers(6));
+        let (store, _) = chat(steps, vec![notes.build().unwrap()]).await;
+        let made = summaries(&store).await.pop().unwrap();
+        assert_eq!(made.is_private(), private);
+    }
+}
+
+#[tokio::test]
+async fn a_summariser_does_not_read_results_in_quarantine() {
+    let store = Arc::new(MemoryStore::default());
+    let mut steps = vec![Step::call_tool("fetch", "{}")];
+    steps.extend(answers(6));
+    let model = ScriptedModel::new(steps);
+    let runner = on(&store, &model)
+        .tool(tool("fetch", INJECTED).build())
+        .policy(quarantine("fetch"))
+        .dispatch_input(compact(2_000).request_tokens(4_000).summarise_by(gullible))
+        .build()
+        .unwrap();
+    for turn in 0..6 {
+        assert!(
+            runner
+                .run(say(format!("question {turn}")))
+                .await
+                .is_answered()
+        );
+    }
+    let made = summaries(&store).await.pop().unwrap();
+    let Retrieved::Text(text) = made.content() else {
+        panic!("a summary is a text");
+    };
+    assert!(
+        text.contains("quarantine") && !text.contains("wire"),
+        "{text}"
+    );
+    assert!((0..7).all(|at| !prompt(&model.request(at)).contains("wire")));
 }

@@ -1,4 +1,4 @@
-//! `approval`, `check` and `reconcile` as keys of the attribute.
+//! `approval`, `check`, `reconcile` and the labels for information flow as keys of the attribute.
 
 use serde_json::{Value, json};
 use turnwright::approval::always;
@@ -86,4 +86,26 @@ async fn approval_policy_is_a_function_or_an_expression() {
     let ctx = DispatchContext::standalone();
     let denied = send().unwrap().call(&ctx, "{}").await.unwrap_err();
     assert_eq!(denied.code(), ErrorCode::TOOL_DENIED);
+}
+
+/// Shares a file.
+#[tool(reads_private, sends_out = true, source = "files")]
+async fn share() -> &'static str {
+    "shared"
+}
+
+/// Reads the clock.
+#[tool(reads_private = false)]
+async fn clock() -> &'static str {
+    "noon"
+}
+
+#[test]
+fn labels_reach_the_tool() {
+    let share = share().unwrap();
+    assert!(share.reads_private() && share.sends_out());
+    assert_eq!(share.source(), Some("files"));
+    let clock = clock().unwrap();
+    assert!(!clock.reads_private() && !clock.sends_out());
+    assert_eq!(clock.source(), None);
 }

@@ -218,3 +218,33 @@ fn the_registry_can_be_changed_while_iterating() {
     registry.set_hidden(registry.all().iter().map(Tool::name));
     assert_eq!(names(&registry.hidden()), ["b"]);
 }
+
+#[test]
+fn revealed_tools_are_appended_so_that_the_visible_ones_keep_their_order() {
+    let all = ["a", "b", "c", "d", "e", "f"];
+    // Every order in which three of the hidden ones are revealed, with a tool that is registered in between.
+    for first in all {
+        for second in all {
+            for third in all {
+                let registry = ToolRegistry::new(all.map(plain)).unwrap();
+                registry.set_hidden(["a", "b", "d", "e", "f"]);
+                let mut before = names(&registry.visible());
+                for (step, name) in [first, second, "new", third].into_iter().enumerate() {
+                    match name {
+                        "new" => registry.register(plain("new")).unwrap(),
+                        name => {
+                            let hidden = registry.is_hidden(name);
+                            assert_eq!(registry.reveal(name), hidden);
+                        }
+                    }
+                    let after = names(&registry.visible());
+                    assert!(after.starts_with(&before), "{step}: {before:?} {after:?}");
+                    assert!(after.iter().any(|there| there == name));
+                    before = after;
+                }
+                assert_eq!(registry.len(), 7);
+            }
+        }
+    }
+    assert!(!ToolRegistry::default().reveal("a"));
+}

@@ -16,8 +16,23 @@
 //! # let _ = always("");
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
+//!
+//! | policy | purpose |
+//! | --- | --- |
+//! | [`always`], [`when`] | require approval for all calls, or by a condition |
+//! | [`before_writes`] | requires approval for tools that are not marked `read_only` |
+//! | [`when_tainted`] | requires approval while the prompt contains text of third parties |
+//! | [`no_exfiltration`] | denies calls that could send private data out on behalf of a third party |
+//! | [`quarantine`] | keeps the results of tools out of the prompt |
+//! | [`once_per_turn`], [`rate_limit`] | limit how often tools are called |
 
-use std::fmt;
+mod no_exfiltration;
+mod once_per_turn;
+mod quarantine;
+mod rate_limit;
+mod review;
+mod tool_pattern;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,8 +40,17 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 pub use crate::gate::approval_answer::Approval;
+pub use no_exfiltration::{NoExfiltration, no_exfiltration};
+pub use once_per_turn::{OncePerTurn, once_per_turn};
+pub use quarantine::{Quarantine, quarantine};
+pub use rate_limit::{RateLimit, rate_limit};
+pub use review::Review;
+
+pub(crate) use tool_pattern::ToolPattern;
 
 use crate::effects::Effects;
+use crate::record::TaintSource;
+use crate::render::Taint;
 use crate::schema::escape;
 use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
@@ -59,6 +83,14 @@ use crate::tool::context::DispatchContext;
 pub trait ApprovalPolicy: Send + Sync {
     /// Reviews the call. A panic counts as a denial.
     async fn review(&self, call: &PendingCall<'_>) -> Review;
+
+    /// Returns whether results of this tool are kept out of the prompt: see [`quarantine`]. Applies to every call of the tool,
+    /// including those of turns under a call.
+    ///
+    /// Default: `false`.
+    fn quarantines(&self, _tool: &Tool) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -124,67 +156,14 @@ pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
     )
 }
 
-/// The decision of a policy.
-///
-/// ```
-/// use serde_json::json;
-/// use turnwright_core::DispatchContext;
-/// use turnwright_core::tool::approval::{PendingCall, Review};
-///
-/// fn review(call: &PendingCall<'_>) -> Review {
-///     match (call.tool().name(), call.args()["to"].as_str()) {
-///         ("send_mail", Some(to)) if to.ends_with("@example.com") => Review::Allow,
-///         ("send_mail", _) => Review::ask("it sends mail outside of the company"),
-///         ("delete_account", _) => Review::deny("accounts are deleted by hand"),
-///         _ => Review::Allow,
-///     }
-/// }
-///
-/// # let executor = |_: DispatchContext| async { Ok(()) };
-/// let runner = turnwright_core::runner(executor).policy(review).build()?;
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Review {
-    /// The call may run.
-    Allow,
-    /// The call needs approval.
-    Ask {
-        /// The reason, shown to the approver.
-        reason: String,
-    },
-    /// The call must not run.
-    Deny {
-        /// The reason, for operators.
-        reason: String,
-    },
-    /// The call may run with other arguments, which are checked again first.
-    Rewrite(Value),
-}
-
-impl Review {
-    /// Requires approval.
-    pub fn ask(reason: impl Into<String>) -> Self {
-        Review::Ask {
-            reason: reason.into(),
-        }
-    }
-
-    /// Denies the call.
-    pub fn deny(reason: impl Into<String>) -> Self {
-        Review::Deny {
-            reason: reason.into(),
-        }
-    }
-}
-
 /// A checked call, as a policy sees it.
 pub struct PendingCall<'c> {
     pub(crate) id: &'c str,
     pub(crate) checksum: &'c str,
     pub(crate) tool: &'c Tool,
     pub(crate) args: &'c Value,
+    /// The model response that proposed the call, if known.
+    pub(crate) response_id: Option<&'c str>,
     pub(crate) ctx: &'c DispatchContext,
 }
 
@@ -211,6 +190,13 @@ impl PendingCall<'_> {
     #[must_use]
     pub fn args(&self) -> &Value {
         self.args
+    }
+
+    /// Returns the taint of the prompt from which the call was proposed. Results of calls that the same response proposed do not
+    /// count: the model had not read them when it wrote the arguments.
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        self.ctx.turn().taint_before_response(self.response_id)
     }
 
     /// Returns the dispatch in which the call runs.
@@ -272,6 +258,8 @@ pub struct ApprovalRequest {
     pub args_digest: String,
     /// Why approval is required.
     pub reason: String,
+    /// The records that made the prompt untrusted or private, if that is the reason.
+    pub sources: Vec<TaintSource>,
     /// The time left to answer.
     pub expires_in: Duration,
 }
@@ -279,17 +267,6 @@ pub struct ApprovalRequest {
 // Omits the arguments, which may contain secrets.
 debug_fields!(PendingCall<'_> { id, tool });
 debug_fields!(ApprovalRequest { id, tool });
-
-impl fmt::Debug for Review {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Review::Allow => f.write_str("Allow"),
-            Review::Ask { reason } => f.debug_struct("Ask").field("reason", reason).finish(),
-            Review::Deny { reason } => f.debug_struct("Deny").field("reason", reason).finish(),
-            Review::Rewrite(_) => f.write_str("Rewrite(..)"),
-        }
-    }
-}
 
 impl ApprovalRequest {
     /// Returns the arguments as text that is safe to display. Invisible characters and those that change the text direction are

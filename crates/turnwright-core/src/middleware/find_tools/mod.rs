@@ -1,0 +1,242 @@
+//! Hides tools behind a search when there are too many of them.
+
+mod index;
+mod search_tool;
+mod synonyms;
+mod words;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ahash::RandomState;
+use async_trait::async_trait;
+use parking_lot::Mutex;
+
+use crate::artifact::text::TokenCount;
+use crate::error::{BoxError, Error};
+use crate::pipeline::{Middleware, Next};
+use crate::tool::Tool;
+use crate::tool::approval::ToolPattern;
+use crate::tool::context::TurnContext;
+use crate::tool::registry::ToolRegistry;
+use index::Index;
+use search_tool::{names_in, search_tool};
+
+/// The name of the tool that the model searches with.
+const NAME: &str = "find_tools";
+/// How many tools an answer has.
+const RESULTS: usize = 5;
+
+/// Middleware that hides tools behind a search. See [`find_tools`].
+///
+/// ```
+/// use turnwright_core::middleware::find_tools;
+///
+/// let find = find_tools(4_000).pin("calculate").pin("files__*").results(8);
+/// ```
+#[derive(Clone)]
+#[must_use = "middleware does nothing until a runner has it"]
+pub struct FindTools {
+    budget: u64,
+    results: usize,
+    pinned: Vec<ToolPattern>,
+    tokens_of: String,
+    shared: Arc<Shared>,
+}
+
+/// What turns share: counting and indexing definitions takes time, and they rarely change.
+#[derive(Default)]
+struct Shared {
+    tokens: Mutex<HashMap<Arc<str>, (Tool, u64), RandomState>>,
+    index: Mutex<Option<Arc<Index>>>,
+}
+
+/// What is hidden in one turn.
+#[derive(Default)]
+struct Hidden(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// Whether the budget was exceeded. From then on, tools that are added are hidden too.
+    active: bool,
+    /// The tools that can be found, in order, including those that were revealed.
+    findable: Vec<Tool>,
+}
+
+/// Hides the tools of a turn if their definitions have more than `budget` tokens, and adds the tool `find_tools`, with which the model
+/// searches for them in its own words. The tools that it finds become visible for the rest of the turn.
+///
+/// Each definition in a prompt costs tokens, and a model chooses worse from hundreds of tools than from ten. The list of visible
+/// tools only grows: tools that were found are appended, so each search breaks the provider's prompt cache at most once. A
+/// resumed turn shows again what it had found. Hidden tools can still be called, by a model that knows them from earlier turns.
+///
+/// [`pin`](FindTools::pin) tools that are always needed. Add the middleware to the turn input, after middleware that adds or removes
+/// tools. In the dispatch input it also covers tools that are added during the turn.
+///
+/// The search is lexical (BM25, over names, descriptions and parameters). The answer has a name and one line for each tool. If a
+/// tool has a [source](crate::tool::ToolBuilder::source), its line is a third party's text: the answer is untrusted then.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_core::middleware::find_tools;
+/// use turnwright_core::{DispatchContext, Tool, ToolContext};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// # let tool = |name: &str, description: &str| Tool::dynamic(name, json!({ "type": "object" })).description(description)
+/// #     .handler(|_: Value, _: ToolContext| async { "ok" }).build();
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     let names = |ctx: &DispatchContext| -> Vec<String> {
+///         ctx.tools().visible().iter().map(|tool| tool.name().to_owned()).collect()
+///     };
+///     assert_eq!(names(&ctx), ["calculate", "find_tools"]);
+///     ctx.call("find_tools", json!({ "query": "which mails did I get?" })).await;
+///     ctx.answer(names(&ctx).join(", ")).await?;
+///     Ok(())
+/// })
+/// .tools([
+///     tool("read_mail", "Reads the newest mail."),
+///     tool("weather", "Returns the weather forecast."),
+///     tool("calculate", "Evaluates a formula."),
+/// ])
+/// .turn_input(find_tools(20).pin("calculate"))
+/// .build()?;
+/// let answer = runner.run("What is new?").await.into_answer()?;
+/// assert_eq!(answer, "calculate, find_tools, read_mail");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+pub fn find_tools(budget: u64) -> FindTools {
+    FindTools {
+        budget,
+        results: RESULTS,
+        pinned: Vec::new(),
+        tokens_of: String::new(),
+        shared: Arc::default(),
+    }
+}
+
+impl FindTools {
+    /// Keeps tools visible, whatever the budget. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches
+    /// any characters. Can be called more than once.
+    pub fn pin(mut self, tools: impl Into<String>) -> Self {
+        self.pinned.push(ToolPattern::new(tools));
+        self
+    }
+
+    /// Sets how many tools a search returns at most.
+    ///
+    /// Default: 5.
+    pub fn results(mut self, most: usize) -> Self {
+        self.results = most.max(1);
+        self
+    }
+
+    /// Sets the model whose tokens are counted. With the feature `tokens`, models of OpenAI are counted exactly.
+    ///
+    /// Default: none; tokens are estimated.
+    pub fn tokens_of(mut self, model: impl Into<String>) -> Self {
+        self.tokens_of = model.into();
+        self
+    }
+
+    async fn apply(&self, turn: &TurnContext) -> Result<(), Error> {
+        let hidden = turn.per_turn::<Hidden>();
+        let visible = turn.tools().visible();
+        let is_first = {
+            let mut state = hidden.0.lock();
+            let starts = !state.active;
+            if starts && self.tokens(&visible) <= self.budget {
+                return Ok(());
+            }
+            state.active = true;
+            for tool in visible {
+                let known = |other: &Tool| other.name() == tool.name();
+                if !self.stays(&tool) && !state.findable.iter().any(known) {
+                    turn.tools().hide(tool.name());
+                    state.findable.push(tool);
+                }
+            }
+            starts
+        };
+        if is_first {
+            let advice = "rename it: the middleware `find_tools` adds a tool with this name";
+            turn.tools().register_or(search_tool(self)?, advice)?;
+            reveal_again(turn).await;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a tool stays visible.
+    fn stays(&self, tool: &Tool) -> bool {
+        tool.is_artifact_tool()
+            || tool.name() == NAME
+            || self.pinned.iter().any(|pattern| pattern.matches(tool))
+    }
+
+    /// Returns the tokens of definitions. Each one is counted once.
+    fn tokens(&self, tools: &[Tool]) -> u64 {
+        let mut known = self.shared.tokens.lock();
+        let tokens = tools.iter().map(|tool| {
+            let counted = known.get(tool.name());
+            if let Some((_, tokens)) = counted.filter(|(other, _)| other.is_same(tool)) {
+                return *tokens;
+            }
+            // A description is always valid JSON.
+            let text = serde_json::to_string(&tool.describe()).unwrap_or_default();
+            let tokens = TokenCount::of_text(&text, &self.tokens_of).tokens;
+            known.insert(Arc::clone(tool.shared_name()), (tool.clone(), tokens));
+            tokens
+        });
+        tokens.sum()
+    }
+}
+
+impl Shared {
+    /// Returns the index of the tools that can be found in a turn, with their current definitions.
+    fn index(&self, hidden: &Hidden, registry: &ToolRegistry) -> Arc<Index> {
+        let findable = hidden.0.lock().findable.clone();
+        let current = findable.iter().map(|tool| registry.get(tool.name()));
+        let findable: Vec<Tool> = current.flatten().collect();
+        let mut index = self.index.lock();
+        match &*index {
+            Some(index) if index.is_of(&findable) => Arc::clone(index),
+            _ => Arc::clone(index.insert(Arc::new(Index::new(findable)))),
+        }
+    }
+}
+
+/// Shows what the turn had found before it was resumed, in the same order.
+async fn reveal_again(turn: &TurnContext) {
+    for call in turn.records().own_tool_calls() {
+        if call.tool() == NAME && !call.is_error() {
+            let text = call.text().await.unwrap_or_default();
+            for name in names_in(&text) {
+                turn.tools().reveal(name);
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl<C> Middleware<C> for FindTools
+where
+    C: AsRef<TurnContext> + Clone + Send + Sync + 'static,
+{
+    async fn handle(&self, ctx: C, next: Next<C>) -> Result<(), BoxError> {
+        self.apply(ctx.as_ref()).await?;
+        next.run().await
+    }
+
+    fn name(&self) -> &'static str {
+        "find_tools"
+    }
+}
+
+impl fmt::Debug for FindTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FindTools")
+            .field("budget", &self.budget)
+            .field("pinned", &self.pinned)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,13 @@
+//! Why a call was denied.
+
+use super::TaintSource;
+
+/// Why a policy or an approver denied a call: see [`ToolCall::denial`](super::ToolCall::denial).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Denial {
+    /// The reason, for operators.
+    pub reason: String,
+    /// The records that made the prompt untrusted or private, if that was the reason.
+    pub sources: Vec<TaintSource>,
+}

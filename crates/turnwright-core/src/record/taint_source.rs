@@ -1,0 +1,53 @@
+//! The records that made a prompt untrusted or private.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::RecordKind;
+use crate::trust::TrustTier;
+
+/// A record because of which a prompt contains text of third parties or private data: see
+/// [`Taint::sources`](crate::render::Taint::sources).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TaintSource {
+    /// The kind of the record.
+    pub kind: RecordKind,
+    /// The id of the record.
+    pub id: Arc<str>,
+    /// The name of the tool, for a tool call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Arc<str>>,
+    /// Its least trusted tier, if it contains text of third parties.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust_tier: Option<TrustTier>,
+    /// Whether it contains private data.
+    #[serde(skip_serializing_if = "is_false")]
+    pub private: bool,
+    /// Whether it only repeats other records: the model wrote it after it had read them (see [`Exposure`](super::Exposure)).
+    #[serde(skip_serializing_if = "is_false")]
+    pub derived: bool,
+    /// Whether it is a record of an outer turn: see [`TurnInput::under_call`](crate::TurnInput::under_call).
+    #[serde(skip_serializing_if = "is_false")]
+    pub outer: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl TaintSource {
+    pub(crate) fn new(kind: RecordKind, id: &str) -> Self {
+        TaintSource {
+            kind,
+            id: id.into(),
+            tool: None,
+            trust_tier: None,
+            private: false,
+            derived: false,
+            outer: false,
+        }
+    }
+}

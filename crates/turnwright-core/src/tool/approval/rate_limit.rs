@@ -1,0 +1,134 @@
+//! Limits how often tools are called.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+
+use super::tool_pattern::ToolPattern;
+use super::{ApprovalPolicy, PendingCall, Review};
+
+type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+
+/// The policy that [`rate_limit`] returns.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::tool::approval::rate_limit;
+///
+/// let policy = rate_limit(2, Duration::from_secs(1)).tools("search__*");
+/// ```
+#[derive(Clone)]
+#[must_use = "a policy does nothing until a runner has it"]
+pub struct RateLimit {
+    calls: usize,
+    per: Duration,
+    tools: ToolPattern,
+    clock: Clock,
+    recent: Arc<Mutex<VecDeque<Admitted>>>,
+}
+
+/// A call that was allowed.
+struct Admitted {
+    at: Instant,
+    turn: Arc<str>,
+    call: String,
+}
+
+/// Denies calls when `calls` calls were allowed within the last `per`. It counts the calls of all turns of the runner, and of clones
+/// of the policy. Artifact tools do not count.
+///
+/// The count is in memory: another process counts for itself. For limits of a turn, see [`Budget`](crate::Budget).
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::tool::approval::rate_limit;
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = turnwright_core::runner(executor)
+///     .policy(rate_limit(10, Duration::from_secs(60)).tools("search__*"))
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+pub fn rate_limit(calls: usize, per: Duration) -> RateLimit {
+    RateLimit {
+        calls,
+        per,
+        tools: ToolPattern::new("*"),
+        clock: Arc::new(Instant::now),
+        recent: Arc::default(),
+    }
+}
+
+impl RateLimit {
+    /// Limits only these tools, together. The pattern names tools or a [source](crate::tool::ToolBuilder::source); `*` matches any
+    /// characters.
+    ///
+    /// Default: all tools.
+    pub fn tools(mut self, pattern: impl Into<String>) -> Self {
+        self.tools = ToolPattern::new(pattern);
+        self
+    }
+
+    /// Sets the clock, for tests.
+    ///
+    /// Default: [`Instant::now`].
+    pub fn clock(mut self, now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(now);
+        self
+    }
+
+    /// Returns whether the call may run now, and counts it.
+    fn admit(&self, call: &PendingCall<'_>) -> bool {
+        let now = (self.clock)();
+        let turn = call.context().turn().shared_id();
+        let mut recent = self.recent.lock();
+        let is_over = |one: &Admitted| now.saturating_duration_since(one.at) >= self.per;
+        while recent.front().is_some_and(is_over) {
+            recent.pop_front();
+        }
+        // A call is reviewed again when its arguments were changed.
+        if recent
+            .iter()
+            .any(|one| one.turn == *turn && one.call == call.id())
+        {
+            return true;
+        }
+        let admits = recent.len() < self.calls;
+        if admits {
+            recent.push_back(Admitted {
+                at: now,
+                turn: Arc::clone(turn),
+                call: call.id().to_owned(),
+            });
+        }
+        admits
+    }
+}
+
+#[async_trait]
+impl ApprovalPolicy for RateLimit {
+    async fn review(&self, call: &PendingCall<'_>) -> Review {
+        if !self.tools.matches(call.tool()) || self.admit(call) {
+            return Review::Allow;
+        }
+        let RateLimit { calls, per, .. } = self;
+        Review::deny(format!(
+            "the rate limit of {calls} calls per {per:?} is reached"
+        ))
+    }
+}
+
+impl fmt::Debug for RateLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimit")
+            .field("calls", &self.calls)
+            .field("per", &self.per)
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
