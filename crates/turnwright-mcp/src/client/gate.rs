@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnwright_core::gate::TurnGate;
-use turnwright_core::schema::Schema;
+use turnwright_core::schema::SchemaOptions;
 use turnwright_core::{ErrorCode, ToolContext};
 use url::Url;
 
@@ -47,7 +47,8 @@ fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, Stri
         Elicitation::Form { message, schema } => {
             let schema = harmless_schema(schema, MAX_QUESTION)
                 .map_err(|pointer| format!("hidden or misleading text at `{pointer}`"))?;
-            let schema = Schema::from_document(schema).map_err(|error| error.to_string())?;
+            let schema = SchemaOptions::foreign().document(schema);
+            let schema = schema.map_err(|error| error.to_string())?;
             gate.question(json!({ "server": alias, "message": harmless(&message, MAX_QUESTION) }))
                 .schema(schema)
         }

@@ -55,12 +55,7 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
         State::Ready(ready) => ready.tools.clone(),
         State::Stopped | State::Starting | State::Down(_) => Vec::new(),
     };
-    let is_ours = |tool: &Tool| {
-        tool.meta()
-            .get("mcp.server")
-            .and_then(|server| server.as_str())
-            == Some(alias)
-    };
+    let is_ours = |tool: &Tool| tool.source() == Some(alias) && tool.meta().get("mcp").is_some();
     let mut changed = false;
     for tool in registry.all().iter().filter(|tool| is_ours(tool)) {
         let same =

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnwright_core::schema::{Schema, escape};
+use turnwright_core::schema::{Schema, SchemaOptions, escape};
 use turnwright_core::{Effects, Tool, ToolContext};
 
 use super::call::{self, RemoteTool};
@@ -202,14 +202,66 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
         .description(description)
         .version(definition.pin())
         .effects(effects)
+        .source(config.alias.as_str())
+        .reads_private(config.reads_private)
+        .sends_out(config.sends_out)
         .timeout(backstop)
-        .meta(json!({ "mcp": { "server": config.alias, "tool": definition.name() } }))
+        .meta(json!({ "mcp": { "tool": definition.name() } }))
         .handler(move |args: Value, ctx: ToolContext| call::run(Arc::clone(&remote), args, ctx))
         .build()
         .map_err(|error| error.message().to_owned())
 }
 
-/// Reads a schema that a third party wrote.
+/// Reads a schema that a third party wrote. Its defaults are the server's to fill in.
 fn foreign(document: Value) -> Result<Schema, String> {
-    Schema::from_document(document).map_err(|error| error.to_string())
+    let options = SchemaOptions::foreign().fill_defaults(false);
+    options
+        .document(document)
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use turnwright_core::Cancellation;
+
+    use super::*;
+    use crate::pin::Pinning;
+
+    /// Reads the definitions of real tools. Says so if they are not there.
+    fn definitions() -> Option<Vec<Value>> {
+        let folder = std::env::var_os("TURNWRIGHT_VECTORS").map(PathBuf::from);
+        let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+        let file = folder.unwrap_or(beside).join("mcp/tools.jsonl");
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            eprintln!("SKIPPED: there are no definitions at `{}`", file.display());
+            return None;
+        };
+        let tool = |line: &str| serde_json::from_str::<Value>(line).unwrap()["tool"].clone();
+        Some(text.lines().map(tool).collect())
+    }
+
+    #[test]
+    fn the_definitions_of_real_servers_become_tools() {
+        let Some(definitions) = definitions() else {
+            return;
+        };
+        let config = McpServer::stdio("none", [""; 0]).alias("real");
+        let limits = config.limits.clone();
+        let server = Supervised::new(config, Pinning::Unpinned, None, Cancellation::new());
+        let mut withheld = BTreeMap::<String, Vec<String>>::new();
+        let total = definitions.len();
+        for raw in definitions {
+            let built = Definition::read(raw.clone(), &limits);
+            if let Err(reason) = built.and_then(|definition| tool(&definition, &server)) {
+                let name = raw["name"].as_str().unwrap_or_default().to_owned();
+                withheld.entry(reason).or_default().push(name);
+            }
+        }
+        let count: usize = withheld.values().map(Vec::len).sum();
+        println!("{} of {total} definitions became tools", total - count);
+        assert!(withheld.is_empty(), "{withheld:#?}");
+    }
 }

@@ -36,7 +36,6 @@ pub(super) fn tools(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
         true => Effects::ReadOnly,
         false => Effects::Writes,
     };
-    let meta = || json!({ "mcp": { "server": alias } });
     let (lists, reads) = (Arc::clone(server), Arc::clone(server));
     let list = Tool::dynamic(exposed_name(alias, LIST), json!({ "type": "object" }))
         .description(format!(
@@ -44,7 +43,10 @@ pub(super) fn tools(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
         ))
         .effects(effects)
         .artifact_kind(ArtifactKind::JSON)
-        .meta(meta())
+        .source(alias.as_str())
+        .meta(json!({ "mcp": {} }))
+        .reads_private(server.config().reads_private)
+        .sends_out(server.config().sends_out)
         .handler(move |_: Value, ctx: ToolContext| {
             let server = Arc::clone(&lists);
             async move {
@@ -69,7 +71,10 @@ pub(super) fn tools(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
             "Reads a resource of the MCP server `{alias}` by its URI."
         ))
         .effects(effects)
-        .meta(meta())
+        .source(alias.as_str())
+        .meta(json!({ "mcp": {} }))
+        .reads_private(server.config().reads_private)
+        .sends_out(server.config().sends_out)
         .handler(move |args: Value, ctx: ToolContext| {
             let server = Arc::clone(&reads);
             async move {

@@ -34,6 +34,8 @@ pub struct McpServer {
     pub(super) optional: bool,
     pub(super) sessions: bool,
     pub(super) resources: bool,
+    pub(super) reads_private: bool,
+    pub(super) sends_out: bool,
     /// What is wrong with the settings.
     problems: Vec<String>,
 }
@@ -78,6 +80,8 @@ impl McpServer {
             optional: false,
             sessions: false,
             resources: false,
+            reads_private: false,
+            sends_out: false,
             problems: Vec::new(),
         }
     }
@@ -187,6 +191,20 @@ impl McpServer {
     /// Does not wait for this server at the start of a turn.
     pub fn optional(mut self) -> Self {
         self.optional = true;
+        self
+    }
+
+    /// Labels all tools of the server as reading private data: see
+    /// [`no_exfiltration`](turnwright_core::tool::approval::no_exfiltration).
+    pub fn reads_private(mut self) -> Self {
+        self.reads_private = true;
+        self
+    }
+
+    /// Labels all tools of the server as tools through which data can leave: see
+    /// [`no_exfiltration`](turnwright_core::tool::approval::no_exfiltration).
+    pub fn sends_out(mut self) -> Self {
+        self.sends_out = true;
         self
     }
 

@@ -108,7 +108,7 @@ where
         Ok(Err(error)) if error.is_authorization_required() => {
             return Err(Failure::Unauthorised(None));
         }
-        Ok(Err(error)) => return Err(Failure::NotSent(ending.or(&error.to_string()))),
+        Ok(Err(error)) => return Err(Failure::NotSent(ending.or(&cause(&error)))),
         Err(_) => return Err(Failure::Timeout(limit)),
     };
     let info = service.peer().peer_info();
@@ -131,6 +131,12 @@ where
         ended,
         stop,
     }))
+}
+
+/// Returns the innermost cause of an error, which is the part that says what happened.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().unwrap_or(error).to_string()
 }
 
 fn about(info: &ServerPeerInfo) -> Result<About, Failure> {

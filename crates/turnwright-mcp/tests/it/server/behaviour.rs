@@ -135,7 +135,7 @@ impl Behaviour {
                 json!({ "name": "no-schema" }),
                 json!(7),
                 json!({ "name": "echo", "inputSchema": schema }),
-                json!({ "name": "bad-schema", "inputSchema": { "type": "object", "properties": 7 } }),
+                json!({ "name": "bad-schema", "inputSchema": { "type": "object", "$ref": "https://example.com/" } }),
                 tool("good"),
             ]),
             "rug-pull" if self.folder.join("changed").exists() => {
