@@ -293,7 +293,7 @@ impl Behaviour {
             }
             "asks-a-bad-question" => {
                 self.asking = Some(id.clone());
-                vec![self.question(json!({ "a": { "type": "string", "pattern": "(" } }))]
+                vec![self.question(json!({ "a\u{200b}": { "type": "string" } }))]
             }
             "wants-to-sample" => {
                 self.asking = Some(id.clone());
