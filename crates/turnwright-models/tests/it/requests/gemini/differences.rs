@@ -182,7 +182,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     always(
         "media of a tool follow in a user message",
         "models before Gemini 3 accept only text in results",
-        |sides| media_of_tools(sides),
+        media_of_tools,
     ),
 ];
 
