@@ -11,7 +11,7 @@ use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
     Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
     RequestParts, StrictRules, TypedAnswers, WireMessage, check_strict, is_common_image, is_pdf,
-    with_path,
+    with_ending, with_path,
 };
 
 /// The Anthropic Messages protocol, as the type parameter of a [`Model`](crate::Model).
@@ -139,10 +139,7 @@ impl Codec for AnthropicCodec {
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let base = url.path().trim_end_matches("/messages").to_owned();
-        url.set_path(&format!("{base}/models"));
-        url
+        with_ending(endpoint, "/messages", "/models")
     }
 
     fn tool(&self, tool: &Tool) -> Value {
