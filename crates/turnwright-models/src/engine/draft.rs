@@ -11,6 +11,7 @@ use super::codec::{AnswerSchema, Codec, RequestParts};
 use super::item::{Assistant, Call, CallResult, EncodedMedia, Item, Piece, User, UserPart};
 use super::options::Options;
 use super::quirks::Quirks;
+use super::tools::Admission;
 use super::wire_message::WireMessage;
 
 /// A request in the making.
@@ -163,4 +164,14 @@ pub(crate) fn tool(schema: Value) -> Tool {
         .handler(|_: Value, _: ToolContext| async { "" })
         .build()
         .unwrap()
+}
+
+/// Returns why a request cannot have these tools.
+pub(crate) fn rejection<'t>(
+    codec: &dyn Codec,
+    tools: impl IntoIterator<Item = &'t Tool>,
+) -> Option<String> {
+    let mut admission = Admission::new(codec);
+    let mut tools = tools.into_iter();
+    tools.find_map(|tool| admission.admit(tool).err())
 }

@@ -48,5 +48,5 @@ pub use options::Options;
 pub(crate) use quirks::Quirks;
 pub(crate) use server::{with_ending, with_path};
 pub use settings::{MediaPolicy, TypedAnswers};
-pub(crate) use strict_schema::{StrictRules, check as check_strict};
+pub(crate) use strict_schema::{RequestLimits, SchemaLimits, StrictRules};
 pub(crate) use wire_message::{Role, WireMessage, push_list};

@@ -6,13 +6,12 @@ use url::Url;
 
 use super::decode::EventReader;
 use super::settings::SystemPrompt;
-use super::strict_schema;
-use super::{body, describe, input, quirks};
+use super::{body, describe, input, quirks, strict_tools};
 use crate::decode::{FrameReader, Reply};
 use crate::engine::{
     Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionType,
-    RequestParts, WireMessage, is_common_image, is_pdf, is_quota, openai_parameters, with_ending,
-    with_path,
+    RequestParts, StrictRules, WireMessage, is_common_image, is_pdf, is_quota, openai_parameters,
+    with_ending, with_path,
 };
 
 /// The Responses protocol, as the type parameter of a [`Model`](crate::Model).
@@ -116,12 +115,8 @@ impl Codec for ResponsesCodec {
         })
     }
 
-    fn rejects_tool(&self, tool: &Tool) -> Option<String> {
-        if !self.strict {
-            return None;
-        }
-        let error = strict_schema::check(tool.schema().document()).err()?;
-        Some(format!("its schema does not fit strict mode: {error}"))
+    fn strict_rules(&self) -> Option<&'static StrictRules> {
+        self.strict.then_some(&strict_tools::RULES)
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

@@ -1,12 +1,12 @@
 mod body;
 mod input;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use turnwright_core::{Error, ErrorCode};
 
 use super::{Options, Responses, ResponsesCodec, quirks};
 use crate::ModelBuilder;
-use crate::engine::draft::tool;
+use crate::engine::draft::{rejection, tool};
 use crate::engine::{Codec as _, ErrorBody, Quirks};
 
 #[test]
@@ -63,14 +63,89 @@ fn strict_mode_rejects_tools_that_do_not_fit() {
     let fits = tool(json!({
         "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"], "additionalProperties": false,
     }));
-    assert_eq!(codec.rejects_tool(&fits), None);
+    assert_eq!(rejection(&codec, [&fits]), None);
     assert_eq!(codec.tool(&fits)["strict"], true);
     let open = tool(json!({ "type": "object", "properties": { "a": { "type": "string" } } }));
-    let why = codec.rejects_tool(&open).unwrap();
+    assert_eq!(rejection(&ResponsesCodec::default(), [&open]), None);
+    let why = rejection(&codec, [&open]).unwrap();
     assert!(
         why.contains("/additionalProperties") && why.contains("deny_unknown_fields"),
         "{why}"
     );
+}
+
+/// Returns why strict mode rejects a property with this schema.
+fn strict_rejection(schema: &Value) -> Option<String> {
+    let codec = ResponsesCodec {
+        strict: true,
+        ..ResponsesCodec::default()
+    };
+    let tool = tool(json!({
+        "type": "object", "properties": { "a": schema }, "required": ["a"], "additionalProperties": false,
+    }));
+    rejection(&codec, [&tool])
+}
+
+#[test]
+fn strict_mode_accepts_what_openai_documents() {
+    let object = |schema: Value| {
+        let mut object =
+            json!({ "type": "object", "required": ["x"], "additionalProperties": false });
+        object["properties"] = json!({ "x": schema });
+        object
+    };
+    let accepted = [
+        json!({ "type": "string", "description": "A name", "pattern": r"^a\b" }),
+        json!({ "type": ["string", "null"], "format": "date-time" }),
+        json!({ "type": "integer", "minimum": 0, "maximum": 9, "multipleOf": 3 }),
+        json!({ "type": "array", "items": { "$ref": "#" }, "minItems": 2, "maxItems": 3 }),
+        json!({ "anyOf": [{ "type": "string" }, object(json!({ "const": 1 }))] }),
+        json!({ "enum": ["low", "high"] }),
+        // Nine levels, below the root.
+        (0..9).fold(json!({ "type": "string" }), |inner, _| object(inner)),
+    ];
+    for schema in accepted {
+        assert_eq!(strict_rejection(&schema), None, "{schema}");
+    }
+    let many: Vec<String> = (0..1_001).map(|number| number.to_string()).collect();
+    let long: Vec<String> = (0..251).map(|number| format!("{number:060}")).collect();
+    let rejected = [
+        (
+            json!({ "oneOf": [{ "type": "string" }] }),
+            "/properties/a/oneOf",
+        ),
+        (
+            json!({ "allOf": [{ "type": "string" }] }),
+            "/properties/a/allOf",
+        ),
+        (
+            json!({ "type": "string", "default": "x" }),
+            "/properties/a/default",
+        ),
+        (
+            json!({ "type": "string", "minLength": 1 }),
+            "/properties/a/minLength",
+        ),
+        (
+            json!({ "type": "string", "format": "uri" }),
+            "/properties/a/format",
+        ),
+        (
+            json!({ "type": "array", "items": { "not": {} } }),
+            "/properties/a/items/not",
+        ),
+        (json!({ "enum": many }), "1000 enum values"),
+        (json!({ "enum": long }), "15000 characters"),
+        (json!({ "const": "x".repeat(120_001) }), "120000 characters"),
+        (
+            (0..10).fold(json!({ "type": "string" }), |inner, _| object(inner)),
+            "nested 10 levels",
+        ),
+    ];
+    for (schema, expected) in rejected {
+        let why = strict_rejection(&schema).unwrap();
+        assert!(why.contains(expected), "{why}");
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Which tools the API accepts, compared with recorded answers of the API.
 
-use serde_json::Value;
-use turnwright_core::{Error, Tool};
+use serde_json::{Value, json};
+use turnwright_core::{Error, ErrorCode, Next, Tool, TurnContext};
 use turnwright_models::Protocol;
+use turnwright_testkit::server::Server;
 
 use super::builder;
+use super::turns::{logging, says};
 use crate::requests::recorded_tool;
 use crate::wire::recorded;
 
@@ -59,4 +61,57 @@ fn build(tools: &[&Value]) -> Result<(), Error> {
         .tools(tools)
         .build()
         .map(drop)
+}
+
+fn closed(name: &str) -> Tool {
+    let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
+    let described = json!({ "name": name, "description": "Does nothing." });
+    recorded_tool(&described, &schema).unwrap()
+}
+
+#[test]
+fn more_strict_tools_than_a_request_can_have_are_an_error() {
+    let build = |count: usize| {
+        let model = builder("http://127.0.0.1:9").strict_tools(true).build()?;
+        let tools = (0..count).map(|number| closed(&format!("t{number}")));
+        turnwright_core::runner(model)
+            .tools(tools)
+            .build()
+            .map(drop)
+    };
+    build(20).unwrap();
+    let error = build(21).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_RUNNER_CONFIG);
+    assert!(
+        error.message().contains("`t20`") && error.message().contains("20 tools"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_strict_tool_that_is_one_too_many_is_withheld_with_a_warning() {
+    let server = Server::script([says("Hello."), says("Hello.")])
+        .await
+        .unwrap();
+    let model = builder(&server.url()).strict_tools(true).build().unwrap();
+    let runner = turnwright_core::runner(model)
+        .tools((0..20).map(|number| closed(&format!("t{number}"))))
+        .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
+            ctx.tools().register(closed("late"))?;
+            next.run().await
+        });
+    let (runner, logs) = logging(runner);
+    let runner = runner.build().unwrap();
+    // The second request finds the tools in a cache.
+    for _ in 0..2 {
+        assert_eq!(runner.run("Hi.").await.into_answer().unwrap(), "Hello.");
+    }
+    for request in server.requests() {
+        let tools = request.json().unwrap()["tools"].as_array().unwrap().clone();
+        assert_eq!(tools.len(), 20);
+        assert!(tools.iter().all(|tool| tool["name"] != "late"));
+    }
+    let logs = logs.lock().unwrap().clone();
+    let is_warning = |line: &&String| line.contains("`late` is not shown to the model");
+    assert_eq!(logs.iter().filter(is_warning).count(), 2, "{logs:?}");
 }
