@@ -299,5 +299,6 @@ const RECORDING: &str = concat!(
         "turnwright chat --record session.json",
         "turnwright wire decode session.json",
         "turnwright wire replay session.json",
+        "turnwright wire replay session.json --protocol anthropic",
     )
 );
