@@ -78,10 +78,12 @@ async fn record_and_replay(protocol: Protocol) {
         recorded.status
     );
     // The last piece of a response is read in the background.
+    let is_complete = |text: String| {
+        let entries: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
+        entries.len() == 2
+    };
     for _ in 0..6_000 {
-        if std::fs::read_to_string(&file)
-            .is_ok_and(|text| text.matches("\"response\"").count() == 2)
-        {
+        if std::fs::read_to_string(&file).is_ok_and(is_complete) {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
