@@ -70,11 +70,11 @@ fn read_user(content: &Value, entries: &mut Vec<Entry>) {
         let parts = others.into_iter().map(|part| match part.get("text") {
             Some(Value::String(text)) => text.clone(),
             _ => {
-                let kinds = part
+                let mut kinds = part
                     .as_object()
                     .into_iter()
                     .flat_map(|fields| fields.keys());
-                let kind = kinds.filter(|name| *name != "thought").next();
+                let kind = kinds.find(|name| *name != "thought");
                 format!("[{}]", kind.map_or("", String::as_str))
             }
         });
