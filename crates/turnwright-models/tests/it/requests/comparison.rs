@@ -43,10 +43,8 @@ pub(super) const fn by_hand(
     even_out: fn(&mut Sides),
 ) -> Difference {
     Difference {
-        name,
-        why,
         by_hand_alone: true,
-        even_out,
+        ..always(name, why, even_out)
     }
 }
 
