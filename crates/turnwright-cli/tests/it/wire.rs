@@ -145,7 +145,7 @@ fn a_session_of_another_protocol_is_replayed() {
         assert_eq!((&last["ok"], &last["played"]), (&json!(true), &json!(2)));
         assert_eq!(last["turns"][0]["sameText"], true);
     }
-    // The wrong protocol is told.
+    // The wrong protocol is reported.
     let args = ["wire", "replay", "-", "--protocol=anthropic"];
     let ran = run_with(&args, &gemini_session().to_string());
     assert_eq!(ran.code, 1, "{ran:?}");
