@@ -9,7 +9,7 @@ use url::Url;
 use crate::decode::{FrameReader, Reply};
 use crate::engine::{
     Codec, Encoded, ErrorBody, ErrorClass, Info, Item, Model, ModelBuilder, Quirks, RequestParts,
-    WireMessage,
+    StrictRules, WireMessage,
 };
 use crate::protocol::Protocol;
 
@@ -137,6 +137,10 @@ impl Codec for AnyCodec {
 
     fn rejects_tool(&self, tool: &Tool) -> Option<String> {
         self.0.rejects_tool(tool)
+    }
+
+    fn strict_rules(&self) -> Option<&'static StrictRules> {
+        self.0.strict_rules()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

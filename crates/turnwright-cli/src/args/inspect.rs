@@ -208,6 +208,9 @@ pub(crate) struct WireReplay {
     /// Recording, or `-` for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
+    /// Protocol of the requests and responses [default: found in each of them]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) protocol: Option<turnwright::models::Protocol>,
 }
 
 /// Serve scripted replies over five model protocols
@@ -296,5 +299,6 @@ const RECORDING: &str = concat!(
         "turnwright chat --record session.json",
         "turnwright wire decode session.json",
         "turnwright wire replay session.json",
+        "turnwright wire replay session.json --protocol anthropic",
     )
 );

@@ -1,9 +1,10 @@
 //! `turnwright wire`: decodes and replays recordings of model servers.
 
+mod beginning;
 mod decode;
-mod messages;
 mod recording;
 mod replay;
+mod request;
 mod tools;
 mod turns;
 

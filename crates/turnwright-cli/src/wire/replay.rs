@@ -6,15 +6,14 @@ use turnwright::Executor as _;
 use serde::Serialize;
 use serde_json::json;
 use turnwright::Next;
-use turnwright::models::Protocol;
-use turnwright::models::chat_completions::Options;
+use turnwright::models::Options;
 use turnwright::models::retry::RetryPolicy;
 use turnwright::prelude::*;
 use turnwright::record::{Author, ToolResults};
 use turnwright_testkit::cassette::Cassette;
 
+use super::beginning::Beginning;
 use super::decode::protocol_of;
-use super::messages::{Beginning, messages, text_of};
 use super::turns::{RecordedResponse, RecordedTurn, turns};
 use super::{recording, tools};
 use crate::args::WireReplay;
@@ -37,18 +36,12 @@ pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Resul
             .map_err(|error| misuse(format!("cannot replay `{name}`: exchange {at} is {error}")))
     });
     let exchanges = exchanges.collect::<anyhow::Result<Vec<_>>>()?;
-    if let Some(other) = exchanges
-        .iter()
-        .map(protocol_of)
-        .find(|item| *item != Protocol::ChatCompletions)
-    {
-        return Err(misuse(format!(
-            "`{}` has requests of the protocol `{other}`, and only those of `{}` can be replayed. `turnwright wire decode` shows its responses",
-            options.file.display(),
-            Protocol::ChatCompletions
-        )));
-    }
-    let turns = turns(exchanges);
+    // Other requests, such as those for the list of models, are not part of a turn.
+    let requests = exchanges.into_iter().filter(|item| item.method == "POST");
+    let turns = turns(requests.map(|exchange| {
+        let protocol = options.protocol.unwrap_or_else(|| protocol_of(&exchange));
+        (protocol, exchange)
+    }));
     if turns.is_empty() {
         return Err(misuse(format!(
             "`{}` contains no request, so there is nothing to replay",
@@ -105,27 +98,26 @@ async fn play(
     of: usize,
     turn: &RecordedTurn,
 ) -> anyhow::Result<Option<Compared>> {
-    let Some(first) = turn.exchanges.first() else {
-        return Ok(None);
-    };
-    let beginning = Beginning::of(messages(&first.request));
-    let (tools, notes) = tools::offered(&first.request, &turn.answers);
+    let first = &turn.first;
+    let beginning = Beginning::of(first);
+    let (tools, notes) = tools::offered(&first.tools, &turn.answers);
     announce(&mut show.screen, number, of, &beginning, &notes)?;
 
     let cassette = Cassette::from_exchanges(turn.exchanges.clone()).in_order();
-    let streams = first.request.get("stream") == Some(&true.into());
-    let model = ChatCompletions::builder(NOWHERE)
-        .model(match text_of(&first.request, "model") {
+    let model = turn
+        .protocol
+        .builder_at(NOWHERE)
+        .model(match first.model.as_str() {
             "" => "recorded",
             model => model,
         })
-        .options(Options::new().stream(streams))
+        .options(Options::new().stream(first.streams))
         // Whether the prompt fits is recorded.
         .context_window(u64::MAX)
         .retry(RetryPolicy::never())
         .transport(cassette.clone())
         .build()?;
-    let (before, system) = (beginning.before, beginning.system);
+    let (before, system) = (beginning.before, first.system.clone());
     let (model, recording) = (Arc::new(model), cassette.clone());
     let runner = turnwright::runner(move |ctx: DispatchContext| {
         let (model, recording) = (Arc::clone(&model), recording.clone());

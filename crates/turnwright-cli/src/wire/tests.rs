@@ -1,15 +1,19 @@
+mod requests;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use turnwright::models::Protocol;
 use turnwright::record::Record;
 use turnwright_testkit::cassette::Exchange;
 
-use super::decode::{decoded, line, name_of};
-use super::messages::{Beginning, answers, words};
+use super::beginning::Beginning;
+use super::decode::{decoded, line, name_of, protocol_of};
+use super::request::RecordedRequest;
 use super::tools::offered;
-use super::turns::{RecordedResponse, turns};
+use super::turns::{RecordedResponse, RecordedTurn};
 
 fn exchange(messages: &Value, response: &Value) -> Exchange {
     let request = json!({ "method": "POST", "path": "/v1/chat/completions", "body": { "messages": messages } });
@@ -32,6 +36,11 @@ fn user(text: &str) -> Value {
 
 fn answer(id: &str, text: &str) -> Value {
     json!({ "role": "tool", "tool_call_id": id, "content": text })
+}
+
+fn turns(exchanges: Vec<Exchange>) -> Vec<RecordedTurn> {
+    let exchanges = exchanges.into_iter();
+    super::turns::turns(exchanges.map(|exchange| (protocol_of(&exchange), exchange)))
 }
 
 /// The number of responses of each turn.
@@ -123,7 +132,9 @@ fn a_request_with_the_results_of_the_calls_continues_the_turn() {
 #[test]
 fn an_incomplete_response_is_distinguished_from_a_reply() {
     let begun = json!("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n");
-    let of = |response: Value| RecordedResponse::of(&exchange(&json!([]), &response));
+    let of = |response: Value| {
+        RecordedResponse::of(Protocol::ChatCompletions, &exchange(&json!([]), &response))
+    };
     let full = reply(&json!({ "content": "Hi" }), "stop");
     assert!(matches!(of(full), RecordedResponse::Reply(_)));
     assert!(matches!(
@@ -155,8 +166,13 @@ fn a_turn_starts_with_earlier_messages_and_the_new_one() {
         json!({ "role": "assistant", "content": "Two" }),
         json!({ "role": "user", "content": parts }),
     ];
-    let beginning = Beginning::of(&messages);
-    assert_eq!(beginning.system, "Be brief.\n\nBe kind.");
+    let read = |messages: &[Value]| {
+        let exchange = exchange(&messages.into(), &json!({ "status": 200 }));
+        RecordedRequest::of(Protocol::ChatCompletions, &exchange)
+    };
+    let request = read(&messages);
+    assert_eq!(request.system, "Be brief.\n\nBe kind.");
+    let beginning = Beginning::of(&request);
     assert_eq!(beginning.input.as_deref(), Some("Look:\n\n[image_url]"));
     let kinds: Vec<&str> = beginning
         .before
@@ -169,7 +185,7 @@ fn a_turn_starts_with_earlier_messages_and_the_new_one() {
         .collect();
     assert_eq!(kinds, ["One", "a", "Two"]);
     // After a result the model continues.
-    let continues = Beginning::of(&messages[..5]);
+    let continues = Beginning::of(&read(&messages[..5]));
     assert_eq!((continues.input, continues.before.len()), (None, 2));
 }
 
@@ -186,7 +202,10 @@ fn tools_are_offered_as_recorded_or_noted() {
         { "type": "web_search" },
         7,
     ] });
-    let (tools, notes) = offered(&request, &Arc::default());
+    let mut exchange = exchange(&json!([]), &json!({ "status": 200 }));
+    exchange.request = request;
+    let request = RecordedRequest::of(Protocol::ChatCompletions, &exchange);
+    let (tools, notes) = offered(&request.tools, &Arc::default());
     let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
     assert_eq!(names, ["good", "bad", "none"]);
     assert_eq!(
@@ -218,6 +237,11 @@ fn anything() -> impl Strategy<Value = Value> {
         "text",
         "function",
         "object",
+        "model",
+        "tool_use",
+        "tool_result",
+        "function_call",
+        "function_call_output",
     ]);
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -242,6 +266,14 @@ fn anything() -> impl Strategy<Value = Value> {
         "choices",
         "message",
         "finish_reason",
+        "contents",
+        "parts",
+        "functionCall",
+        "functionResponse",
+        "functionDeclarations",
+        "input",
+        "output",
+        "system",
     ]);
     leaf.prop_recursive(5, 40, 5, move |inner| {
         prop_oneof![
@@ -274,13 +306,15 @@ proptest! {
     }
 
     #[test]
-    fn no_request_causes_a_panic(request in anything(), list in prop::collection::vec(anything(), 0..6)) {
-        let beginning = Beginning::of(&list);
-        prop_assert!(beginning.before.len() <= list.len() * 5);
-        let (tools, _) = offered(&request, &Arc::default());
-        prop_assert!(tools.len() <= 5);
-        for (_, text) in answers(&list) {
-            prop_assert!(list.iter().any(|item| words(item) == text));
+    fn no_request_causes_a_panic(body in anything()) {
+        let mut exchange = exchange(&json!([]), &json!({ "status": 200 }));
+        exchange.request = body;
+        for protocol in Protocol::ALL {
+            let request = RecordedRequest::of(protocol, &exchange);
+            let beginning = Beginning::of(&request);
+            prop_assert!(beginning.before.len() <= 40);
+            let (tools, _) = offered(&request.tools, &Arc::default());
+            prop_assert!(tools.len() <= request.tools.len());
         }
     }
 }

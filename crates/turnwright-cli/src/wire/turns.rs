@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use turnwright::models::Protocol;
 use turnwright::models::decode::Reply;
 use turnwright_testkit::cassette::Exchange;
 
-use super::messages::{answers, messages, role};
+use super::request::{Entry, RecordedRequest};
 use super::tools::Answers;
 
 /// A recorded turn.
 pub(super) struct RecordedTurn {
+    pub(super) protocol: Protocol,
     /// Its requests and responses; at least one.
     pub(super) exchanges: Vec<Exchange>,
+    /// Its first request.
+    pub(super) first: RecordedRequest,
     /// The results of its calls.
     pub(super) answers: Arc<Answers>,
     /// Its last response.
     pub(super) last: RecordedResponse,
+    /// The messages of its last request.
+    entries: Vec<Entry>,
 }
 
 /// The content of a response.
@@ -32,12 +36,12 @@ pub(super) enum RecordedResponse {
 }
 
 impl RecordedResponse {
-    pub(super) fn of(exchange: &Exchange) -> Self {
+    pub(super) fn of(protocol: Protocol, exchange: &Exchange) -> Self {
         if !(200..300).contains(&exchange.status) {
             return RecordedResponse::Status(exchange.status);
         }
         let content_type = exchange.header("content-type");
-        match Protocol::ChatCompletions.decode(content_type, &exchange.body) {
+        match protocol.decode(content_type, &exchange.body) {
             Ok(reply) if exchange.truncated && !reply.is_complete() => RecordedResponse::Broken,
             Ok(reply) => RecordedResponse::Reply(Box::new(reply)),
             Err(_) if exchange.truncated => RecordedResponse::Broken,
@@ -45,30 +49,40 @@ impl RecordedResponse {
         }
     }
 
-    /// Whether it calls tools, so that the turn continues with their results.
-    fn calls_tools(&self) -> bool {
-        matches!(self, RecordedResponse::Reply(reply) if reply.is_complete() && !reply.tool_calls.is_empty())
+    /// The reply, if it calls tools, so that the turn continues with their results.
+    fn with_calls(&self) -> Option<&Reply> {
+        match self {
+            RecordedResponse::Reply(reply) => {
+                Some(&**reply).filter(|reply| reply.is_complete() && !reply.tool_calls.is_empty())
+            }
+            _ => None,
+        }
     }
 }
 
-/// A request continues the turn of the one before it if it contains the results of that one's calls. Any other request starts a
-/// turn.
-pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<RecordedTurn> {
+/// A request continues the turn of the one before it if it contains the results of that one's calls. Any other request
+/// starts a turn.
+pub(super) fn turns(
+    exchanges: impl IntoIterator<Item = (Protocol, Exchange)>,
+) -> Vec<RecordedTurn> {
     let mut turns: Vec<RecordedTurn> = Vec::new();
-    for exchange in exchanges {
-        let response = RecordedResponse::of(&exchange);
+    for (protocol, exchange) in exchanges {
+        let request = RecordedRequest::of(protocol, &exchange);
+        let response = RecordedResponse::of(protocol, &exchange);
         if let Some(turn) = turns.last_mut()
-            && let Some(new) = turn.continued_by(&exchange)
+            && turn.protocol == protocol
+            && turn.is_continued_by(&request)
         {
-            for (id, answer) in answers(new) {
-                turn.answers.add(id, answer);
-            }
             turn.exchanges.push(exchange);
+            turn.entries = request.entries;
             turn.last = response;
             continue;
         }
         turns.push(RecordedTurn {
+            protocol,
             exchanges: vec![exchange],
+            entries: request.entries.clone(),
+            first: request,
             answers: Arc::default(),
             last: response,
         });
@@ -77,11 +91,24 @@ pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<Record
 }
 
 impl RecordedTurn {
-    /// If this is its next request: the new messages, from the results of the last calls on.
-    fn continued_by<'e>(&self, exchange: &'e Exchange) -> Option<&'e [Value]> {
-        let before = self.exchanges.last().filter(|_| self.last.calls_tools())?;
-        let new = messages(&exchange.request).strip_prefix(messages(&before.request))?;
-        let answers = new.iter().position(|item| role(item) == "tool")?;
-        new.get(answers..)
+    /// Whether this is its next request. Stores the results of the last calls.
+    fn is_continued_by(&self, request: &RecordedRequest) -> bool {
+        let Some(reply) = self.last.with_calls() else {
+            return false;
+        };
+        let previous = request.previous_response.as_ref();
+        let new = match previous {
+            // Only what is new is sent.
+            Some(id) if reply.id.as_ref() == Some(id) => Some(request.entries.as_slice()),
+            _ => request.entries.strip_prefix(self.entries.as_slice()),
+        };
+        let results = new.into_iter().flatten().find_map(|entry| match entry {
+            Entry::Results(results) => Some(results),
+            _ => None,
+        });
+        if let Some(results) = results {
+            self.answers.add(&reply.tool_calls, results);
+        }
+        results.is_some()
     }
 }

@@ -100,6 +100,85 @@ fn a_recorded_session_is_replayed_turn_by_turn() {
     }
 }
 
+/// A session with a protocol whose calls have no ids, at a path that does not tell the protocol.
+fn gemini_session() -> Value {
+    let exchange = |contents: &Value, parts: &Value| {
+        let function = json!({ "name": "weather", "description": "The weather.", "parametersJsonSchema": { "type": "object" } });
+        let candidate =
+            json!({ "content": { "role": "model", "parts": parts }, "finishReason": "STOP" });
+        json!({
+            "request": {
+                "method": "POST",
+                "path": "/proxy",
+                "body": { "contents": contents, "tools": [{ "functionDeclarations": [function] }] },
+            },
+            "response": { "status": 200, "headers": {}, "body": json!({ "candidates": [candidate] }).to_string() },
+        })
+    };
+    let call =
+        |city: &str| json!({ "functionCall": { "name": "weather", "args": { "city": city } } });
+    let result = |text: &str| json!({ "functionResponse": { "name": "weather", "response": { "result": text } } });
+    let asked = json!({ "role": "user", "parts": [{ "text": "How are they?" }] });
+    let calls = json!([call("Bern"), call("Basel")]);
+    let results = json!([result("rain in Bern"), result("sun in Basel")]);
+    let contents =
+        json!([asked, { "role": "model", "parts": calls }, { "role": "user", "parts": results }]);
+    json!([
+        exchange(&json!([asked]), &calls),
+        exchange(&contents, &json!([{ "text": "Mixed." }])),
+    ])
+}
+
+#[test]
+fn a_session_of_another_protocol_is_replayed() {
+    for protocol in [None, Some("--protocol=gemini")] {
+        let args = ["wire", "replay", "-", "--json"]
+            .into_iter()
+            .chain(protocol);
+        let args: Vec<&str> = args.collect();
+        let ran = run_with(&args, &gemini_session().to_string());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+        for part in ["rain in Bern", "sun in Basel", "Mixed."] {
+            assert!(ran.out.contains(part), "{part} is missing in {}", ran.out);
+        }
+        let last = ran.json().last().unwrap().clone();
+        assert_eq!((&last["ok"], &last["played"]), (&json!(true), &json!(2)));
+        assert_eq!(last["turns"][0]["sameText"], true);
+    }
+    // The wrong protocol is reported.
+    let args = ["wire", "replay", "-", "--protocol=anthropic"];
+    let ran = run_with(&args, &gemini_session().to_string());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.out.contains("a response of another protocol"),
+        "{}",
+        ran.out
+    );
+    let ran = run_with(&["wire", "replay", "-", "--protocol=smtp"], "[]");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.err.contains("chat_completions, responses"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn requests_that_are_not_for_a_reply_are_skipped() {
+    let mut tape = gemini_session();
+    let list = json!({
+        "request": { "method": "GET", "path": "/v1beta/models", "body": null },
+        "response": { "status": 200, "headers": {}, "body": "{}" },
+    });
+    tape.as_array_mut().unwrap().insert(0, list.clone());
+    let ran = run_with(&["wire", "replay", "-"], &tape.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("2 of 2 recorded responses"), "{}", ran.out);
+    let ran = run_with(&["wire", "replay", "-"], &json!([list]).to_string());
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("contains no request"), "{}", ran.err);
+}
+
 #[test]
 fn json_output_of_a_replay_is_line_by_line() {
     let ran = run_with(
@@ -261,7 +340,7 @@ fn recordings_of_real_servers_decode_as_expected() {
         })
         .collect();
     let mut args = vec!["wire".to_owned(), "decode".to_owned()];
-    args.extend(sessions(&folder));
+    args.extend(sessions(&folder, "chat_completions"));
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ran = run(&args);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
@@ -296,37 +375,54 @@ fn asks_for_several(folder: &Path, (file, index): &(String, u64)) -> bool {
 #[test]
 fn recordings_of_real_servers_are_replayed() {
     let Some(folder) = recordings() else { return };
-    // A process for each takes its time: those of every server that are longest.
-    let mut longest: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
-    for file in sessions(&folder) {
-        let session: Vec<Value> =
-            serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        let server = Path::new(&file).parent().unwrap().display().to_string();
-        longest
-            .entry(server)
-            .or_default()
-            .push((session.len(), file));
-    }
-    let mut played = 0;
-    for sessions in longest.values_mut() {
-        sessions.sort_by(|a, b| b.cmp(a));
-        for (responses, file) in sessions.iter().take(4) {
-            let ran = run(&["wire", "replay", file, "--json"]);
-            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{file}");
+    let mut played: BTreeMap<&str, u64> = BTreeMap::new();
+    for protocol in FOLDERS {
+        for (responses, file) in longest(&folder, protocol) {
+            let ran = run(&["wire", "replay", &file, "--json"]);
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{file}\n{}", ran.out);
             let lines = ran.json();
-            assert_eq!(lines.last().unwrap()["played"], *responses, "{file}");
-            played += responses;
+            assert_eq!(lines.last().unwrap()["played"], responses, "{file}");
+            *played.entry(protocol).or_default() += responses;
         }
     }
     say(format_args!(
-        "wire replay: {played} recorded responses were replayed again"
+        "wire replay: recorded responses that were replayed: {played:?}"
     ));
 }
 
-/// Every recorded session.
-fn sessions(folder: &Path) -> Vec<String> {
+/// The folders of the recordings of each protocol.
+const FOLDERS: [&str; 5] = [
+    "chat_completions",
+    "openai_responses",
+    "anthropic_messages",
+    "gemini",
+    "ollama",
+];
+
+/// The longest sessions of every server, with the number of their requests. A process for each takes its time.
+fn longest(folder: &Path, protocol: &str) -> Vec<(u64, String)> {
+    let mut of_server: BTreeMap<PathBuf, Vec<(u64, String)>> = BTreeMap::new();
+    for file in sessions(folder, protocol) {
+        let session: Vec<Value> =
+            serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let requests = session
+            .iter()
+            .filter(|item| item["request"]["method"] == "POST");
+        let server = Path::new(&file).parent().unwrap().to_owned();
+        let of_server = of_server.entry(server).or_default();
+        of_server.push((requests.count() as u64, file));
+    }
+    for sessions in of_server.values_mut() {
+        sessions.sort_by(|a, b| b.cmp(a));
+        sessions.truncate(4);
+    }
+    of_server.into_values().flatten().collect()
+}
+
+/// Every recorded session of a protocol.
+fn sessions(folder: &Path, protocol: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for provider in fs::read_dir(folder.join("chat_completions")).unwrap() {
+    for provider in fs::read_dir(folder.join(protocol)).unwrap() {
         for file in fs::read_dir(provider.unwrap().path()).unwrap() {
             found.push(file.unwrap().path().to_str().unwrap().to_owned());
         }

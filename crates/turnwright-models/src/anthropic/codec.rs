@@ -6,11 +6,11 @@ use url::Url;
 
 use super::decode::MessageReader;
 use super::models::WINDOWS;
-use super::{body, describe, messages, options, quirks};
+use super::{body, describe, messages, options, quirks, strict_tools};
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
     Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
-    RequestParts, StrictRules, TypedAnswers, WireMessage, check_strict, is_common_image, is_pdf,
+    RequestParts, StrictRules, TypedAnswers, WireMessage, is_common_image, is_pdf, with_ending,
     with_path,
 };
 
@@ -57,57 +57,6 @@ static INFO: Info = Info {
     quirks: quirks::NAMES,
 };
 
-/// What strict tools accept.
-static STRICT: StrictRules = StrictRules {
-    rejected: &[
-        ("oneOf", "use `anyOf`"),
-        ("not", "list the accepted values"),
-        ("if", "use `anyOf`"),
-        ("dependentRequired", "use `anyOf`"),
-        ("dependentSchemas", "use `anyOf`"),
-        ("patternProperties", "use a list of names and values"),
-        ("propertyNames", "use a list of names and values"),
-        (
-            "unevaluatedProperties",
-            "set `additionalProperties` to `false`",
-        ),
-        (
-            "prefixItems",
-            "use an object with one property for each item",
-        ),
-        ("contains", "check it in the tool"),
-        ("minimum", IN_THE_TOOL),
-        ("maximum", IN_THE_TOOL),
-        ("exclusiveMinimum", IN_THE_TOOL),
-        ("exclusiveMaximum", IN_THE_TOOL),
-        ("multipleOf", IN_THE_TOOL),
-        ("minLength", IN_THE_TOOL),
-        ("maxLength", IN_THE_TOOL),
-        ("maxItems", IN_THE_TOOL),
-        ("uniqueItems", IN_THE_TOOL),
-        ("minProperties", IN_THE_TOOL),
-        ("maxProperties", IN_THE_TOOL),
-    ],
-    formats: Some(&[
-        "date-time",
-        "time",
-        "date",
-        "duration",
-        "email",
-        "hostname",
-        "uri",
-        "ipv4",
-        "ipv6",
-        "uuid",
-    ]),
-    max_min_items: Some(1),
-    max_optional: 24,
-    max_unions: Some(16),
-    allows_recursion: false,
-};
-
-const IN_THE_TOOL: &str = "describe the limit in the description and check it in the tool";
-
 /// Keywords that the API rejects at the root of a schema.
 const UNIONS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
@@ -139,10 +88,7 @@ impl Codec for AnthropicCodec {
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let base = url.path().trim_end_matches("/messages").to_owned();
-        url.set_path(&format!("{base}/models"));
-        url
+        with_ending(endpoint, "/messages", "/models")
     }
 
     fn tool(&self, tool: &Tool) -> Value {
@@ -172,10 +118,11 @@ impl Codec for AnthropicCodec {
             let why = "its schema has no `type` of `object` at the root, which the API requires: put the value into a field of an object";
             return Some(why.to_owned());
         }
-        match self.strict_tools {
-            true => check_strict(document, &STRICT).err(),
-            false => None,
-        }
+        None
+    }
+
+    fn strict_rules(&self) -> Option<&'static StrictRules> {
+        self.strict_tools.then_some(&strict_tools::RULES)
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

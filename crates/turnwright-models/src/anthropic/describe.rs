@@ -17,11 +17,6 @@ pub(super) fn reply(reply: &Reply) -> Map<String, Value> {
             "reasoning": usage.reasoning,
         })
     });
-    let calls = reply.tool_calls.iter().map(|call| {
-        let object = serde_json::from_str::<Map<String, Value>>(&call.arguments);
-        let arguments = object.map_or_else(|_| call.arguments.as_str().into(), Value::Object);
-        json!({ "id": call.id, "name": call.name, "arguments": arguments })
-    });
     let layout = Layout::of(&reply.state).unwrap_or_default();
     let (mut opaque, mut other) = (Vec::new(), Vec::new());
     for part in layout.parts() {
@@ -48,7 +43,6 @@ pub(super) fn reply(reply: &Reply) -> Map<String, Value> {
     }
     Map::from_iter([
         ("usage".to_owned(), usage.unwrap_or_default()),
-        ("tool_calls".to_owned(), calls.collect()),
         ("state".to_owned(), opaque.into()),
         ("other".to_owned(), other.into()),
         (

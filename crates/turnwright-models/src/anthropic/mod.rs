@@ -33,6 +33,7 @@ mod models;
 mod options;
 mod quirks;
 mod settings;
+mod strict_tools;
 mod thinking;
 
 #[cfg(test)]

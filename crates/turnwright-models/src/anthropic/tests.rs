@@ -8,6 +8,7 @@ use turnwright_core::{Error, ErrorCode, Tool, ToolContext};
 
 use super::{Anthropic, AnthropicCodec};
 use crate::ModelBuilder;
+use crate::engine::draft::rejection;
 use crate::engine::{Codec as _, ErrorBody};
 
 fn from_env(text: &[(&str, &str)]) -> Result<Anthropic, Error> {
@@ -88,8 +89,87 @@ fn schema_of_a_tool_is_sent_unchanged() {
     assert_eq!(codec.rejects_tool(&tool), None);
     let strict = AnthropicCodec { strict_tools: true };
     assert_eq!(strict.tool(&tool)["strict"], true);
-    let why = strict.rejects_tool(&tool).unwrap();
+    let why = rejection(&strict, [&tool]).unwrap();
     assert!(why.contains("strict mode"), "{why}");
+}
+
+#[test]
+fn strict_mode_accepts_what_anthropic_documents() {
+    let strict = AnthropicCodec { strict_tools: true };
+    let of = |schema: Value| {
+        let tool = tool(json!({
+            "type": "object", "properties": { "a": schema }, "required": ["a"], "additionalProperties": false,
+        }));
+        rejection(&strict, [&tool])
+    };
+    for schema in [
+        json!({ "type": "string", "format": "uri", "default": "a:b", "pattern": "^[a-z]:" }),
+        json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+        json!({ "allOf": [{ "type": "string" }, { "enum": ["a", null, 1, true] }] }),
+    ] {
+        assert_eq!(of(schema.clone()), None, "{schema}");
+    }
+    for (schema, expected) in [
+        (
+            json!({ "type": "string", "maxLength": 5 }),
+            "/properties/a/maxLength",
+        ),
+        (
+            json!({ "type": "integer", "minimum": 5 }),
+            "/properties/a/minimum",
+        ),
+        (
+            json!({ "type": "array", "minItems": 2 }),
+            "/properties/a/minItems",
+        ),
+        (
+            json!({ "type": "string", "pattern": r"\bword" }),
+            "word boundaries",
+        ),
+        (json!({ "enum": [[1]] }), "/properties/a/enum"),
+        (
+            json!({ "allOf": [{ "$ref": "#" }] }),
+            "/properties/a/allOf/0/$ref",
+        ),
+    ] {
+        let why = of(schema).unwrap();
+        assert!(why.contains(expected), "{why}");
+    }
+}
+
+#[test]
+fn strict_tools_share_the_limits_of_a_request() {
+    let strict = AnthropicCodec { strict_tools: true };
+    let with = |count: usize, schema: &Value, required: bool| {
+        let names: Vec<String> = (0..count).map(|number| format!("p{number}")).collect();
+        let properties: serde_json::Map<String, Value> = names
+            .iter()
+            .map(|name| (name.clone(), schema.clone()))
+            .collect();
+        let required = if required { names } else { Vec::new() };
+        tool(json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        }))
+    };
+    let (text, either) = (
+        json!({ "type": "string" }),
+        json!({ "type": ["string", "null"] }),
+    );
+    let six = with(6, &text, false);
+    assert_eq!(rejection(&strict, vec![&six; 4]), None);
+    let why = rejection(&strict, vec![&six; 5]).unwrap();
+    assert!(why.contains("24 optional properties"), "{why}");
+    let eight = with(8, &either, true);
+    assert_eq!(rejection(&strict, vec![&eight; 2]), None);
+    let why = rejection(&strict, vec![&eight; 3]).unwrap();
+    assert!(why.contains("16 schemas with alternatives"), "{why}");
+    let none = with(0, &text, true);
+    assert_eq!(rejection(&strict, vec![&none; 20]), None);
+    let why = rejection(&strict, vec![&none; 21]).unwrap();
+    assert!(why.contains("20 tools"), "{why}");
+    // Other tools do not count.
+    let open = AnthropicCodec::default();
+    assert_eq!(rejection(&open, vec![&six; 30]), None);
 }
 
 #[test]

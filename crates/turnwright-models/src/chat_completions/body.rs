@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnwright_core::settings::ToolChoice;
 
 use super::quirks::{MAX_COMPLETION_TOKENS, NO_STREAM_OPTIONS, STRICT_ROLES};
-use crate::engine::{AnswerSchema, RequestParts, Role};
+use crate::engine::{AnswerSchema, RequestParts, Role, push_list};
 
 /// Writes the request as JSON.
 pub(super) fn write(request: &RequestParts<'_>) -> String {
@@ -34,7 +34,8 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
         }
     }
     if !request.tools.is_empty() {
-        list(&mut text, "tools", request.tools.iter().map(|tool| &**tool));
+        text.push_str(r#""tools":"#);
+        push_list(&mut text, request.tools.iter().map(|tool| &**tool));
         text.push(',');
     }
     let mut before = None;
@@ -45,7 +46,8 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
         };
         between.into_iter().chain([message.json.as_str()])
     });
-    list(&mut text, "messages", messages);
+    text.push_str(r#""messages":"#);
+    push_list(&mut text, messages);
     text.push('}');
     text
 }
@@ -132,17 +134,4 @@ fn field(text: &mut String, name: &str, value: &str) {
     text.push(':');
     text.push_str(value);
     text.push(',');
-}
-
-fn list<'i>(text: &mut String, name: &str, items: impl Iterator<Item = &'i str>) {
-    text.push('"');
-    text.push_str(name);
-    text.push_str("\":[");
-    for (at, item) in items.enumerate() {
-        if at > 0 {
-            text.push(',');
-        }
-        text.push_str(item);
-    }
-    text.push(']');
 }

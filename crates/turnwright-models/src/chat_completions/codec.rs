@@ -9,11 +9,11 @@ use super::decode::ChunkReader;
 use super::quirks::{self, MAX_COMPLETION_TOKENS, STRICT_ROLES};
 use super::settings::{ReturnReasoning, SystemRole};
 use super::{body, messages};
-use crate::decode::{FrameReader, Framing, Reply};
+use crate::decode::{FrameReader, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI_WINDOWS,
-    OptionType, Quirks, RequestParts, TypedAnswers, WireMessage, audio_format, is_common_image,
-    is_pdf, with_path,
+    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionType,
+    Quirks, RequestParts, WireMessage, audio_format, is_common_image, is_pdf, is_quota,
+    openai_parameters, with_ending, with_path,
 };
 
 /// The Chat Completions protocol, as the type parameter of a [`Model`](crate::Model).
@@ -29,15 +29,6 @@ static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "Chat Completions",
     paths: &["/chat/completions"],
-    environment: Environment {
-        keys: &["OPENAI_API_KEY"],
-        base_url: "OPENAI_BASE_URL",
-        model: "OPENAI_MODEL",
-    },
-    base_url: "https://api.openai.com/v1",
-    key_header: ("authorization", "Bearer "),
-    headers: &[],
-    framing: Framing::Events,
     reserved: &["messages", "tools", "functions", "function_call"],
     neutral: &[
         ("temperature", "temperature"),
@@ -64,15 +55,14 @@ static INFO: Info = Info {
         ("prompt_cache_key", OptionType::Text),
         ("prompt_cache_retention", OptionType::Text),
     ],
-    typed_answers: TypedAnswers::JsonSchema,
-    media_in_results: false,
     user_names: messages::is_valid_user_name,
-    finish_is_last: true,
     check_provider_tool,
-    windows: OPENAI_WINDOWS,
     accepts,
     quirks: quirks::NAMES,
+    ..OPENAI
 };
+
+impl OpenAi for ChatCompletionsCodec {}
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
     let Some(kind) = tool.get("type").and_then(Value::as_str) else {
@@ -100,23 +90,15 @@ impl Codec for ChatCompletionsCodec {
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let base = url.path().trim_end_matches("/chat/completions").to_owned();
-        url.set_path(&format!("{base}/models"));
-        url
+        with_ending(endpoint, "/chat/completions", "/models")
     }
 
     fn tool(&self, tool: &Tool) -> Value {
         let described = tool.describe();
-        let mut parameters = described.input_schema.clone();
-        // Some servers reject an object without properties.
-        if let Value::Object(map) = &mut parameters {
-            map.entry("properties").or_insert_with(|| json!({}));
-        }
         let function = json!({
             "name": described.name,
             "description": described.description,
-            "parameters": parameters,
+            "parameters": openai_parameters(tool),
         });
         json!({ "type": "function", "function": function })
     }
@@ -140,7 +122,7 @@ impl Codec for ChatCompletionsCodec {
                 "exceed_context_size",
                 "maximum context length",
             ]),
-            is_quota: error.status == 429 && error.mentions("insufficient_quota"),
+            is_quota: is_quota(error),
             quirks: quirks::from_error(error),
             advice: None,
         }

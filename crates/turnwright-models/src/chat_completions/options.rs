@@ -21,16 +21,6 @@ impl Options<ChatCompletionsCodec> {
         self.set("logprobs", returned)
     }
 
-    /// Sets the number of most likely tokens to return at each position, with their log probabilities.
-    pub fn top_logprobs(self, tokens: u32) -> Self {
-        self.set("top_logprobs", tokens)
-    }
-
-    /// Sets the verbosity of the answer: `low`, `medium` or `high`.
-    pub fn verbosity(self, verbosity: impl Into<String>) -> Self {
-        self.set("verbosity", verbosity.into())
-    }
-
     /// Sets the response format. Set automatically for typed answers.
     pub fn response_format(self, format: impl Into<Value>) -> Self {
         self.set("response_format", format)
@@ -56,38 +46,8 @@ impl Options<ChatCompletionsCodec> {
         self.set("web_search_options", options)
     }
 
-    /// Sets the service tier (processing type) of the request.
-    pub fn service_tier(self, tier: impl Into<String>) -> Self {
-        self.set("service_tier", tier.into())
-    }
-
     /// Sets whether the provider stores the response.
     pub fn store(self, stores: bool) -> Self {
         self.set("store", stores)
-    }
-
-    /// Sets the metadata that the provider stores with the response.
-    pub fn metadata(self, metadata: impl Into<Value>) -> Self {
-        self.set("metadata", metadata)
-    }
-
-    /// Sets a stable, anonymous identifier of the end user.
-    pub fn user(self, id: impl Into<String>) -> Self {
-        self.set("user", id.into())
-    }
-
-    /// Sets a stable, anonymous identifier of the end user for the provider's abuse detection.
-    pub fn safety_identifier(self, id: impl Into<String>) -> Self {
-        self.set("safety_identifier", id.into())
-    }
-
-    /// Sets the prompt cache key, which groups requests with a common prefix.
-    pub fn prompt_cache_key(self, key: impl Into<String>) -> Self {
-        self.set("prompt_cache_key", key.into())
-    }
-
-    /// Sets how long the provider retains the prompt cache.
-    pub fn prompt_cache_retention(self, retention: impl Into<String>) -> Self {
-        self.set("prompt_cache_retention", retention.into())
     }
 }

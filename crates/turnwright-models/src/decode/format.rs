@@ -4,7 +4,7 @@
 
 use turnwright_core::{Error, ErrorCode};
 
-use super::server_error::{EXCERPT, excerpt, too_large, wrong_protocol};
+use super::server_error::{EXCERPT, excerpt, no_response, too_large};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The maximum number of bytes that are examined and quoted in errors: 80 characters of 4 bytes.
@@ -96,7 +96,7 @@ impl FormatDetector {
             text => text,
         };
         let start = excerpt(text, EXCERPT);
-        wrong_protocol(match text.starts_with('<') {
+        no_response(match text.starts_with('<') {
             true => format!(
                 "the response {found} a web page, not an answer of a model: this looks like a proxy's login or error page, or the base URL is wrong. It starts with: {start}"
             ),

@@ -219,7 +219,20 @@ pub(crate) fn looks_like(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the error for a response of another protocol. A retry would not help.
-pub(crate) fn wrong_protocol(message: String) -> Error {
+/// Returns the error for a response that does not follow the protocol: what is missing, which protocol it looks like,
+/// and how it begins. A retry would not help.
+pub(crate) fn wrong_protocol(what: &str, text: &str) -> Error {
+    let likely = match looks_like(text) {
+        Some(protocol) => format!(
+            "this looks like {protocol}: use the model type of that protocol, or another base URL."
+        ),
+        None => "is the base URL right?".to_owned(),
+    };
+    let start = excerpt(text, EXCERPT);
+    no_response(format!("{what}; {likely} It begins with: {start}"))
+}
+
+/// Returns the error for a body that is no response of a model. A retry would not help.
+pub(super) fn no_response(message: String) -> Error {
     Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::NotFound)
 }

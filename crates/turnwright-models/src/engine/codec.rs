@@ -11,6 +11,7 @@ use super::item::Item;
 use super::options::OptionMap;
 use super::quirks::Quirks;
 use super::settings::TypedAnswers;
+use super::strict_schema::StrictRules;
 use super::wire_message::WireMessage;
 use crate::decode::{FrameReader, Framing, Reply};
 
@@ -45,6 +46,11 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// Returns why servers of this protocol reject a request with this tool, with advice.
     fn rejects_tool(&self, tool: &Tool) -> Option<String> {
         let _ = tool;
+        None
+    }
+
+    /// Returns what tools have to fit, if they are sent in a strict mode.
+    fn strict_rules(&self) -> Option<&'static StrictRules> {
         None
     }
 

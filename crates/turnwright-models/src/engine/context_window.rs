@@ -9,19 +9,6 @@ use super::parameters::Parameters;
 use super::server::Server;
 use super::wire_message::WireMessage;
 
-/// Context windows of OpenAI's models, by prefix of their names.
-pub(crate) const OPENAI_WINDOWS: &[(&str, u64)] = &[
-    ("gpt-3.5-turbo", 16_385),
-    ("gpt-4", 8_192),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-4o", 128_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-5", 400_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4-mini", 200_000),
-];
-
 /// The tokens of a message besides its text.
 const TOKENS_PER_MESSAGE: u64 = 4;
 

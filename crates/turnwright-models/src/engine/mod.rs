@@ -6,6 +6,8 @@ mod attempt;
 mod builder;
 mod codec;
 mod context_window;
+#[cfg(test)]
+pub(crate) mod draft;
 mod execute;
 mod failure;
 mod item;
@@ -14,6 +16,7 @@ mod list_models;
 mod live_output;
 mod media;
 mod model;
+mod openai;
 mod options;
 mod parameters;
 mod prompt;
@@ -33,17 +36,17 @@ pub(crate) use codec::Codec;
 pub(crate) use codec::{
     AnswerSchema, Encoded, Environment, ErrorBody, ErrorClass, Info, OptionType, RequestParts,
 };
-pub(crate) use context_window::OPENAI_WINDOWS;
 pub(crate) use item::{
     Assistant, Call, CallResult, EncodedMedia, Item, Piece, User, UserPart, text_of,
 };
 pub(crate) use layout::{Block, Layout, Part};
 pub(crate) use media::{audio_format, is_common_image, is_pdf};
 pub use model::Model;
+pub(crate) use openai::{OPENAI, OpenAi, is_quota, parameters as openai_parameters};
 pub(crate) use options::FUNCTION;
 pub use options::Options;
 pub(crate) use quirks::Quirks;
-pub(crate) use server::with_path;
+pub(crate) use server::{with_ending, with_path};
 pub use settings::{MediaPolicy, TypedAnswers};
-pub(crate) use strict_schema::{StrictRules, check as check_strict};
-pub(crate) use wire_message::{Role, WireMessage};
+pub(crate) use strict_schema::{RequestLimits, SchemaLimits, StrictRules};
+pub(crate) use wire_message::{Role, WireMessage, push_list};

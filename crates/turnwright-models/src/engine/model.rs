@@ -11,6 +11,7 @@ use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ModelSettings
 use super::codec::{Codec, Info};
 use super::options::{OptionMap, Options};
 use super::server::Server;
+use super::tools::Admission;
 
 /// A model at a server: an executor. Cheap to clone; clones share their connections.
 ///
@@ -95,10 +96,10 @@ impl<C: Codec> Executor for Model<C> {
     }
 
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
-        let codec = &*self.engine.server.codec;
+        let mut admission = Admission::new(&*self.engine.server.codec);
         let rejected = tools
             .iter()
-            .find_map(|tool| Some((tool, codec.rejects_tool(tool)?)));
+            .find_map(|tool| Some((tool, admission.admit(tool).err()?)));
         match rejected {
             None => Ok(()),
             Some((tool, why)) => {

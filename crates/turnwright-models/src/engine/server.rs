@@ -102,3 +102,12 @@ pub(crate) fn with_path(base: &Url, path: &str) -> Url {
     }
     url
 }
+
+/// Returns a URL whose path ends differently.
+pub(crate) fn with_ending(url: &Url, ending: &str, other: &str) -> Url {
+    let mut url = url.clone();
+    let path = url.path();
+    let base = path.strip_suffix(ending).unwrap_or(path);
+    url.set_path(&format!("{base}{other}"));
+    url
+}

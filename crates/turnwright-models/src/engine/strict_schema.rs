@@ -1,26 +1,17 @@
 //! Checks schemas for strict modes, in which a provider compiles the schema of a tool into a grammar. Each provider
 //! accepts only a part of JSON Schema.
 
-use std::collections::HashSet;
+mod budget;
+mod references;
+mod rules;
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
 
-/// What a strict mode accepts.
-#[derive(Debug)]
-pub(crate) struct StrictRules {
-    /// Keywords that are rejected, and what to do instead.
-    pub(crate) rejected: &'static [(&'static str, &'static str)],
-    /// The formats of strings that are accepted. `None` for all.
-    pub(crate) formats: Option<&'static [&'static str]>,
-    /// The largest `minItems`. `None` for any.
-    pub(crate) max_min_items: Option<u64>,
-    /// The maximum number of properties that are not required.
-    pub(crate) max_optional: usize,
-    /// The maximum number of schemas with alternatives. `None` for any number.
-    pub(crate) max_unions: Option<usize>,
-    /// Whether a definition may refer to itself.
-    pub(crate) allows_recursion: bool,
-}
+pub(crate) use budget::{Budget, Demand};
+pub(crate) use rules::{RequestLimits, SchemaLimits, StrictRules};
 
 /// Keywords whose value is a schema.
 const SCHEMA: [&str; 3] = ["items", "additionalProperties", "not"];
@@ -29,72 +20,101 @@ const SCHEMAS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 /// Keywords whose value is an object of schemas.
 const NAMED_SCHEMAS: [&str; 3] = ["properties", "$defs", "definitions"];
 
-/// Checks a schema. The error names the JSON pointer of the keyword, and what to do.
+/// Checks a schema, and returns what it takes of the limits of a request. The error names the JSON pointer of the
+/// keyword, and what to do.
 ///
 /// # Errors
 /// Returns why the schema does not fit.
-pub(crate) fn check(document: &Value, rules: &StrictRules) -> Result<(), String> {
+pub(crate) fn check(document: &Value, rules: &StrictRules) -> Result<Demand, String> {
+    if document.get("type").and_then(Value::as_str) != Some("object") {
+        let why = "the root must have the type `object`: put the value into a property";
+        return Err(misfit("/type", why));
+    }
+    if document.get("anyOf").is_some() {
+        let why = "the root cannot have alternatives: put them into a property";
+        return Err(misfit("/anyOf", why));
+    }
     let mut check = Check {
-        document,
         rules,
-        optional: 0,
-        unions: 0,
-        finished: HashSet::new(),
+        demand: Demand::default(),
+        properties: 0,
+        enum_values: 0,
+        characters: 0,
     };
-    check.schema(document, "")?;
-    check.limits()?;
-    check.references("", &mut Vec::new())
+    check.schema(document, "", 0)?;
+    references::check(document, rules)?;
+    Ok(check.demand)
 }
 
 struct Check<'a> {
-    document: &'a Value,
     rules: &'a StrictRules,
-    optional: usize,
-    unions: usize,
-    /// Schemas whose references were followed.
-    finished: HashSet<String>,
+    demand: Demand,
+    properties: usize,
+    enum_values: usize,
+    characters: usize,
 }
 
 impl Check<'_> {
-    /// Checks a schema and those inside it.
-    fn schema(&mut self, schema: &Value, at: &str) -> Result<(), String> {
+    /// Checks a schema and those inside it. `depth` is the number of objects around it.
+    fn schema(&mut self, schema: &Value, at: &str, depth: usize) -> Result<(), String> {
         let Value::Object(fields) = schema else {
-            return Err(misfit(
-                at,
-                "a schema must be an object, not a boolean: give it a `type`",
-            ));
+            let why = "a schema must be an object, not a boolean: give it a `type`";
+            return Err(misfit(at, why));
         };
-        for (keyword, advice) in self.rules.rejected {
-            if fields.contains_key(*keyword) {
-                let at = child(at, keyword);
-                return Err(misfit(
-                    &at,
-                    &format!("`{keyword}` is not supported: {advice}"),
-                ));
-            }
-        }
-        self.object(fields, at)?;
+        self.keywords(fields, at)?;
         self.values(fields, at)?;
-        let is_union = fields.contains_key("anyOf")
-            || fields
-                .get("type")
-                .and_then(Value::as_array)
-                .is_some_and(|types| types.len() > 1);
-        self.unions += usize::from(is_union);
-        for (inner, at) in inner(fields, at, true) {
+        let is_object = fields.contains_key("properties") || has_type(fields, "object");
+        if is_object {
+            self.object(fields, at, depth)?;
+        }
+        let types = fields.get("type").and_then(Value::as_array);
+        let is_union = fields.contains_key("anyOf") || types.is_some_and(|types| types.len() > 1);
+        self.demand.unions += usize::from(is_union);
+        for inner in inner(fields, at) {
+            let depth = match inner.keyword {
+                "$defs" | "definitions" => 0,
+                _ => depth + usize::from(is_object),
+            };
             // `additionalProperties: false` is required.
-            if *inner != Value::Bool(false) {
-                self.schema(inner, &at)?;
+            if *inner.schema != Value::Bool(false) {
+                self.schema(inner.schema, &inner.at, depth)?;
             }
         }
         Ok(())
     }
 
-    /// Checks that an object is closed, and counts its optional properties.
-    fn object(&mut self, fields: &Map<String, Value>, at: &str) -> Result<(), String> {
-        let is_object = fields.contains_key("properties") || has_type(fields, "object");
-        if !is_object {
-            return Ok(());
+    /// Checks that all keywords are supported.
+    fn keywords(&self, fields: &Map<String, Value>, at: &str) -> Result<(), String> {
+        for keyword in fields.keys() {
+            let mut rejected = self.rules.rejected.iter();
+            let advice = rejected.find(|(name, _)| name == keyword);
+            let supported = self.rules.supported;
+            let is_unknown = supported.is_some_and(|names| !names.contains(&keyword.as_str()));
+            let advice = match advice {
+                Some((_, advice)) => *advice,
+                None if is_unknown => "remove it, or turn strict mode off",
+                None => continue,
+            };
+            let why = format!("`{keyword}` is not supported: {advice}");
+            return Err(misfit(&child(at, keyword), &why));
+        }
+        Ok(())
+    }
+
+    /// Checks that an object is closed, and counts its properties.
+    fn object(
+        &mut self,
+        fields: &Map<String, Value>,
+        at: &str,
+        depth: usize,
+    ) -> Result<(), String> {
+        let limits = &self.rules.schema;
+        if depth >= limits.depth {
+            let why = format!(
+                "objects can be nested {} levels deep: make the schema flatter",
+                limits.depth
+            );
+            return Err(misfit(at, &why));
         }
         if fields.get("additionalProperties") != Some(&Value::Bool(false)) {
             let at = child(at, "additionalProperties");
@@ -107,30 +127,43 @@ impl Check<'_> {
         };
         let properties = fields.get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flat_map(Map::keys) {
+            let at = || child(&child(at, "properties"), name);
+            self.properties += 1;
+            if self.properties > limits.properties {
+                let why = format!(
+                    "a schema can have {} properties: split the tool",
+                    limits.properties
+                );
+                return Err(misfit(&at(), &why));
+            }
             if is_required(name) {
                 continue;
             }
-            self.optional += 1;
-            if self.rules.max_optional == 0 {
-                let at = child(&child(at, "properties"), name);
+            self.demand.optional += 1;
+            if self.rules.all_required {
                 let why = "every property must be required: add it to `required` and allow `null` instead";
-                return Err(misfit(&at, why));
+                return Err(misfit(&at(), why));
             }
         }
         Ok(())
     }
 
     /// Checks keywords of which only some values are accepted.
-    fn values(&self, fields: &Map<String, Value>, at: &str) -> Result<(), String> {
+    fn values(&mut self, fields: &Map<String, Value>, at: &str) -> Result<(), String> {
         let format = fields.get("format").and_then(Value::as_str);
-        if let (Some(format), Some(accepted)) = (format, self.rules.formats)
-            && !accepted.contains(&format)
+        if let Some(format) = format
+            && !self.rules.formats.contains(&format)
         {
             let why = format!(
                 "the format `{format}` is not supported: remove it, or use one of {}",
-                accepted.join(", ")
+                self.rules.formats.join(", ")
             );
             return Err(misfit(&child(at, "format"), &why));
+        }
+        let pattern = fields.get("pattern").and_then(Value::as_str);
+        if !self.rules.word_boundaries && pattern.is_some_and(has_word_boundary) {
+            let why = "patterns cannot have word boundaries: check it in the tool";
+            return Err(misfit(&child(at, "pattern"), why));
         }
         let items = fields.get("minItems").and_then(Value::as_u64);
         if let (Some(items), Some(max)) = (items, self.rules.max_min_items)
@@ -141,111 +174,119 @@ impl Check<'_> {
             );
             return Err(misfit(&child(at, "minItems"), &why));
         }
-        Ok(())
-    }
-
-    fn limits(&self) -> Result<(), String> {
-        let unions = self.rules.max_unions.unwrap_or(usize::MAX);
-        for (count, max, what, advice) in [
-            (
-                self.optional,
-                self.rules.max_optional,
-                "optional properties",
-                "require some of them, or split the tool",
-            ),
-            (
-                self.unions,
-                unions,
-                "schemas with alternatives",
-                "use fewer alternatives, or split the tool",
-            ),
-        ] {
-            if count > max {
-                let why = format!(
-                    "the schema has {count} {what}, but at most {max} are allowed: {advice}"
-                );
-                return Err(misfit("", &why));
+        let values = fields.get("enum").and_then(Value::as_array);
+        if let Some(values) = values {
+            self.enum_of(values, &child(at, "enum"))?;
+        }
+        if let Some(value) = fields.get("const") {
+            self.count(length(value), &child(at, "const"))?;
+        }
+        for keyword in NAMED_SCHEMAS {
+            let schemas = fields.get(keyword).and_then(Value::as_object);
+            for name in schemas.into_iter().flat_map(Map::keys) {
+                self.count(name.chars().count(), &child(&child(at, keyword), name))?;
             }
         }
         Ok(())
     }
 
-    /// Follows the references of a schema.
-    fn references(&mut self, target: &str, path: &mut Vec<String>) -> Result<(), String> {
-        if self.finished.contains(target) {
+    /// Checks the values of an enum.
+    fn enum_of(&mut self, values: &[Value], at: &str) -> Result<(), String> {
+        let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
+        if self.rules.scalar_enums && !values.iter().all(is_scalar) {
+            let why = "values must be strings, numbers, booleans or `null`: use `anyOf`";
+            return Err(misfit(at, why));
+        }
+        let limits = &self.rules.schema;
+        self.enum_values += values.len();
+        if self.enum_values > limits.enum_values {
+            let why = format!(
+                "a schema can have {} enum values: use a string, and check it in the tool",
+                limits.enum_values
+            );
+            return Err(misfit(at, &why));
+        }
+        let characters = values.iter().map(length).sum();
+        let (large, max) = limits.large_enum;
+        if values.len() > large && characters > max {
+            let why = format!(
+                "an enum with more than {large} values can have {max} characters (got {characters}): use shorter values"
+            );
+            return Err(misfit(at, &why));
+        }
+        self.count(characters, at)
+    }
+
+    /// Counts the characters of names and values.
+    fn count(&mut self, characters: usize, at: &str) -> Result<(), String> {
+        self.characters += characters;
+        let max = self.rules.schema.characters;
+        if self.characters <= max {
             return Ok(());
         }
-        let Some(schema) = self.document.pointer(target) else {
-            return Err(misfit(
-                target,
-                "a `$ref` refers to this schema, which does not exist",
-            ));
-        };
-        path.push(target.to_owned());
-        let mut waiting = vec![(schema, target.to_owned())];
-        while let Some((schema, at)) = waiting.pop() {
-            let Value::Object(fields) = schema else {
-                continue;
-            };
-            if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
-                let at = child(&at, "$ref");
-                let Some(target) = reference.strip_prefix('#') else {
-                    return Err(misfit(
-                        &at,
-                        "only references within the schema are supported: copy the definition into `$defs`",
-                    ));
-                };
-                if path.iter().any(|step| step == target) {
-                    if !self.rules.allows_recursion {
-                        return Err(misfit(
-                            &at,
-                            "recursive schemas are not supported: limit the depth with nested definitions",
-                        ));
-                    }
-                } else {
-                    self.references(target, path)?;
-                }
-            }
-            waiting.extend(inner(fields, &at, false));
-        }
-        path.pop();
-        self.finished.insert(target.to_owned());
-        Ok(())
+        let why = format!(
+            "all names and values can have {max} characters: use shorter ones, or split the tool"
+        );
+        Err(misfit(at, &why))
     }
 }
 
-/// Returns the schemas inside a schema, with their pointers.
-fn inner<'s>(
-    fields: &'s Map<String, Value>,
-    at: &str,
-    with_definitions: bool,
-) -> Vec<(&'s Value, String)> {
+/// Returns the number of characters of a value.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.chars().count(),
+        value => value.to_string().chars().count(),
+    }
+}
+
+fn has_word_boundary(pattern: &str) -> bool {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && matches!(chars.next(), Some('b' | 'B')) {
+            return true;
+        }
+    }
+    false
+}
+
+/// A schema inside of another one.
+struct Inner<'s> {
+    keyword: &'static str,
+    schema: &'s Value,
+    /// Its JSON pointer.
+    at: String,
+}
+
+/// Returns the schemas inside a schema.
+fn inner<'s>(fields: &'s Map<String, Value>, at: &str) -> Vec<Inner<'s>> {
     let mut found = Vec::new();
     for keyword in SCHEMA {
-        found.extend(
-            fields
-                .get(keyword)
-                .map(|schema| (schema, child(at, keyword))),
-        );
+        let schema = fields.get(keyword);
+        found.extend(schema.map(|schema| Inner {
+            keyword,
+            schema,
+            at: child(at, keyword),
+        }));
     }
     for keyword in SCHEMAS {
         let schemas = fields.get(keyword).and_then(Value::as_array);
         let at = child(at, keyword);
         let numbered = schemas.into_iter().flatten().enumerate();
-        found.extend(numbered.map(|(index, schema)| (schema, format!("{at}/{index}"))));
+        found.extend(numbered.map(|(index, schema)| Inner {
+            keyword,
+            schema,
+            at: format!("{at}/{index}"),
+        }));
     }
     for keyword in NAMED_SCHEMAS {
-        if keyword != "properties" && !with_definitions {
-            continue;
-        }
         let schemas = fields.get(keyword).and_then(Value::as_object);
         let at = child(at, keyword);
-        found.extend(
-            schemas
-                .into_iter()
-                .flatten()
-                .map(|(name, schema)| (schema, child(&at, name))),
-        );
+        let named = schemas.into_iter().flatten();
+        found.extend(named.map(|(name, schema)| Inner {
+            keyword,
+            schema,
+            at: child(&at, name),
+        }));
     }
     found
 }
@@ -269,6 +310,3 @@ fn misfit(at: &str, why: &str) -> String {
         at => format!("its schema does not fit strict mode at `{at}`: {why}"),
     }
 }
-
-#[cfg(test)]
-mod tests;

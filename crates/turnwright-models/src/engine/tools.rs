@@ -9,6 +9,7 @@ use turnwright_core::{DispatchContext, Tool};
 
 use super::codec::Codec;
 use super::options::OptionMap;
+use super::strict_schema::{self, Budget, Demand};
 
 /// Keywords that many servers reject at the root of a schema.
 const REJECTED_AT_ROOT: &[&str] = &[
@@ -20,7 +21,50 @@ const MAX_CACHED: usize = 10_000;
 
 /// A cache of tools in JSON, keyed by fingerprint: they rarely change and can be large.
 #[derive(Default)]
-pub(crate) struct WrittenTools(Mutex<HashMap<String, Arc<str>>>);
+pub(crate) struct WrittenTools(Mutex<HashMap<String, Written>>);
+
+/// A tool in JSON.
+struct Written {
+    text: Arc<str>,
+    demand: Demand,
+}
+
+/// Decides which tools a request can have.
+pub(super) struct Admission<'c> {
+    codec: &'c dyn Codec,
+    budget: Option<Budget>,
+}
+
+impl<'c> Admission<'c> {
+    pub(super) fn new(codec: &'c dyn Codec) -> Self {
+        let budget = codec.strict_rules().map(Budget::new);
+        Admission { codec, budget }
+    }
+
+    /// Adds a tool to the request.
+    ///
+    /// # Errors
+    /// Returns why servers of this protocol reject the tool, or the request with it.
+    pub(super) fn admit(&mut self, tool: &Tool) -> Result<Demand, String> {
+        if let Some(why) = self.codec.rejects_tool(tool) {
+            return Err(why);
+        }
+        let demand = match self.codec.strict_rules() {
+            Some(rules) => strict_schema::check(tool.schema().document(), rules)?,
+            None => Demand::default(),
+        };
+        self.take(demand)?;
+        Ok(demand)
+    }
+
+    /// Adds a tool that was admitted before.
+    fn take(&mut self, demand: Demand) -> Result<(), String> {
+        match &mut self.budget {
+            Some(budget) => budget.take(demand),
+            None => Ok(()),
+        }
+    }
+}
 
 impl WrittenTools {
     /// Returns the tools of a turn, followed by those of the provider. A tool that servers of this protocol reject is
@@ -36,24 +80,33 @@ impl WrittenTools {
         let mut texts = Vec::with_capacity(tools.len() + theirs.len());
         let mut warnings = Vec::new();
         let mut cache = self.0.lock();
+        let mut admission = Admission::new(codec);
         for tool in tools {
-            if let Some(text) = cache.get(tool.fingerprint()) {
-                texts.push(Arc::clone(text));
-                continue;
-            }
-            if let Some(why) = codec.rejects_tool(tool) {
-                let name = tool.name();
-                warnings.push(format!(
-                    "the tool `{name}` is not shown to the model: {why}"
-                ));
+            let known = cache.get(tool.fingerprint());
+            let admitted = match known {
+                Some(known) => admission.take(known.demand).map(|()| known.demand),
+                None => admission.admit(tool),
+            };
+            let demand = match admitted {
+                Ok(demand) => demand,
+                Err(why) => {
+                    let name = tool.name();
+                    warnings.push(format!(
+                        "the tool `{name}` is not shown to the model: {why}"
+                    ));
+                    continue;
+                }
+            };
+            if let Some(known) = known {
+                texts.push(Arc::clone(&known.text));
                 continue;
             }
             if cache.len() >= MAX_CACHED {
                 cache.clear();
             }
             let text = Arc::<str>::from(codec.tool(tool).to_string());
-            cache.insert(tool.fingerprint().to_owned(), Arc::clone(&text));
-            texts.push(text);
+            texts.push(Arc::clone(&text));
+            cache.insert(tool.fingerprint().to_owned(), Written { text, demand });
             warnings.extend(union_of(tool).map(|keyword| {
                 let name = tool.name();
                 format!(

@@ -79,3 +79,15 @@ impl WireMessage {
         *self.tokens.get_or_init(count)
     }
 }
+
+/// Writes a list of JSON texts.
+pub(crate) fn push_list<'i>(body: &mut String, items: impl Iterator<Item = &'i str>) {
+    body.push('[');
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            body.push(',');
+        }
+        body.push_str(item);
+    }
+    body.push(']');
+}

@@ -1,9 +1,11 @@
 //! The body of a request.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
-use crate::engine::{RequestParts, Role, WireMessage};
+use crate::engine::{RequestParts, Role, WireMessage, push_list};
 
 /// Options that are fields of the request. All others are fields of its `generationConfig`.
 const TOP_LEVEL: &[&str] = &[
@@ -47,33 +49,23 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
     let (functions, others) = request.tools.split_at(request.functions);
     if !request.tools.is_empty() {
         separator(&mut body);
-        body.push_str("\"tools\":[");
+        let mut lists = Vec::with_capacity(1 + others.len());
         if !functions.is_empty() {
-            body.push_str("{\"functionDeclarations\":[");
-            push_list(&mut body, functions.iter().map(|tool| &**tool));
-            body.push_str("]}");
-            body.push_str(if others.is_empty() { "" } else { "," });
+            let mut list = String::from(r#"{"functionDeclarations":"#);
+            push_list(&mut list, functions.iter().map(|tool| &**tool));
+            list.push('}');
+            lists.push(Cow::Owned(list));
         }
-        push_list(&mut body, others.iter().map(|tool| &**tool));
-        body.push(']');
+        lists.extend(others.iter().map(|tool| Cow::Borrowed(&**tool)));
+        body.push_str(r#""tools":"#);
+        push_list(&mut body, lists.iter().map(|list| &**list));
     }
     separator(&mut body);
-    body.push_str("\"contents\":[");
-    push_list(
-        &mut body,
-        contents.iter().map(|message| message.json.as_str()),
-    );
-    body.push_str("]}");
+    body.push_str(r#""contents":"#);
+    let contents = contents.iter().map(|message| message.json.as_str());
+    push_list(&mut body, contents);
+    body.push('}');
     body
-}
-
-fn push_list<'i>(body: &mut String, items: impl Iterator<Item = &'i str>) {
-    for (at, item) in items.enumerate() {
-        if at > 0 {
-            body.push(',');
-        }
-        body.push_str(item);
-    }
 }
 
 fn generation_config(request: &RequestParts<'_>) -> Map<String, Value> {

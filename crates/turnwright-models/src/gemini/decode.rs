@@ -5,8 +5,8 @@ use turnwright_core::{Error, Usage};
 
 use super::SIGNATURE;
 use crate::decode::{
-    Cut, Delta, EXCERPT, Finish, FrameReader, ReportedUsage, count, excerpt, looks_like, reported,
-    too_large, unreadable, wrong_protocol,
+    Cut, Delta, Finish, FrameReader, ReportedUsage, count, reported, too_large, unreadable,
+    wrong_protocol,
 };
 use crate::engine::{Block, Layout, Part};
 
@@ -248,12 +248,5 @@ fn parse(what: &str, text: &str) -> Result<Value, Error> {
 }
 
 fn unknown(text: &str) -> Error {
-    let likely = match looks_like(text) {
-        Some(protocol) => format!("this looks like {protocol}."),
-        None => "is the base URL right?".to_owned(),
-    };
-    let start = excerpt(text, EXCERPT);
-    wrong_protocol(format!(
-        "the response has no `candidates`; {likely} It begins with: {start}"
-    ))
+    wrong_protocol("the response has no `candidates`", text)
 }

@@ -1,120 +1,13 @@
-use serde_json::{Value, json};
-use turnwright_core::Error;
+mod body;
+mod contents;
+mod decode;
+
+use serde_json::json;
 
 use super::{GeminiCodec, Options};
-use crate::decode::{Cut, Finish, Reply};
-use crate::{ModelBuilder, Protocol};
-
-fn decode(chunks: &[Value]) -> Result<Reply, Error> {
-    let events = chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n"));
-    let body: String = events.collect();
-    Protocol::Gemini.decode(Some("text/event-stream"), body.as_bytes())
-}
-
-fn chunk(parts: &Value, finish: Option<&str>) -> Value {
-    let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
-    if let Some(finish) = finish {
-        candidate["finishReason"] = finish.into();
-    }
-    json!({ "candidates": [candidate] })
-}
-
-#[test]
-fn parts_are_one_reply_with_their_signatures() {
-    let call = json!({ "functionCall": { "name": "weather", "args": { "city": "Bern" } }, "thoughtSignature": "s1" });
-    let reply = decode(&[
-        chunk(&json!([{ "text": "Hm.", "thought": true }]), None),
-        chunk(&json!([{ "text": "I " }]), None),
-        chunk(
-            &json!([{ "text": "look." }, call, { "functionCall": { "name": "now" } }]),
-            None,
-        ),
-        chunk(
-            &json!([{ "text": "", "thoughtSignature": "s2" }]),
-            Some("STOP"),
-        ),
-    ])
-    .unwrap();
-    assert_eq!((&*reply.reasoning, &*reply.text), ("Hm.", "I look."));
-    assert_eq!(reply.tool_calls[0].arguments, r#"{"city":"Bern"}"#);
-    assert_eq!(reply.tool_calls[1].arguments, "{}");
-    assert_eq!(reply.finish, Some(Finish::ToolCalls));
-    assert!(reply.done && reply.is_complete());
-    let line = Protocol::Gemini.describe(&reply);
-    assert_eq!(line["state"], json!(["s1", "s2"]));
-}
-
-#[test]
-fn text_may_follow_a_finish_reason() {
-    let code = json!([{ "executableCode": { "code": "1+1" } }, { "text": "So " }]);
-    let reply = decode(&[
-        chunk(&code, Some("STOP")),
-        chunk(&json!([{ "text": "two." }]), Some("STOP")),
-    ])
-    .unwrap();
-    assert_eq!(reply.text, "So two.");
-    assert!(reply.is_complete());
-    assert_eq!(
-        Protocol::Gemini.describe(&reply)["other"],
-        json!(["executableCode"])
-    );
-    // Without another finish reason the response is not complete, so that its calls would not run.
-    for after in [
-        json!([{ "text": "two." }]),
-        json!([{ "functionCall": { "name": "weather" } }]),
-    ] {
-        let first = chunk(&json!([{ "text": "So " }]), Some("STOP"));
-        let cut = decode(&[first, chunk(&after, None)]).unwrap();
-        assert!(!cut.done && !cut.is_complete(), "{after}");
-    }
-}
-
-#[test]
-fn finish_reasons_and_blocks_are_told_apart() {
-    let cases = [
-        ("MAX_TOKENS", Finish::Cut(Cut::Length)),
-        ("SAFETY", Finish::Cut(Cut::Filter)),
-        ("RECITATION", Finish::Cut(Cut::Filter)),
-        ("MALFORMED_FUNCTION_CALL", Finish::Cut(Cut::Malformed)),
-        ("SOMETHING_NEW", Finish::Unknown),
-    ];
-    for (reason, finish) in cases {
-        let reply = decode(&[chunk(&json!([{ "text": "a" }]), Some(reason))]).unwrap();
-        assert_eq!(
-            (reply.finish, reply.is_complete()),
-            (Some(finish), false),
-            "{reason}"
-        );
-    }
-    let blocked = decode(&[json!({ "promptFeedback": { "blockReason": "SAFETY" } })]).unwrap();
-    assert_eq!(blocked.finish, Some(Finish::Cut(Cut::Filter)));
-    let none = decode(&[chunk(&json!([{ "text": "a" }]), None)]).unwrap();
-    assert!(!none.done && none.finish.is_none());
-}
-
-#[test]
-fn errors_and_other_protocols_are_reported() {
-    let error = decode(&[
-        json!({ "error": { "code": 503, "message": "overloaded", "status": "UNAVAILABLE" } }),
-    ]);
-    let error = error.unwrap_err();
-    assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
-    assert!(error.message().contains("overloaded"), "{error}");
-    let other = decode(&[json!({ "choices": [] })]).unwrap_err();
-    assert!(
-        other.message().contains("this looks like Chat Completions"),
-        "{other}"
-    );
-    // A stream without `alt=sse` is a list.
-    let list = json!([chunk(&json!([{ "text": "Hi" }]), Some("STOP"))]).to_string();
-    let reply = Protocol::Gemini.decode(None, list.as_bytes()).unwrap();
-    assert_eq!(reply.text, "Hi");
-    let parts: Vec<Value> = (0..2_000)
-        .map(|_| json!({ "functionCall": { "name": "f" } }))
-        .collect();
-    let error = decode(&[chunk(&json!(parts), None)]).unwrap_err();
-    assert!(error.message().contains("more than 1000 parts"), "{error}");
-}
+use crate::ModelBuilder;
+use crate::engine::Codec as _;
+use crate::engine::draft::tool;
 
 #[test]
 fn environment_and_options_are_checked() {
@@ -150,4 +43,13 @@ fn environment_and_options_are_checked() {
             .provider_tool(json!({ "functionDeclarations": [] }))
             .is_err()
     );
+}
+
+#[test]
+fn schema_of_a_tool_is_sent_unchanged() {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": ["integer", "null"], "minimum": 1 } } });
+    let sent = GeminiCodec::default().tool(&tool(schema.clone()));
+    let expected =
+        json!({ "name": "f", "description": "Does it.", "parametersJsonSchema": schema });
+    assert_eq!(sent, expected);
 }

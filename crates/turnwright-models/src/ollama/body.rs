@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
-use crate::engine::{Encoded, RequestParts};
+use crate::engine::{Encoded, RequestParts, push_list};
 
 /// Options that are fields of the request. All others are fields of its `options`.
 const TOP_LEVEL: &[&str] = &[
@@ -47,10 +47,12 @@ pub(super) fn write(request: &RequestParts<'_>) -> Encoded {
     // The closing brace follows the lists.
     body.pop();
     if !tools.is_empty() {
-        list(&mut body, "tools", tools.into_iter());
+        body.push_str(r#","tools":"#);
+        push_list(&mut body, tools.into_iter());
     }
     let messages = request.messages.iter().map(|message| message.json.as_str());
-    list(&mut body, "messages", messages);
+    body.push_str(r#","messages":"#);
+    push_list(&mut body, messages);
     body.push('}');
     Encoded {
         body,
@@ -113,18 +115,4 @@ fn think(effort: &ReasoningEffort, model: &str) -> Value {
         ReasoningEffort::High => json!("high"),
         effort => json!(effort.as_str()),
     }
-}
-
-/// Appends a field with a list of JSON texts.
-fn list<'i>(body: &mut String, name: &str, items: impl Iterator<Item = &'i str>) {
-    body.push_str(",\"");
-    body.push_str(name);
-    body.push_str("\":[");
-    for (at, item) in items.enumerate() {
-        if at > 0 {
-            body.push(',');
-        }
-        body.push_str(item);
-    }
-    body.push(']');
 }

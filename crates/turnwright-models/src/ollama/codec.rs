@@ -10,7 +10,7 @@ use super::{body, messages};
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
     Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
-    RequestParts, TypedAnswers, WireMessage, with_path,
+    RequestParts, TypedAnswers, WireMessage, with_ending, with_path,
 };
 
 /// The protocol of Ollama, as the type parameter of a [`Model`](crate::Model).
@@ -81,10 +81,7 @@ impl Codec for OllamaCodec {
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let base = url.path().trim_end_matches("/chat").to_owned();
-        url.set_path(&format!("{base}/tags"));
-        url
+        with_ending(endpoint, "/chat", "/tags")
     }
 
     fn tool(&self, tool: &Tool) -> Value {

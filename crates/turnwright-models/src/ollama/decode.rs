@@ -7,8 +7,8 @@ use serde_json::Value;
 use turnwright_core::{Error, Usage};
 
 use crate::decode::{
-    Cut, Delta, EXCERPT, Field, Finish, FrameReader, Object, ReportedUsage, count, excerpt,
-    looks_like, parse, reported, too_large, wrong_protocol,
+    Cut, Delta, Field, Finish, FrameReader, Function, Object, ReportedUsage, count, parse,
+    reported, too_large, wrong_protocol,
 };
 
 /// The maximum number of calls in one response: every call would be executed.
@@ -106,14 +106,7 @@ impl LineReader {
 }
 
 fn unknown(text: &str) -> Error {
-    let likely = match looks_like(text) {
-        Some(protocol) => format!("this looks like {protocol}."),
-        None => "is the base URL right?".to_owned(),
-    };
-    let start = excerpt(text, EXCERPT);
-    wrong_protocol(format!(
-        "the response has no `message` and no `done`; {likely} It begins with: {start}"
-    ))
+    wrong_protocol("the response has no `message` and no `done`", text)
 }
 
 /// A line.
@@ -196,25 +189,6 @@ impl<'de> Object<'de> for Call<'de> {
         match &*field.name {
             "id" => self.id = field.text()?,
             "function" => field.object(&mut self.function)?,
-            _ => field.skip()?,
-        }
-        Ok(())
-    }
-}
-
-/// A function with its arguments.
-#[derive(Default)]
-struct Function<'a> {
-    name: Option<Cow<'a, str>>,
-    /// The arguments as text. An object is compact JSON.
-    arguments: Cow<'a, str>,
-}
-
-impl<'de> Object<'de> for Function<'de> {
-    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
-        match &*field.name {
-            "name" => self.name = field.text()?,
-            "arguments" => self.arguments = field.any()?.into_text(),
             _ => field.skip()?,
         }
         Ok(())

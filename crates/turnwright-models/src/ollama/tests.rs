@@ -1,89 +1,13 @@
-use serde_json::{Value, json};
-use turnwright_core::Error;
+mod body;
+mod decode;
+mod messages;
+
+use serde_json::json;
 
 use super::{OllamaCodec, Options, host_url};
-use crate::decode::{Cut, Finish, Reply};
-use crate::{ModelBuilder, Protocol};
-
-fn decode(lines: &[Value]) -> Result<Reply, Error> {
-    let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    Protocol::Ollama.decode(Some("application/x-ndjson"), body.as_bytes())
-}
-
-fn piece(message: &Value) -> Value {
-    json!({ "model": "m", "message": message, "done": false })
-}
-
-fn done(reason: &str) -> Value {
-    json!({ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": reason,
-        "prompt_eval_count": 31, "eval_count": 7 })
-}
-
-#[test]
-fn lines_are_one_reply() {
-    let call =
-        |city: &str| json!({ "function": { "name": "weather", "arguments": { "city": city } } });
-    let reply = decode(&[
-        piece(&json!({ "content": "", "thinking": "Hm" })),
-        piece(&json!({ "content": "", "thinking": "m." })),
-        piece(&json!({ "content": "I look." })),
-        piece(&json!({ "content": "", "tool_calls": [call("Bern"), call("Bern")] })),
-        done("stop"),
-    ])
-    .unwrap();
-    assert_eq!((&*reply.reasoning, &*reply.text), ("Hmm.", "I look."));
-    assert_eq!(reply.tool_calls.len(), 2);
-    assert_eq!(reply.tool_calls[1].arguments, r#"{"city":"Bern"}"#);
-    assert_eq!(reply.finish, Some(Finish::ToolCalls));
-    let usage = reply.usage.unwrap();
-    assert_eq!((usage.input_tokens, usage.output_tokens), (31, 7));
-    assert!(reply.is_complete() && reply.done);
-    assert!(reply.state.is_empty());
-}
-
-#[test]
-fn finish_reasons_are_classified() {
-    let text = piece(&json!({ "content": "Hello" }));
-    let finish = |reason: &str| decode(&[text.clone(), done(reason)]).unwrap().finish;
-    assert_eq!(finish("stop"), Some(Finish::Stop));
-    assert_eq!(finish("length"), Some(Finish::Cut(Cut::Length)));
-    assert_eq!(finish("load"), Some(Finish::Unknown));
-    // Old servers give no reason.
-    let reply = decode(&[text.clone(), json!({ "message": {}, "done": true })]).unwrap();
-    assert!(reply.is_complete());
-    let cut = decode(&[text]).unwrap();
-    assert!(!cut.done && !cut.is_complete());
-}
-
-#[test]
-fn error_lines_and_other_protocols_are_errors() {
-    let error = decode(&[
-        piece(&json!({ "content": "a" })),
-        json!({ "error": "out of memory" }),
-    ]);
-    let error = error.unwrap_err();
-    assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
-    assert!(error.message().contains("out of memory"), "{error}");
-    let other = decode(&[json!({ "choices": [] })]).unwrap_err();
-    assert!(
-        other.message().contains("this looks like Chat Completions"),
-        "{other}"
-    );
-    let list = Protocol::Ollama.decode(None, b"[]").unwrap_err();
-    assert_eq!(list.code().as_str(), "E_WIRE_ERROR");
-}
-
-#[test]
-fn number_of_calls_is_limited() {
-    let call = json!({ "function": { "name": "f" } });
-    let calls: Vec<Value> = vec![call; 1_000];
-    let lines = [
-        piece(&json!({ "tool_calls": calls })),
-        piece(&json!({ "tool_calls": calls })),
-    ];
-    let error = decode(&lines).unwrap_err();
-    assert!(error.message().contains("more than 1000 calls"), "{error}");
-}
+use crate::ModelBuilder;
+use crate::engine::draft::tool;
+use crate::engine::{Codec as _, ErrorBody};
 
 #[test]
 fn host_is_completed_like_ollama_does() {
@@ -151,4 +75,36 @@ fn options_reject_what_belongs_elsewhere() {
             .provider_tool(json!({ "type": "web_search" }))
             .is_err()
     );
+}
+
+#[test]
+fn schema_of_a_tool_is_sent_unchanged() {
+    let schema =
+        json!({ "type": "object", "properties": { "n": { "type": "integer", "minimum": 1 } } });
+    let sent = OllamaCodec::default().tool(&tool(schema.clone()));
+    let function = json!({ "name": "f", "description": "Does it.", "parameters": schema });
+    assert_eq!(sent, json!({ "type": "function", "function": function }));
+}
+
+#[test]
+fn errors_have_advice() {
+    let advice = |status: u16, message: &str| {
+        let names = "";
+        let error = ErrorBody {
+            status,
+            message,
+            names,
+        };
+        OllamaCodec::default().classify(&error).advice
+    };
+    let pull = advice(404, "model \"qwen3:4b\" not found, try pulling it first").unwrap();
+    assert!(pull.contains("`ollama pull qwen3:4b`"), "{pull}");
+    let pull = advice(404, "model 'llama3' not found").unwrap();
+    assert!(pull.contains("`ollama pull llama3`"), "{pull}");
+    assert!(advice(404, "not found").unwrap().contains("`ollama pull`"));
+    let tools = advice(400, "registry.ollama.ai/library/x does not support tools").unwrap();
+    assert!(tools.contains("no tools"), "{tools}");
+    let think = advice(400, "\"x\" does not support thinking").unwrap();
+    assert!(think.contains("reasoning_effort"), "{think}");
+    assert_eq!(advice(500, "model \"x\" not found"), None);
 }

@@ -6,12 +6,12 @@ use url::Url;
 
 use super::decode::EventReader;
 use super::settings::SystemPrompt;
-use super::strict_schema;
-use super::{body, describe, input, quirks};
-use crate::decode::{FrameReader, Framing, Reply};
+use super::{body, describe, input, quirks, strict_tools};
+use crate::decode::{FrameReader, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI_WINDOWS,
-    OptionType, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
+    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionType,
+    RequestParts, StrictRules, WireMessage, is_common_image, is_pdf, is_quota, openai_parameters,
+    with_ending, with_path,
 };
 
 /// The Responses protocol, as the type parameter of a [`Model`](crate::Model).
@@ -27,15 +27,6 @@ static INFO: Info = Info {
     name: super::PROTOCOL,
     title: "OpenAI Responses",
     paths: &["/responses"],
-    environment: Environment {
-        keys: &["OPENAI_API_KEY"],
-        base_url: "OPENAI_BASE_URL",
-        model: "OPENAI_MODEL",
-    },
-    base_url: "https://api.openai.com/v1",
-    key_header: ("authorization", "Bearer "),
-    headers: &[],
-    framing: Framing::Events,
     reserved: &[
         "input",
         "instructions",
@@ -64,15 +55,14 @@ static INFO: Info = Info {
         ("prompt_cache_key", OptionType::Text),
         ("prompt_cache_retention", OptionType::Text),
     ],
-    typed_answers: TypedAnswers::JsonSchema,
     media_in_results: true,
-    user_names: |_| false,
-    finish_is_last: true,
     check_provider_tool,
-    windows: OPENAI_WINDOWS,
     accepts,
     quirks: quirks::NAMES,
+    ..OPENAI
 };
+
+impl OpenAi for ResponsesCodec {}
 
 /// Tools that the client has to run, and this crate does not.
 const RUN_BY_CLIENT: &[&str] = &[
@@ -110,35 +100,23 @@ impl Codec for ResponsesCodec {
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let base = url.path().trim_end_matches("/responses").to_owned();
-        url.set_path(&format!("{base}/models"));
-        url
+        with_ending(endpoint, "/responses", "/models")
     }
 
     fn tool(&self, tool: &Tool) -> Value {
         let described = tool.describe();
-        let mut parameters = described.input_schema.clone();
-        // OpenAI rejects an object without properties.
-        if let Value::Object(map) = &mut parameters {
-            map.entry("properties").or_insert_with(|| json!({}));
-        }
         // Without `strict`, OpenAI rewrites the schema.
         json!({
             "type": "function",
             "name": described.name,
             "description": described.description,
-            "parameters": parameters,
+            "parameters": openai_parameters(tool),
             "strict": self.strict,
         })
     }
 
-    fn rejects_tool(&self, tool: &Tool) -> Option<String> {
-        if !self.strict {
-            return None;
-        }
-        let error = strict_schema::check(tool.schema().document()).err()?;
-        Some(format!("its schema does not fit strict mode: {error}"))
+    fn strict_rules(&self) -> Option<&'static StrictRules> {
+        self.strict.then_some(&strict_tools::RULES)
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {
@@ -169,7 +147,7 @@ impl Codec for ResponsesCodec {
                 "maximum context length",
                 "maximum prompt length",
             ]),
-            is_quota: error.status == 429 && error.mentions("insufficient_quota"),
+            is_quota: is_quota(error),
             quirks: quirks::from_error(error),
             advice: advice.map(str::to_owned),
         }

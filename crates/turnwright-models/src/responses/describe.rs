@@ -7,11 +7,6 @@ use crate::decode::Reply;
 use crate::engine::{Layout, Part};
 
 pub(super) fn describe(reply: &Reply) -> Map<String, Value> {
-    let calls = reply.tool_calls.iter().map(|call| {
-        let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments);
-        let arguments = arguments.map_or_else(|_| call.arguments.as_str().into(), Value::Object);
-        json!({ "id": call.id, "name": call.name, "arguments": arguments })
-    });
     let usage = reply.reported_usage.map(|usage| {
         json!({
             "input": usage.input,
@@ -43,7 +38,6 @@ pub(super) fn describe(reply: &Reply) -> Map<String, Value> {
         }
     }
     Map::from_iter([
-        ("tool_calls".to_owned(), calls.collect()),
         ("usage".to_owned(), usage.unwrap_or_default()),
         ("state".to_owned(), state.into()),
         ("other".to_owned(), other.into()),

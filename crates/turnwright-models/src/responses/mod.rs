@@ -25,7 +25,7 @@ mod input;
 mod options;
 mod quirks;
 mod settings;
-mod strict_schema;
+mod strict_tools;
 
 #[cfg(test)]
 mod tests;

@@ -23,11 +23,6 @@ impl Options<ResponsesCodec> {
         self.set(REASONING_SUMMARY, summary.into())
     }
 
-    /// Sets the verbosity of the answer (`text.verbosity`): `low`, `medium` or `high`.
-    pub fn verbosity(self, verbosity: impl Into<String>) -> Self {
-        self.set(VERBOSITY, verbosity.into())
-    }
-
     /// Sets the configuration of the text output. Its `format` is set automatically for typed answers.
     pub fn text(self, configuration: impl Into<Value>) -> Self {
         self.set("text", configuration)
@@ -50,50 +45,15 @@ impl Options<ResponsesCodec> {
         self.set("max_tool_calls", calls)
     }
 
-    /// Sets the number of most likely tokens to return at each position, with their log probabilities.
-    pub fn top_logprobs(self, tokens: u32) -> Self {
-        self.set("top_logprobs", tokens)
-    }
-
     /// Sets the truncation strategy: `auto` drops items from the beginning of a conversation that is too long,
     /// `disabled` fails.
     pub fn truncation(self, strategy: impl Into<String>) -> Self {
         self.set("truncation", strategy.into())
     }
 
-    /// Sets the service tier (processing type) of the request.
-    pub fn service_tier(self, tier: impl Into<String>) -> Self {
-        self.set("service_tier", tier.into())
-    }
-
-    /// Sets the metadata that the provider stores with the response.
-    pub fn metadata(self, metadata: impl Into<Value>) -> Self {
-        self.set("metadata", metadata)
-    }
-
     /// Sets a reference to a prompt template of the provider, and its variables.
     pub fn prompt(self, prompt: impl Into<Value>) -> Self {
         self.set("prompt", prompt)
-    }
-
-    /// Sets a stable, anonymous identifier of the end user.
-    pub fn user(self, id: impl Into<String>) -> Self {
-        self.set("user", id.into())
-    }
-
-    /// Sets a stable, anonymous identifier of the end user for the provider's abuse detection.
-    pub fn safety_identifier(self, id: impl Into<String>) -> Self {
-        self.set("safety_identifier", id.into())
-    }
-
-    /// Sets the prompt cache key, which groups requests with a common prefix.
-    pub fn prompt_cache_key(self, key: impl Into<String>) -> Self {
-        self.set("prompt_cache_key", key.into())
-    }
-
-    /// Sets how long the provider retains the prompt cache.
-    pub fn prompt_cache_retention(self, retention: impl Into<String>) -> Self {
-        self.set("prompt_cache_retention", retention.into())
     }
 
     /// Sets the stream options, such as `{"include_obfuscation": false}`.

@@ -1,4 +1,4 @@
-//! Broken streams and random deltas: nothing panics, nothing exceeds its limits, and the split into pieces does not
+//! Broken streams, random events and random deltas: nothing panics, nothing exceeds its limits, and the split into pieces does not
 //! affect the result.
 //!
 //! For a long run:
@@ -9,13 +9,17 @@
 //!
 //! A failure prints the seed and the case. `TURNWRIGHT_SEED` repeats the same cases.
 
+mod random_deltas;
+mod random_events;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use turnwright_core::{Error, ErrorCode, Usage};
+use serde_json::Value;
+use turnwright_core::{Error, ErrorCode};
 use turnwright_models::Protocol;
-use turnwright_models::decode::{Cut, Decoder, Delta, Finish, ReportedUsage};
+use turnwright_models::decode::{Decoder, Delta, Reply};
 
 use crate::rng::Rng;
 use crate::wire::{collect, decode_pieces, recorded};
@@ -82,21 +86,15 @@ fn random_bytes_decode_the_same_for_any_split_within_limits() {
         let recorded = recorded.into_iter().map(|item| item.body.into_bytes());
         corpus.extend(recorded.filter(|body| body.len() < LONGEST));
         crate::say(protocol);
-        let tally = run(|rng, tally| judge_bytes(protocol, &corpus, rng, tally));
+        let tally = run(|rng, tally| {
+            let bytes = bytes(&corpus, rng);
+            judge_bytes(protocol, &bytes, rng, tally);
+        });
         assert!(tally["E_WIRE_ERROR"] > 0, "{tally:?}");
         // Without recordings, only one protocol has streams to start from.
         let has_corpus = corpus.len() > SEEDS.len() || protocol == Protocol::ChatCompletions;
         assert!(!has_corpus || tally["read"] > 0, "{tally:?}");
     }
-}
-
-#[test]
-fn random_deltas_are_collected_without_loss() {
-    let tally = run(judge_deltas);
-    assert!(
-        tally["complete"] > 0 && tally["not complete"] > 0,
-        "{tally:?}"
-    );
 }
 
 fn run(judge: impl Fn(&mut Rng, &mut Tally) + Sync) -> Tally {
@@ -140,8 +138,7 @@ fn number_from(variable: &str) -> Option<u64> {
     })
 }
 
-fn judge_bytes(protocol: Protocol, corpus: &[Vec<u8>], rng: &mut Rng, tally: &mut Tally) {
-    let bytes = bytes(corpus, rng);
+fn judge_bytes(protocol: Protocol, bytes: &[u8], rng: &mut Rng, tally: &mut Tally) {
     let types = [
         None,
         Some("text/event-stream"),
@@ -156,12 +153,12 @@ fn judge_bytes(protocol: Protocol, corpus: &[Vec<u8>], rng: &mut Rng, tally: &mu
             .max_event(limit)
             .max_body(2 * limit)
     };
-    let (deltas, ended) = decode_pieces(decoder(), [bytes.as_slice()]);
-    let (in_pieces, ended_in_pieces) = decode_pieces(decoder(), rng.cut(&bytes));
+    let (deltas, ended) = decode_pieces(decoder(), [bytes]);
+    let (in_pieces, ended_in_pieces) = decode_pieces(decoder(), rng.cut(bytes));
     let shown = || {
         format!(
             "{content_type:?} {limit} {:?}",
-            String::from_utf8_lossy(&bytes)
+            String::from_utf8_lossy(bytes)
         )
     };
     assert!(
@@ -169,12 +166,9 @@ fn judge_bytes(protocol: Protocol, corpus: &[Vec<u8>], rng: &mut Rng, tally: &mu
         "{}\n{deltas:?}\n{in_pieces:?}",
         shown()
     );
-    assert_eq!(
-        message_of(&ended),
-        message_of(&ended_in_pieces),
-        "{}",
-        shown()
-    );
+    let ended_in_pieces = ended_in_pieces.map_err(|error| error.to_string());
+    let as_text = ended.clone().map_err(|error| error.to_string());
+    assert_eq!(as_text, ended_in_pieces, "{}", shown());
 
     let mut sizes = deltas.iter().map(size);
     let total: usize = sizes.clone().sum();
@@ -182,12 +176,16 @@ fn judge_bytes(protocol: Protocol, corpus: &[Vec<u8>], rng: &mut Rng, tally: &mu
     assert!(sizes.all(|size| size <= 2 * limit), "{}", shown());
     let done = deltas.iter().filter(|delta| **delta == Delta::Done).count();
     assert!(done <= 1, "{}", shown());
-    stays_failed(decoder(), &bytes, rng);
+    stays_failed(decoder(), bytes, rng);
 
     let how = match &ended {
-        Ok(()) => "read",
+        Ok(_) => "read",
         Err(error) => {
-            let expected = [ErrorCode::WIRE_ERROR, ErrorCode::MODEL_SERVER_ERROR];
+            let expected = [
+                ErrorCode::WIRE_ERROR,
+                ErrorCode::MODEL_SERVER_ERROR,
+                ErrorCode::CONTEXT_WINDOW_EXCEEDED,
+            ];
             assert!(expected.contains(&error.code()), "{error}");
             assert!(error.message().chars().count() < 5_500, "{error}");
             error.code().as_str()
@@ -197,7 +195,30 @@ fn judge_bytes(protocol: Protocol, corpus: &[Vec<u8>], rng: &mut Rng, tally: &mu
     if !deltas.is_empty() {
         *tally.entry("with deltas".to_owned()).or_default() += 1;
     }
-    collect(deltas);
+    let mut reply = collect(deltas);
+    if let Ok(state) = ended {
+        reply.state = state;
+        if reply.is_complete() {
+            *tally.entry("complete".to_owned()).or_default() += 1;
+            assert!(has_its_layout(&reply), "{}", shown());
+        }
+    }
+    assert!(protocol.describe(&reply).is_object());
+}
+
+/// Returns `true` if the blocks of the layout of a reply have the lengths of its texts.
+fn has_its_layout(reply: &Reply) -> bool {
+    let Some(parts) = reply.state.get("layout").and_then(Value::as_array) else {
+        return true;
+    };
+    let sum = |name: &str| {
+        let blocks = parts.iter().filter_map(|part| part[name]["bytes"].as_u64());
+        blocks.sum::<u64>() as usize
+    };
+    let calls = parts.iter().filter(|part| **part == "call").count();
+    sum("text") == reply.text.len() + reply.refusal.len()
+        && sum("reasoning") == reply.reasoning.len()
+        && calls == reply.tool_calls.len()
 }
 
 fn message_of(ended: &Result<(), Error>) -> Option<String> {
@@ -283,123 +304,6 @@ fn mutate(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], rng: &mut Rng) {
         }
         _ => {
             bytes.splice(at..at, rng.pick(&TOKENS).bytes());
-        }
-    }
-}
-
-/// Sums of the input, independent of the collector.
-#[derive(Default)]
-struct Sums {
-    text: usize,
-    reasoning: usize,
-    refusal: usize,
-    names: usize,
-    arguments: usize,
-    slots: usize,
-    complete: Option<bool>,
-    /// Output followed the finish reason without another one.
-    continues: bool,
-    done: bool,
-    usage: Option<Usage>,
-}
-
-fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
-    let mut sums = Sums::default();
-    let count = rng.below(40);
-    let deltas: Vec<Delta> = (0..count).map(|_| random_delta(rng, &mut sums)).collect();
-    let reply = collect(deltas);
-    assert_eq!(reply.text.len(), sums.text);
-    assert_eq!(reply.reasoning.len(), sums.reasoning);
-    assert_eq!(reply.refusal.len(), sums.refusal);
-    assert_eq!(reply.tool_calls.len(), sums.slots);
-    let of_calls = |size: fn(&str, &str) -> usize| -> usize {
-        let calls = reply.tool_calls.iter();
-        calls.map(|call| size(&call.name, &call.arguments)).sum()
-    };
-    assert_eq!(of_calls(|name, _| name.len()), sums.names);
-    assert_eq!(of_calls(|_, arguments| arguments.len()), sums.arguments);
-    assert_eq!(
-        reply.is_complete(),
-        sums.complete == Some(true) && !sums.continues
-    );
-    assert_eq!(reply.done, sums.done);
-    assert_eq!(reply.usage, sums.usage);
-    let how = if reply.is_complete() {
-        "complete"
-    } else {
-        "not complete"
-    };
-    *tally.entry(how.to_owned()).or_default() += 1;
-}
-
-fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
-    let text = ["", "a", "äöü", "{\"x\":", "}", "\n"];
-    let text = (*rng.pick(&text)).to_owned();
-    let kind = rng.below(9);
-    sums.continues |= matches!(kind, 0..=2 | 7..) && sums.complete.is_some();
-    match kind {
-        0 => {
-            sums.text += text.len();
-            Delta::Text(text)
-        }
-        1 => {
-            sums.reasoning += text.len();
-            Delta::Reasoning(text)
-        }
-        2 => {
-            sums.refusal += text.len();
-            Delta::Refusal(text)
-        }
-        3 => {
-            // What looked like text so far was reasoning.
-            sums.reasoning += std::mem::take(&mut sums.text);
-            Delta::TextWasReasoning
-        }
-        4 => {
-            let (reason, finish) = *rng.pick(&[
-                ("", Finish::Stop),
-                ("stop", Finish::Stop),
-                ("tool_calls", Finish::ToolCalls),
-                ("pause_turn", Finish::Paused),
-                ("refusal", Finish::Declined),
-                ("length", Finish::Cut(Cut::Length)),
-                ("error", Finish::Cut(Cut::Failure)),
-                ("something_new", Finish::Unknown),
-            ]);
-            let complete = matches!(reason, "stop" | "tool_calls" | "pause_turn");
-            if !reason.is_empty() {
-                sums.continues = false;
-                sums.complete = Some(complete && sums.complete.unwrap_or(true));
-            }
-            let reason = reason.to_owned();
-            Delta::Finish { reason, finish }
-        }
-        5 => {
-            let usage = Usage::tokens(rng.next(), rng.next());
-            sums.usage = Some(usage);
-            Delta::Usage {
-                usage,
-                reported: ReportedUsage::default(),
-            }
-        }
-        6 => {
-            sums.done = true;
-            sums.continues = false;
-            Delta::Done
-        }
-        _ => {
-            let slot = rng.below(6);
-            sums.slots = sums.slots.max(slot + 1);
-            let name = rng.chance(50).then(|| "f".to_owned());
-            sums.names += name.as_ref().map_or(0, String::len);
-            sums.arguments += text.len();
-            Delta::Call {
-                slot,
-                id: rng.chance(50).then(|| "id".to_owned()),
-                name,
-                arguments: text,
-                extra: rng.chance(20).then(Default::default),
-            }
         }
     }
 }

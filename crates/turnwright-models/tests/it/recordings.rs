@@ -110,12 +110,12 @@ fn recorded_responses_decode_the_same_for_any_split() {
         {
             let bytes = response.body.as_bytes();
             let (complete, ended) = decode_pieces(response.decoder(), [bytes]);
-            ended.unwrap();
+            let state = ended.unwrap();
             for cut in 0..=bytes.len() {
                 let (one, two) = bytes.split_at(cut);
                 let (deltas, ended) = decode_pieces(response.decoder(), [one, two]);
-                ended.unwrap();
-                assert!(deltas == complete, "{} cut at {cut}", response.name());
+                let is_same = deltas == complete && ended.unwrap() == state;
+                assert!(is_same, "{} cut at {cut}", response.name());
                 cuts += 1;
             }
         }
@@ -132,14 +132,14 @@ fn recorded_responses_decode_the_same_in_any_piece_size() {
     for (case, response) in recorded.iter().enumerate() {
         let bytes = response.body.as_bytes();
         let (complete, ended) = decode_pieces(response.decoder(), [bytes]);
-        let message = ended.err().map(|error| error.to_string());
+        let ended = ended.map_err(|error| error.to_string());
         let mut rng = Rng::of_case(1, case as u64);
         let ways = [bytes.chunks(1).collect(), rng.cut(bytes), rng.cut(bytes)];
         for pieces in ways {
-            let (deltas, ended) = decode_pieces(response.decoder(), pieces);
+            let (deltas, in_pieces) = decode_pieces(response.decoder(), pieces);
             assert!(deltas == complete, "{}", response.name());
-            let ended = ended.err().map(|error| error.to_string());
-            assert_eq!(ended, message, "{}", response.name());
+            let in_pieces = in_pieces.map_err(|error| error.to_string());
+            assert_eq!(in_pieces, ended, "{}", response.name());
         }
     }
 }
@@ -218,6 +218,18 @@ fn recorded_responses_are_complete_unless_truncated() {
         let half = &response.body.as_bytes()[..response.body.len() / 2];
         let (deltas, _) = decode_pieces(response.decoder(), [half]);
         assert!(!collect(deltas).done, "{name}");
+        if response.protocol == Protocol::Responses {
+            // Only the last event tells that the response is complete; all text precedes it.
+            let end = response.body.rfind("\"type\":\"response.").unwrap();
+            let (deltas, _) = decode_pieces(response.decoder(), [&response.body.as_bytes()[..end]]);
+            let partial = collect(deltas);
+            assert!(!partial.done && partial.finish.is_none(), "{name}");
+            assert_eq!(
+                (partial.text, partial.reasoning),
+                (reply.text, reply.reasoning),
+                "{name}"
+            );
+        }
     }
     crate::say(format_args!(
         "recorded responses that were cut off: {cut_off:?}"

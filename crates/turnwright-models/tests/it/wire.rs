@@ -4,17 +4,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use turnwright_core::Error;
 use turnwright_models::Protocol;
 use turnwright_models::decode::{Collector, Decoder, Delta, Reply};
 
-/// A recorded response.
+/// A recorded exchange.
 pub(crate) struct Recorded {
     pub(crate) protocol: Protocol,
-    /// The file below the folder of the protocol, and the index of the response.
+    /// The file below the folder of the protocol, and the index of the exchange.
     pub(crate) file: String,
     pub(crate) index: usize,
+    pub(crate) path: String,
+    /// The body of the request. Not an object if it was no request of this protocol.
+    pub(crate) request: Value,
     pub(crate) status: u64,
     pub(crate) content_type: Option<String>,
     pub(crate) body: String,
@@ -64,8 +67,8 @@ pub(crate) fn folder_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Returns every recorded response of a protocol, sorted by name.
-pub(crate) fn recorded(protocol: Protocol) -> Option<Vec<Recorded>> {
+/// Returns the recorded files of a protocol, each with its exchanges, sorted by name.
+pub(crate) fn sessions(protocol: Protocol) -> Option<Vec<Vec<Recorded>>> {
     let root = folder()?.join(folder_name(protocol));
     let mut files = Vec::new();
     for server in fs::read_dir(&root).unwrap() {
@@ -73,27 +76,35 @@ pub(crate) fn recorded(protocol: Protocol) -> Option<Vec<Recorded>> {
         files.extend(sessions.map(|session| session.unwrap().path()));
     }
     files.sort();
-    let mut recorded = Vec::new();
-    for path in files {
+    let session = |path: PathBuf| {
         let file = path.strip_prefix(&root).unwrap().display().to_string();
-        let session: Vec<Value> =
+        let exchanges: Vec<Value> =
             serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        for (index, exchange) in session.iter().enumerate() {
+        let exchanges = exchanges.into_iter().enumerate();
+        let recorded = exchanges.map(|(index, mut exchange)| {
             let response = &exchange["response"];
-            recorded.push(Recorded {
+            Recorded {
                 protocol,
                 file: file.clone(),
                 index,
                 status: response["status"].as_u64().unwrap(),
                 content_type: content_type(&response["headers"]),
                 body: response["body"].as_str().unwrap().to_owned(),
-            });
-        }
-    }
-    Some(recorded)
+                path: exchange["request"]["path"].as_str().unwrap().to_owned(),
+                request: exchange["request"]["body"].take(),
+            }
+        });
+        recorded.collect()
+    };
+    Some(files.into_iter().map(session).collect())
 }
 
-/// Returns every recorded response of every protocol.
+/// Returns every recorded exchange of a protocol, sorted by name.
+pub(crate) fn recorded(protocol: Protocol) -> Option<Vec<Recorded>> {
+    Some(sessions(protocol)?.into_iter().flatten().collect())
+}
+
+/// Returns every recorded exchange of every protocol.
 pub(crate) fn all_recorded() -> Option<Vec<Recorded>> {
     let of_protocols = Protocol::ALL.into_iter().map(recorded);
     let all: Option<Vec<_>> = of_protocols.collect();
@@ -116,19 +127,16 @@ fn content_type(headers: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// Decodes a response that arrives in these pieces. Returns the deltas and the result.
+/// Decodes a response that arrives in these pieces. Returns the deltas, and the state or the error.
 pub(crate) fn decode_pieces<'a>(
     mut decoder: Decoder,
     pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<Delta>, Result<(), Error>) {
+) -> (Vec<Delta>, Result<Map<String, Value>, Error>) {
     let mut deltas = Vec::new();
-    for piece in pieces {
-        if let Err(error) = decoder.push(piece, &mut deltas) {
-            return (deltas, Err(error));
-        }
-    }
-    let ended = decoder.finish(&mut deltas);
-    (deltas, ended)
+    let mut pieces = pieces.into_iter();
+    let pushed = pieces.try_for_each(|piece| decoder.push(piece, &mut deltas));
+    let ended = pushed.and_then(|()| decoder.finish(&mut deltas));
+    (deltas, ended.map(|()| decoder.take_state()))
 }
 
 pub(crate) fn collect(deltas: Vec<Delta>) -> Reply {

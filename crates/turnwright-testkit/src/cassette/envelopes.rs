@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The tag of an envelope with its code and id: both depend on a secret and on randomness.
 static ENVELOPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(</?tw-(?:untrusted|trusted|agent))-[0-9a-f]{20}(?: id="[^"]*")?"#).ok()
+    Regex::new(r#"(</?tw-(?:untrusted|trusted|agent|sender))-[0-9a-f]{20}(?: id="[^"]*")?"#).ok()
 });
 
 /// Removes the codes and ids from all envelopes in a value. Only for parsed values, whose depth is limited.

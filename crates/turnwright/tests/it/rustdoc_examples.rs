@@ -12,6 +12,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("Codec", "a bound in a private module"),
     ("Decoder", "the module page has one"),
     ("FrameReader", "a bound in a private module"),
+    ("OpenAi", "a bound in a private module"),
     ("WrittenRecord", "a bound in a private module"),
 ];
 

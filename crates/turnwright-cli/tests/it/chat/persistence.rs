@@ -309,6 +309,40 @@ fn a_recorded_session_can_be_decoded_and_replayed() {
     );
 }
 
+#[test]
+fn sessions_of_all_protocols_can_be_recorded_and_replayed() {
+    let home = Folder::new();
+    for protocol in ["openai", "responses", "anthropic", "gemini", "ollama"] {
+        let model = Model::plays([
+            model::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+            model::text("42.", 2),
+        ]);
+        let record = home.file(&format!("{protocol}.json"));
+        let record = record.to_str().unwrap();
+        let name = format!("{protocol}:scripted");
+        let mut command = crate::program::program();
+        command
+            .args(["chat", "--base-url", &model.url(), "--model", &name])
+            .args(["--record", record])
+            .env("TURNWRIGHT_HOME", home.path());
+        let ran = crate::program::Ran::of(&mut command, "What is 6 * 7?\n");
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (0, "42.\n"),
+            "{protocol}: {ran:?}"
+        );
+        let played = crate::program::run(&["wire", "replay", record, "--json"]);
+        assert_eq!(played.code, 0, "{protocol}: {played:?}");
+        let last = played.json().last().unwrap().clone();
+        assert_eq!(
+            (&last["played"], &last["turns"][0]["sameText"]),
+            (&json!(2), &json!(true))
+        );
+        // The recorded result is found again.
+        assert!(!played.out.contains("was not recorded"), "{}", played.out);
+    }
+}
+
 /// Makes the note of a chat a memory, as earlier versions stored it.
 fn note_as_memory(home: &Folder, conversation: &str) {
     let all = records(&file_of(home), conversation);

@@ -8,7 +8,7 @@ use super::event::{BlockDelta, End, Event, Message};
 use super::server_error;
 use super::stop_reason::finish;
 use super::usage::Counts;
-use crate::decode::{Delta, EXCERPT, FrameReader, excerpt, looks_like, parse, wrong_protocol};
+use crate::decode::{Delta, FrameReader, looks_like, parse, wrong_protocol};
 
 /// The detail of a reply with the stop sequence that it reached.
 pub(in crate::anthropic) const STOP_SEQUENCE: &str = "stop_sequence";
@@ -50,7 +50,7 @@ impl FrameReader for MessageReader {
             return Err(server_error::read(text));
         }
         let Some(content) = message.content.take() else {
-            return Err(unknown("the response has no `content`", text));
+            return Err(wrong_protocol("the response has no `content`", text));
         };
         self.start(message, deltas);
         for block in content {
@@ -113,7 +113,7 @@ impl MessageReader {
             "ping" => {}
             _ if event.error => return Err(server_error::read(data)),
             _ if !self.has_begun && looks_like(data).is_some() => {
-                return Err(unknown("the stream has no `message_start`", data));
+                return Err(wrong_protocol("the stream has no `message_start`", data));
             }
             // The API may add events.
             _ => return Ok(false),
@@ -158,14 +158,4 @@ impl MessageReader {
             reason: reason.into_owned(),
         });
     }
-}
-
-/// Returns the error for a response that does not follow the protocol.
-fn unknown(what: &str, text: &str) -> Error {
-    let hint = match looks_like(text) {
-        Some(protocol) => format!("this looks like a response of {protocol}"),
-        None => "is the base URL right?".to_owned(),
-    };
-    let start = excerpt(text, EXCERPT);
-    wrong_protocol(format!("{what}; {hint} It begins with: {start}"))
 }

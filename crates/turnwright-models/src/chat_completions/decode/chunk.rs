@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::{Map, Value};
 
-use crate::decode::{Any, Field, Object};
+use crate::decode::{Any, Field, Function, Object};
 
 /// A chunk of a stream, or a body.
 #[derive(Default)]
@@ -127,25 +127,6 @@ impl<'de> Object<'de> for Call<'de> {
                     extra.insert(name.into_owned(), value);
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-/// A function with its arguments.
-#[derive(Default)]
-pub(super) struct Function<'a> {
-    pub(super) name: Option<Cow<'a, str>>,
-    /// The arguments as text. Arguments that are not a string are compact JSON.
-    pub(super) arguments: Cow<'a, str>,
-}
-
-impl<'de> Object<'de> for Function<'de> {
-    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
-        match &*field.name {
-            "name" => self.name = field.text()?,
-            "arguments" => self.arguments = field.any()?.into_text(),
-            _ => field.skip()?,
         }
         Ok(())
     }

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use turnwright_core::Error;
 
 use super::call_matching::{CallMatcher, Fragment};
-use super::chunk::{Call, Choice, Chunk, Function, Message};
+use super::chunk::{Call, Choice, Chunk, Message};
 use super::finish_reason::finish;
 use super::reasoning::Reasoning;
 use super::{content, usage};
 use crate::decode::{
-    Delta, EXCERPT, FrameReader, excerpt, looks_like, parse, parse_list, reported, too_large,
+    Delta, FrameReader, Function, looks_like, parse, parse_list, reported, too_large,
     wrong_protocol,
 };
 
@@ -20,6 +20,9 @@ use crate::decode::{
 /// bytes in memory, and every call would be executed.
 const MAX_CALLS: usize = 1_000;
 const MAX_DETAILS: usize = 20_000;
+
+/// Why a response is not of this protocol.
+const NO_CHOICES: &str = "the response has no `choices`";
 
 /// Reads chunks, and holds the state that the next chunk depends on.
 #[derive(Default)]
@@ -89,10 +92,10 @@ impl ChunkReader {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
         if is_error(chunk) {
-            let other = looks_like(text).filter(|_| !chunk.error && chunk.choices.is_none());
-            return Err(match other {
-                Some(protocol) => other_protocol(protocol, text),
-                None => reported(text),
+            let is_other = !chunk.error && chunk.choices.is_none() && looks_like(text).is_some();
+            return Err(match is_other {
+                true => wrong_protocol(NO_CHOICES, text),
+                false => reported(text),
             });
         }
         let usage = usage::read(chunk);
@@ -113,13 +116,7 @@ impl ChunkReader {
                 }
             }
             None if delivery == Delivery::Complete => {
-                let start = excerpt(text, EXCERPT);
-                return Err(match looks_like(text) {
-                    Some(protocol) => other_protocol(protocol, text),
-                    None => wrong_protocol(format!(
-                        "the response has no `choices`; is the base URL right? It begins with: {start}"
-                    )),
-                });
+                return Err(wrong_protocol(NO_CHOICES, text));
             }
             None => {}
         }
@@ -233,14 +230,6 @@ impl ChunkReader {
             extra: None,
         })
     }
-}
-
-/// Returns the error for a response of another protocol.
-fn other_protocol(protocol: &str, text: &str) -> Error {
-    let start = excerpt(text, EXCERPT);
-    wrong_protocol(format!(
-        "the response is not of the Chat Completions protocol: this looks like {protocol}; use the model type of that protocol, or another base URL. It begins with: {start}"
-    ))
 }
 
 fn is_error(chunk: &Chunk<'_>) -> bool {

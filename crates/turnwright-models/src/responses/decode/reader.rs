@@ -43,17 +43,17 @@ impl FrameReader for EventReader {
         let first_line = text.lines().next().unwrap_or_default();
         let response = parse::<Response<'_>>("the response", text, &mut response);
         let response = response.map_err(|error| match looks_like(first_line) {
-            Some(_) => not_this_protocol(error.message(), first_line),
+            Some(_) => wrong_protocol(error.message(), first_line),
             None => error,
         })?;
         if response.error.is_none() && response.output.is_none() && looks_like(text).is_some() {
-            return Err(not_this_protocol("the response has no `output`", text));
+            return Err(wrong_protocol("the response has no `output`", text));
         }
         if response.has_error() || response.status.as_deref() == Some("failed") {
             return Err(failure(text));
         }
         if response.output.is_none() {
-            return Err(not_this_protocol("the response has no `output`", text));
+            return Err(wrong_protocol("the response has no `output`", text));
         }
         self.begin(response, deltas);
         self.finish(response, None, deltas)
@@ -154,10 +154,10 @@ impl EventReader {
                     // Other protocols have other names for their events.
                     if let (false, Some(_)) = (kind.starts_with("response."), looks_like(data)) {
                         let what = format!("the event {} is unknown", excerpt(kind, EXCERPT));
-                        return Err(not_this_protocol(&what, data));
+                        return Err(wrong_protocol(&what, data));
                     }
                 }
-                None => return Err(not_this_protocol("an event has no type", data)),
+                None => return Err(wrong_protocol("an event has no type", data)),
             },
         }
         Ok(false)
@@ -209,14 +209,4 @@ impl EventReader {
         });
         Ok(())
     }
-}
-
-/// Returns the error for a response of another protocol.
-fn not_this_protocol(what: &str, text: &str) -> Error {
-    let guess = match looks_like(text) {
-        Some(protocol) => format!("this looks like {protocol}."),
-        None => "is the base URL right?".to_owned(),
-    };
-    let start = excerpt(text, EXCERPT);
-    wrong_protocol(format!("{what}; {guess} It begins with: {start}"))
 }

@@ -227,7 +227,7 @@ async fn response_of_another_protocol_is_named() {
             .await;
         let error = outcome.error().unwrap().message().to_owned();
         assert!(
-            error.contains("this looks like a response of Chat Completions"),
+            error.contains("this looks like Chat Completions"),
             "{error}"
         );
         assert_eq!(server.requests().len(), 1);

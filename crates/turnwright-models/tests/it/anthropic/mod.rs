@@ -3,35 +3,16 @@
 mod caching;
 mod events;
 mod failures;
-mod requests;
 mod strict_tools;
 mod turns;
-
-use std::fs;
 
 use serde_json::{Value, json};
 use turnwright_models::anthropic::AnthropicCodec;
 use turnwright_models::{Anthropic, ModelBuilder};
 use turnwright_testkit::server::Answer;
 
-/// Returns the recorded sessions, with the names of their files.
-fn sessions() -> Option<Vec<(String, Vec<Value>)>> {
-    let folder = crate::wire::folder()?.join("anthropic_messages/anthropic");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    let read = |path: &std::path::PathBuf| {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let text = fs::read_to_string(path).unwrap();
-        (name, serde_json::from_str(&text).unwrap())
-    };
-    Some(files.iter().map(read).collect())
-}
-
 /// Returns a builder that does not depend on the environment.
-fn builder(base_url: &str) -> ModelBuilder<AnthropicCodec> {
+pub(crate) fn builder(base_url: &str) -> ModelBuilder<AnthropicCodec> {
     Anthropic::builder()
         .base_url(base_url)
         .api_key("sk-ant-secret-1234")

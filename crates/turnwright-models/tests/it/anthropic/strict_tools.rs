@@ -1,48 +1,47 @@
 //! Which tools the API accepts, compared with recorded answers of the API.
 
-use serde_json::Value;
-use turnwright_core::schema::Schema;
-use turnwright_core::{Error, Tool, ToolContext};
+use serde_json::{Value, json};
+use turnwright_core::{Error, ErrorCode, Next, Tool, TurnContext};
+use turnwright_models::Protocol;
+use turnwright_testkit::server::Server;
 
-use super::{builder, sessions};
+use super::builder;
+use super::turns::{logging, says};
+use crate::requests::recorded_tool;
+use crate::wire::recorded;
 
 #[test]
 fn recorded_strict_tools_are_rejected_only_if_the_server_rejected_them() {
-    let Some(sessions) = sessions() else {
+    let Some(recorded) = recorded(Protocol::Anthropic) else {
         return;
     };
     let (mut accepted, mut rejected) = (0, 0);
-    for (name, session) in &sessions {
-        for exchange in session {
-            let tools = exchange["request"]["body"]["tools"].as_array();
-            let tools = tools
-                .into_iter()
-                .flatten()
-                .filter(|tool| tool["strict"] == true);
-            let tools: Vec<&Value> = tools.collect();
-            if tools.is_empty() {
-                continue;
+    for exchange in &recorded {
+        let name = exchange.name();
+        let tools = exchange.request["tools"].as_array();
+        let tools = tools
+            .into_iter()
+            .flatten()
+            .filter(|tool| tool["strict"] == true);
+        let tools: Vec<&Value> = tools.collect();
+        if tools.is_empty() {
+            continue;
+        }
+        let built = build(&tools);
+        let error = built.err().map(|error| error.message().to_owned());
+        match exchange.status {
+            200 => {
+                assert_eq!(error, None, "{name}");
+                accepted += 1;
             }
-            let built = build(&tools);
-            let error = built.err().map(|error| error.message().to_owned());
-            match exchange["response"]["status"].as_u64().unwrap() {
-                200 => {
-                    assert_eq!(error, None, "{name}");
-                    accepted += 1;
-                }
-                _ if exchange["response"]["body"]
-                    .as_str()
-                    .unwrap()
-                    .contains("too complex") =>
-                {
-                    // A limit that depends on the whole request.
-                    assert_eq!(error, None, "{name}");
-                }
-                _ => {
-                    let error = error.unwrap_or_else(|| panic!("{name} was rejected"));
-                    crate::say(format_args!("{name}: {error}"));
-                    rejected += 1;
-                }
+            _ if exchange.body.contains("too complex") => {
+                // A limit that depends on the whole request.
+                assert_eq!(error, None, "{name}");
+            }
+            _ => {
+                let error = error.unwrap_or_else(|| panic!("{name} was rejected"));
+                crate::say(format_args!("{name}: {error}"));
+                rejected += 1;
             }
         }
     }
@@ -54,7 +53,9 @@ fn recorded_strict_tools_are_rejected_only_if_the_server_rejected_them() {
 
 fn build(tools: &[&Value]) -> Result<(), Error> {
     let model = builder("http://127.0.0.1:9").strict_tools(true).build()?;
-    let tools = tools.iter().map(|tool| dynamic(tool));
+    let tools = tools
+        .iter()
+        .map(|tool| recorded_tool(tool, &tool["input_schema"]));
     let tools = tools.collect::<Result<Vec<Tool>, Error>>()?;
     turnwright_core::runner(model)
         .tools(tools)
@@ -62,31 +63,55 @@ fn build(tools: &[&Value]) -> Result<(), Error> {
         .map(drop)
 }
 
-/// Returns a tool with a recorded schema. Formats that JSON Schema does not define are annotations.
-pub(super) fn dynamic(tool: &Value) -> Result<Tool, Error> {
-    let mut formats = Vec::new();
-    find_formats(&tool["input_schema"], &mut formats);
-    let options = formats
-        .into_iter()
-        .fold(Schema::options(), |options, item| {
-            options.annotation_format(item)
-        });
-    Tool::dynamic(
-        tool["name"].as_str().unwrap(),
-        options.document(tool["input_schema"].clone()),
-    )
-    .description(tool["description"].as_str().unwrap_or_default())
-    .handler(|_: Value, _: ToolContext| async { "" })
-    .build()
+fn closed(name: &str) -> Tool {
+    let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
+    let described = json!({ "name": name, "description": "Does nothing." });
+    recorded_tool(&described, &schema).unwrap()
 }
 
-fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
-    match document {
-        Value::Object(fields) => {
-            found.extend(document["format"].as_str());
-            fields.values().for_each(|item| find_formats(item, found));
-        }
-        Value::Array(items) => items.iter().for_each(|item| find_formats(item, found)),
-        _ => {}
+#[test]
+fn more_strict_tools_than_a_request_can_have_are_an_error() {
+    let build = |count: usize| {
+        let model = builder("http://127.0.0.1:9").strict_tools(true).build()?;
+        let tools = (0..count).map(|number| closed(&format!("t{number}")));
+        turnwright_core::runner(model)
+            .tools(tools)
+            .build()
+            .map(drop)
+    };
+    build(20).unwrap();
+    let error = build(21).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_TURN_RUNNER_CONFIG);
+    assert!(
+        error.message().contains("`t20`") && error.message().contains("20 tools"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_strict_tool_that_is_one_too_many_is_withheld_with_a_warning() {
+    let server = Server::script([says("Hello."), says("Hello.")])
+        .await
+        .unwrap();
+    let model = builder(&server.url()).strict_tools(true).build().unwrap();
+    let runner = turnwright_core::runner(model)
+        .tools((0..20).map(|number| closed(&format!("t{number}"))))
+        .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
+            ctx.tools().register(closed("late"))?;
+            next.run().await
+        });
+    let (runner, logs) = logging(runner);
+    let runner = runner.build().unwrap();
+    // The second request finds the tools in a cache.
+    for _ in 0..2 {
+        assert_eq!(runner.run("Hi.").await.into_answer().unwrap(), "Hello.");
     }
+    for request in server.requests() {
+        let tools = request.json().unwrap()["tools"].as_array().unwrap().clone();
+        assert_eq!(tools.len(), 20);
+        assert!(tools.iter().all(|tool| tool["name"] != "late"));
+    }
+    let logs = logs.lock().unwrap().clone();
+    let is_warning = |line: &&String| line.contains("`late` is not shown to the model");
+    assert_eq!(logs.iter().filter(is_warning).count(), 2, "{logs:?}");
 }

@@ -50,7 +50,7 @@ fn thinking() -> Options {
 }
 
 /// Collects warnings and other log messages.
-fn logging(runner: TurnRunnerBuilder) -> (TurnRunnerBuilder, Arc<Mutex<Vec<String>>>) {
+pub(super) fn logging(runner: TurnRunnerBuilder) -> (TurnRunnerBuilder, Arc<Mutex<Vec<String>>>) {
     let logs = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&logs);
     let runner = runner.observer(move |event: &Event| {

@@ -171,9 +171,7 @@ fn responses_of_other_protocols_are_named() {
     for (other, name) in cases {
         let error = body(&other).unwrap_err();
         assert!(
-            error
-                .message()
-                .contains(&format!("this looks like a response of {name}")),
+            error.message().contains(&format!("this looks like {name}")),
             "{error}"
         );
         assert_eq!(error.kind(), ErrorKind::NotFound);

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::MediaKind;
 use turnwright_core::record::Record;
 use turnwright_core::record::{Thought, ToolResults};
-use turnwright_core::schema::Schema;
 use turnwright_core::settings::ToolChoice;
-use turnwright_core::spool::MemoryReader;
-use turnwright_core::{Media, Message, ModelSettings, Tool, ToolCall, ToolContext};
+use turnwright_core::{Media, Message, ModelSettings, Tool, ToolCall};
 use turnwright_models::chat_completions::Options;
+
+use super::response;
+use crate::requests::turns::{Outcome, RecordedCall, Step, recorded_tool};
+use crate::requests::{attached, decoded, strings, text, user};
 
 /// The parts of a recorded request.
 pub(super) struct Request {
@@ -36,13 +36,6 @@ pub(super) enum Reply {
     },
 }
 
-/// The result of a call.
-#[derive(Clone)]
-pub(super) enum Outcome {
-    Text(String),
-    Media(Media),
-}
-
 impl Request {
     pub(super) fn read(body: &Value) -> Self {
         let mut request = Request {
@@ -59,7 +52,11 @@ impl Request {
                 "system" if request.conversation.is_empty() => {
                     request.system.push_str(&text(content));
                 }
-                "user" => request.conversation.push(Reply::User(user(content))),
+                "user" => {
+                    let parts = content.as_array().into_iter().flatten();
+                    let media = parts.filter(|part| part["type"] != "text").map(media);
+                    request.conversation.push(Reply::User(user(content, media)));
+                }
                 "assistant" => request.conversation.push(Reply::Model {
                     message: message.clone(),
                     results: Vec::new(),
@@ -88,6 +85,22 @@ impl Request {
         });
     }
 
+    /// Returns the conversation as steps of turns.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        let steps = self.conversation.iter().map(|reply| match reply {
+            Reply::User(message) => Step::User(Arc::clone(message)),
+            Reply::Model { message, results } => {
+                let calls = message["tool_calls"].as_array().into_iter().flatten();
+                let calls = calls.zip(results).map(recorded_call);
+                Step::Response {
+                    body: response(message),
+                    calls: calls.collect(),
+                }
+            }
+        });
+        steps.collect()
+    }
+
     /// Returns the conversation as records without any state of ours.
     pub(super) fn records_by_hand(&self) -> Vec<Record> {
         let mut records = Vec::new();
@@ -111,6 +124,19 @@ impl Request {
             }
         }
         records
+    }
+}
+
+fn recorded_call((call, outcome): (&Value, &Outcome)) -> RecordedCall {
+    let function = &call["function"];
+    let arguments = serde_json::from_str(function["arguments"].as_str().unwrap());
+    RecordedCall {
+        name: function["name"].as_str().unwrap().to_owned(),
+        arguments: match arguments.unwrap() {
+            Value::Null => json!({}),
+            arguments => arguments,
+        },
+        outcome: outcome.clone(),
     }
 }
 
@@ -162,13 +188,7 @@ fn settings(body: &Value) -> ModelSettings {
     settings.max_output_tokens = ["max_tokens", "max_completion_tokens"]
         .iter()
         .find_map(|name| body[name].as_u64());
-    let stops = body["stop"].as_array();
-    settings.stop_sequences = stops.map(|stops| {
-        stops
-            .iter()
-            .map(|stop| stop.as_str().unwrap().to_owned())
-            .collect()
-    });
+    settings.stop_sequences = strings(&body["stop"]);
     settings.seed = body["seed"].as_i64();
     let effort = body["reasoning_effort"].as_str();
     settings.reasoning_effort = effort.map(|effort| effort.to_owned().into());
@@ -194,61 +214,10 @@ fn settings(body: &Value) -> ModelSettings {
 }
 
 fn tools(recorded: &Value) -> Vec<Tool> {
-    let recorded = recorded.as_array().into_iter().flatten();
-    let tool = |tool: &Value| {
-        let function = &tool["function"];
-        // Number formats that JSON Schema does not define: annotations of the recorded client's generator.
-        let mut formats = Vec::new();
-        find_formats(&function["parameters"], &mut formats);
-        let schema = formats
-            .into_iter()
-            .fold(Schema::options(), |options, item| {
-                options.annotation_format(item)
-            })
-            .document(function["parameters"].clone());
-        Tool::dynamic(function["name"].as_str().unwrap(), schema)
-            .description(function["description"].as_str().unwrap())
-            .handler(|_: Value, _: ToolContext| async { "" })
-            .build()
-            .unwrap()
-    };
-    recorded.map(tool).collect()
-}
-
-/// Returns the formats in a document.
-fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
-    match document {
-        Value::Object(fields) => {
-            found.extend(document["format"].as_str());
-            fields.values().for_each(|item| find_formats(item, found));
-        }
-        Value::Array(items) => items.iter().for_each(|item| find_formats(item, found)),
-        _ => {}
-    }
-}
-
-fn user(content: &Value) -> Arc<Message> {
-    let parts = content.as_array().into_iter().flatten();
-    let media = parts.filter(|part| part["type"] != "text").map(media);
-    let message = media.fold(Message::user(text(content)), |item, media| {
-        item.media(media)
-    });
-    message.build().unwrap()
-}
-
-/// Returns the text of a message.
-pub(super) fn text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts: Vec<&str> = parts
-                .iter()
-                .filter_map(|part| part["text"].as_str())
-                .collect();
-            texts.join("\n\n")
-        }
-        _ => String::new(),
-    }
+    let functions = recorded.as_array().into_iter().flatten();
+    let functions = functions.map(|tool| &tool["function"]);
+    let tools = functions.map(|function| recorded_tool(function, &function["parameters"]).unwrap());
+    tools.collect()
 }
 
 fn media(part: &Value) -> Media {
@@ -275,12 +244,7 @@ fn media(part: &Value) -> Media {
                 Some("wav") => "audio/wav",
                 _ => "audio/mpeg",
             };
-            attached(
-                MediaKind::Audio,
-                mime,
-                STANDARD.decode(data).unwrap(),
-                "audio",
-            )
+            attached(MediaKind::Audio, mime, decoded(data), "audio")
         }
         other => panic!("a part of type {other}"),
     }
@@ -293,12 +257,7 @@ fn at_address(kind: MediaKind, mime: &str, url: &Value, name: &str) -> Media {
         .strip_prefix("data:")
         .and_then(|item| item.split_once(";base64,"))
     {
-        Some((mime, data)) => attached(kind, mime, STANDARD.decode(data).unwrap(), name),
+        Some((mime, data)) => attached(kind, mime, decoded(data), name),
         None => attached(kind, mime, url.as_bytes().to_vec(), name),
     }
-}
-
-fn attached(kind: MediaKind, mime: &str, bytes: Vec<u8>, name: &str) -> Media {
-    let media = Media::user_attachment(kind, mime, name, MemoryReader::new(bytes));
-    media.build().unwrap()
 }

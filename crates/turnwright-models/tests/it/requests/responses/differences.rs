@@ -1,26 +1,25 @@
 //! The permitted differences between a recorded request and our reproduction.
 
-use serde_json::{Map, Value, json};
-use turnwright_core::trust::restore;
+use serde_json::{Value, json};
 
-/// A permitted difference: its name, its reason, and a function that removes exactly this difference from the recorded
-/// and the sent body.
-pub(super) type Difference = (&'static str, &'static str, fn(&mut Value, &mut Value));
+use crate::requests::comparison::{Difference, always, list, object, unsealed};
 
 pub(super) const DIFFERENCES: &[Difference] = &[
-    (
+    always(
         "store",
         "requests are stateless: `store: false` is always sent",
-        |recorded, sent| {
+        |sides| {
+            let (recorded, sent) = (&mut sides.recorded, &mut sides.sent);
             if recorded.get("store").is_none() && sent["store"] == false {
                 object(sent).remove("store");
             }
         },
     ),
-    (
+    always(
         "include",
         "a stateless request needs encrypted reasoning back",
-        |recorded, sent| {
+        |sides| {
+            let (recorded, sent) = (&mut sides.recorded, &mut sides.sent);
             if recorded.get("include").is_none()
                 && sent["include"] == json!(["reasoning.encrypted_content"])
             {
@@ -28,10 +27,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "strict",
         "without `strict: false`, OpenAI rewrites the schemas",
-        |recorded, sent| {
+        |sides| {
+            let (recorded, sent) = (&mut sides.recorded, &mut sides.sent);
             let of_sent = list(sent, "tools");
             let of_recorded = recorded["tools"].as_array().into_iter().flatten();
             for (recorded, sent) in of_recorded.zip(of_sent) {
@@ -41,10 +41,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "text is a string",
         "a list of one text means the same as the text",
-        |recorded, _| {
+        |sides| {
+            let recorded = &mut sides.recorded;
             for item in
                 items(recorded).filter(|item| item["role"] == "user" || item["role"] == "system")
             {
@@ -56,10 +57,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "texts are joined",
         "a message has one text: several are joined with an empty line",
-        |recorded, _| {
+        |sides| {
+            let recorded = &mut sides.recorded;
             for item in items(recorded).filter(|item| item["role"] == "user") {
                 let parts = item["content"].as_array().cloned().unwrap_or_default();
                 if parts.len() > 1 && parts.iter().all(|part| part["type"] == "input_text") {
@@ -72,10 +74,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "annotations",
         "a text of the model has annotations, as in OpenAI's own types",
-        |_, sent| {
+        |sides| {
+            let sent = &mut sides.sent;
             for item in items(sent).filter(|item| item["role"] == "assistant") {
                 for part in list(item, "content") {
                     if part["annotations"] == json!([]) {
@@ -85,10 +88,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "status of calls and outputs",
         "it says nothing: calls that are sent back are complete",
-        |recorded, _| {
+        |sides| {
+            let recorded = &mut sides.recorded;
             for item in items(recorded) {
                 let kind = item["type"].as_str().unwrap_or_default();
                 if kind.starts_with("function_call") && item["status"] == "completed" {
@@ -97,26 +101,23 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "results are fenced",
         "a result is text that the model must not follow: it is between marks",
-        |_, sent| {
+        |sides| {
+            let sent = &mut sides.sent;
             for item in items(sent).filter(|item| item["type"] == "function_call_output") {
-                let text = item["output"].as_str().unwrap();
-                let inner = text
-                    .strip_prefix("<tw-untrusted-")
-                    .and_then(|text| text.split_once(">\n"));
-                let inner = inner.and_then(|(_, text)| text.rsplit_once("\n</tw-untrusted-"));
-                if let Some((text, _)) = inner {
-                    item["output"] = restore(text).into();
+                if let Some(text) = item["output"].as_str().and_then(unsealed) {
+                    item["output"] = text.into();
                 }
             }
         },
     ),
-    (
+    always(
         "a bare reasoning id",
         "without text or ciphertext it refers to nothing if the server does not store it",
-        |recorded, _| {
+        |sides| {
+            let recorded = &mut sides.recorded;
             let Some(Value::Array(input)) = recorded.get_mut("input") else {
                 return;
             };
@@ -139,10 +140,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "a system message in the middle",
         "a conversation has one system prompt, at its beginning",
-        |recorded, _| {
+        |sides| {
+            let recorded = &mut sides.recorded;
             for item in items(recorded)
                 .skip(1)
                 .filter(|item| item["role"] == "system")
@@ -151,10 +153,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "a file by its address",
         "media is sent as bytes, with its name",
-        |recorded, sent| {
+        |sides| {
+            let (recorded, sent) = (&mut sides.recorded, &mut sides.sent);
             let part_of = |body: &mut Value| {
                 let mut parts: Vec<Value> = Vec::new();
                 for item in items(body) {
@@ -171,10 +174,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "the name of a file",
         "an attachment is introduced by its name",
-        |_, sent| {
+        |sides| {
+            let sent = &mut sides.sent;
             for item in items(sent).filter(|item| item["role"] == "user") {
                 if let Some(Value::Array(parts)) = item.get_mut("content")
                     && parts
@@ -191,10 +195,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
-    (
+    always(
         "stored responses",
         "a response that the next request refers to must be stored",
-        |recorded, sent| {
+        |sides| {
+            let (recorded, sent) = (&mut sides.recorded, &mut sides.sent);
             let refers = recorded.get("previous_response_id").is_some();
             if refers && recorded.get("store").is_none() && sent["store"] == true {
                 object(sent).remove("store");
@@ -203,15 +208,6 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
 ];
 
-pub(super) fn object(value: &mut Value) -> &mut Map<String, Value> {
-    value.as_object_mut().unwrap()
-}
-
 fn items(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     list(body, "input")
-}
-
-fn list<'v>(value: &'v mut Value, name: &str) -> impl Iterator<Item = &'v mut Value> {
-    let list = value.get_mut(name).and_then(Value::as_array_mut);
-    list.into_iter().flatten()
 }

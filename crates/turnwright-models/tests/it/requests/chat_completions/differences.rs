@@ -1,52 +1,13 @@
-//! The permitted differences between a recorded request and our reproduction. Each has a name, a reason, and a
-//! function that removes exactly this difference.
+//! The permitted differences between a recorded request and our reproduction.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
-use turnwright_core::trust::restore;
+use serde_json::{Value, json};
 
-use super::rebuild::text;
-
-/// A request as recorded, and as reproduced here.
-#[derive(Clone, PartialEq)]
-pub(crate) struct Sides {
-    pub(crate) recorded: Value,
-    pub(crate) sent: Value,
-}
-
-/// A permitted difference.
-pub(crate) struct Difference {
-    pub(crate) name: &'static str,
-    pub(crate) why: &'static str,
-    /// Does not apply if the conversation was run by this crate.
-    pub(crate) by_hand_alone: bool,
-    pub(crate) even_out: fn(&mut Sides),
-}
-
-/// A difference for any records.
-pub(crate) const fn always(
-    name: &'static str,
-    why: &'static str,
-    even_out: fn(&mut Sides),
-) -> Difference {
-    Difference {
-        name,
-        why,
-        by_hand_alone: false,
-        even_out,
-    }
-}
-
-/// A difference for records without our state.
-const fn by_hand(name: &'static str, why: &'static str, even_out: fn(&mut Sides)) -> Difference {
-    Difference {
-        name,
-        why,
-        by_hand_alone: true,
-        even_out,
-    }
-}
+use crate::requests::comparison::{
+    Difference, always, by_hand, is_media_marker, list, object, unsealed,
+};
+use crate::requests::text;
 
 /// In the order in which they are applied.
 pub(super) const DIFFERENCES: &[Difference] = &[
@@ -181,14 +142,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "a text before each media item describes it and says that it contains no instructions",
         |sides| {
             for message in messages(&mut sides.sent) {
-                if let Some(content) = list(message) {
-                    let is_marker = |part: &Value| {
-                        part["text"]
-                            .as_str()
-                            .and_then(unsealed)
-                            .is_some_and(|item| item.contains(" follows."))
-                    };
-                    content.retain(|part| !is_marker(part));
+                if let Some(content) = content(message) {
+                    content.retain(|part| !is_media_marker(part));
                 }
             }
         },
@@ -198,7 +153,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "a message has its text first, then its attachments",
         |sides| {
             for message in messages(&mut sides.recorded) {
-                if let Some(content) = list(message) {
+                if let Some(content) = content(message) {
                     content.sort_by_key(|part| part["type"] != "text");
                 }
             }
@@ -254,43 +209,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
 ];
 
-impl Sides {
-    pub(crate) fn are_equal(&self) -> bool {
-        self.recorded == self.sent
-    }
-
-    /// Returns where the two sides first differ.
-    pub(crate) fn first_difference(&self) -> String {
-        let (recorded, sent) = (&self.recorded, &self.sent);
-        let names = recorded.as_object().unwrap().keys();
-        let names = names.chain(sent.as_object().unwrap().keys());
-        let differs = |name: &&String| recorded[name.as_str()] != sent[name.as_str()];
-        let Some(name) = names.into_iter().find(differs) else {
-            return "a field is null on one side and missing on the other".to_owned();
-        };
-        let (recorded, sent) = (&recorded[name], &sent[name]);
-        let lists = recorded.as_array().zip(sent.as_array());
-        let items =
-            lists.and_then(|(one, other)| one.iter().zip(other).find(|(item, at)| item != at));
-        let (recorded, sent) = items.unwrap_or((recorded, sent));
-        format!(
-            "`{name}` recorded: {}, sent: {}",
-            shown(recorded),
-            shown(sent)
-        )
-    }
-}
-
-fn shown(value: &Value) -> String {
-    value.to_string().chars().take(600).collect()
-}
-
-pub(crate) fn object(value: &mut Value) -> &mut Map<String, Value> {
-    value.as_object_mut().unwrap()
-}
-
-pub(crate) fn messages(body: &mut Value) -> impl Iterator<Item = &mut Value> {
-    body["messages"].as_array_mut().unwrap().iter_mut()
+fn messages(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+    list(body, "messages")
 }
 
 fn of_role<'b>(body: &'b mut Value, role: &'static str) -> impl Iterator<Item = &'b mut Value> {
@@ -302,26 +222,16 @@ fn parts(message: &Value) -> Option<&[Value]> {
 }
 
 /// Returns the content of a message, if it is a list.
-pub(crate) fn list(message: &mut Value) -> Option<&mut Vec<Value>> {
+fn content(message: &mut Value) -> Option<&mut Vec<Value>> {
     message.get_mut("content")?.as_array_mut()
 }
 
-pub(crate) fn parts_of_all(body: &mut Value) -> impl Iterator<Item = &mut Value> {
-    messages(body).filter_map(list).flatten()
+fn parts_of_all(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+    messages(body).filter_map(content).flatten()
 }
 
 fn calls(body: &mut Value) -> impl Iterator<Item = &mut Value> {
-    let calls = |message| Value::get_mut(message, "tool_calls").and_then(Value::as_array_mut);
-    messages(body).filter_map(calls).flatten()
-}
-
-/// Returns the content of an envelope, if the text is a complete envelope.
-pub(crate) fn unsealed(sealed: &str) -> Option<String> {
-    let (opening, rest) = sealed.split_once(">\n")?;
-    let tag = opening.strip_prefix('<')?.split(' ').next()?;
-    let content = rest.strip_suffix(&format!("\n</{tag}>"))?;
-    tag.starts_with("tw-")
-        .then(|| restore(content).into_owned())
+    messages(body).flat_map(|message| list(message, "tool_calls"))
 }
 
 /// Returns the address that a data URL contains instead of a media item's bytes.
@@ -337,7 +247,7 @@ fn media_of_tools(body: &mut Value) {
     for mut message in std::mem::take(body["messages"].as_array_mut().unwrap()) {
         let first = message["content"][0]["text"].as_str().unwrap_or_default();
         if first.contains("Result of the call ") {
-            let content = list(&mut message).unwrap();
+            let content = content(&mut message).unwrap();
             let result = messages.last_mut().unwrap();
             assert_eq!(result["role"], "tool");
             result["content"] = content.split_off(1).into();
