@@ -154,20 +154,31 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
     ("login-page", None, Some(Down("text/html"))),
 ];
 
-fn limits() -> Limits {
-    Limits {
+/// Returns the limits for a mode. Only those that a mode is meant to exceed are short, so that a busy machine makes no difference.
+fn limits(mode: &str) -> Limits {
+    let limits = Limits {
         message_bytes: 4 << 20,
-        start: Duration::from_secs(3),
-        idle: Duration::from_secs(1),
-        call_total: Duration::from_secs(2),
         ..Limits::default()
+    };
+    let short = Duration::from_millis(500);
+    match mode {
+        "silent" | "silent-list" | "answers-another-id" => Limits {
+            start: short,
+            ..limits
+        },
+        "never" | "progress-for-ever" | "asks-for-ever" => Limits {
+            call_total: short,
+            ..limits
+        },
+        _ => limits,
     }
 }
 
 /// Runs a turn with this server and a good one, and returns what became of the first.
 async fn meet(hostile: McpServer, name: &str) -> String {
     let good = server("", &folder(&format!("good-{name}"))).alias("good");
-    let mcp = Mcp::new([hostile.limits(limits()).sessions_only(), good]);
+    let mcp = Mcp::new([hostile.limits(limits(name)).sessions_only(), good]);
+    let mcp = mcp.first_wait(Duration::from_secs(120));
     let executor = |ctx: DispatchContext| async move {
         let good = ctx.call("good__echo", json!({ "text": "good" })).await;
         assert_eq!(good.text().await.as_deref(), Some("good"));
