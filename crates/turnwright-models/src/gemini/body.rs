@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
+use super::contents;
 use crate::engine::{RequestParts, Role, WireMessage};
 
 /// Options that are fields of the request. All others are fields of its `generationConfig`.
@@ -59,10 +60,7 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
     }
     separator(&mut body);
     body.push_str("\"contents\":[");
-    push_list(
-        &mut body,
-        contents.iter().map(|message| message.json.as_str()),
-    );
+    contents::push(&mut body, &contents);
     body.push_str("]}");
     body
 }

@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 use turnwright_core::Error;
 
+use super::contents::{push, user_json};
 use super::{GeminiCodec, Options};
 use crate::decode::{Cut, Finish, Reply};
+use crate::engine::{Role, WireMessage};
 use crate::{ModelBuilder, Protocol};
 
 fn decode(chunks: &[Value]) -> Result<Reply, Error> {
@@ -150,4 +152,34 @@ fn environment_and_options_are_checked() {
             .provider_tool(json!({ "functionDeclarations": [] }))
             .is_err()
     );
+}
+
+#[test]
+fn consecutive_contents_of_the_user_become_one() {
+    let content = |role, json: &str| WireMessage::of_json(role, json.to_owned());
+    let user = |text: &str| {
+        content(
+            Role::User,
+            &user_json(std::iter::once(json!({ "text": text }))),
+        )
+    };
+    let model = content(
+        Role::Assistant,
+        r#"{"parts":[{"text":"b"}],"role":"model"}"#,
+    );
+    let (first, second, third) = (user("a"), user("c"), user("]}"));
+    let written = |contents: &[&WireMessage]| {
+        let mut body = "[".to_owned();
+        push(&mut body, contents);
+        serde_json::from_str::<Value>(&format!("{body}]")).unwrap()
+    };
+    assert_eq!(
+        written(&[&first, &model, &second, &third, &first]),
+        json!([
+            { "role": "user", "parts": [{ "text": "a" }] },
+            { "role": "model", "parts": [{ "text": "b" }] },
+            { "role": "user", "parts": [{ "text": "c" }, { "text": "]}" }, { "text": "a" }] },
+        ])
+    );
+    assert_eq!(written(&[]), json!([]));
 }

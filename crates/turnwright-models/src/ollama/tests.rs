@@ -63,6 +63,7 @@ fn error_lines_and_other_protocols_are_errors() {
     ]);
     let error = error.unwrap_err();
     assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
+    assert_eq!(error.kind(), turnwright_core::ErrorKind::Unavailable);
     assert!(error.message().contains("out of memory"), "{error}");
     let other = decode(&[json!({ "choices": [] })]).unwrap_err();
     assert!(

@@ -134,7 +134,7 @@ impl Conversation {
         let AnswerKind::Reply { number, .. } = played.kind else {
             return Err(played.problem.unwrap());
         };
-        let reply: &Reply = player.reply(number);
+        let reply = &player.reply(number);
         let mut asked = Asked::of(&request);
         asked.server = "here".to_owned();
         self.object = whole(reply, &asked);
