@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -14,6 +15,9 @@ use super::setup::ModelSetup;
 use crate::server::model::{self, Call, Player, Protocol, Reply, Script};
 use crate::server::{Answer, ReceivedRequest, Server};
 use crate::suite::{Broken, Outcome, ensure, same};
+
+/// Longer than it takes to close a connection.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// A model that was created for a check.
 pub(super) struct Built {
@@ -141,6 +145,12 @@ impl<'a> Exchange<'a> {
     /// Checks how many requests the server received.
     pub(super) fn requests_are(&self, count: usize) -> Outcome {
         same("requests", self.server.requests().len(), count)
+    }
+
+    /// Checks that all connections are closed, or will be soon.
+    pub(super) async fn connections_close(&self) -> Outcome {
+        let closed = tokio::time::timeout(CLOSING, self.server.all_closed()).await;
+        ensure(closed.is_ok(), || "the connection is still open".to_owned())
     }
 
     /// Adds what the server found wrong to the outcome of a check.

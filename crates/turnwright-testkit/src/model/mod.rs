@@ -46,7 +46,8 @@ use std::time::Duration;
 use turnwright_core::{BoxError, Executor};
 
 use crate::suite::{Broken, Subject};
-use exchange::{Built, Exchange};
+use checks::Check;
+use exchange::{Built, Exchange, Make};
 
 pub use setup::ModelSetup;
 
@@ -83,7 +84,54 @@ where
     E: Executor + Debug + 'static,
     X: Into<BoxError>,
 {
-    let make = move |setup: &ModelSetup| match make(setup) {
+    run(protocol, checks::ALL, &built(make)).await
+}
+
+/// Runs only the checks of these requirements, for example to debug a failure. See [`conformance`] and [`requirements`].
+///
+/// ```
+/// use turnwright_models::Ollama;
+/// use turnwright_testkit::model::{ModelSetup, Protocol, try_requirements};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let only = ["tokens are counted", "images are sent"];
+/// let report = try_requirements(Protocol::Ollama, &only, |setup: &ModelSetup| {
+///     Ollama::builder().base_url(&setup.base_url).model(&setup.model).settings(setup.settings()).no_proxy().build()
+/// })
+/// .await;
+/// assert_eq!(report.passed, only);
+/// # });
+/// ```
+pub async fn try_requirements<E, X>(
+    protocol: Protocol,
+    only: &[&str],
+    make: impl Fn(&ModelSetup) -> Result<E, X> + Send + Sync,
+) -> Report
+where
+    E: Executor + Debug + 'static,
+    X: Into<BoxError>,
+{
+    let is_meant = |check: &&Check| only.contains(&check.requirement);
+    let checks: Vec<Check> = checks::ALL.iter().filter(is_meant).copied().collect();
+    let mut report = run(protocol, &checks, &built(make)).await;
+    let unknown = only
+        .iter()
+        .filter(|name| !requirements().any(|known| known == **name));
+    for name in unknown {
+        let unknown = Broken("there is no such requirement".to_owned());
+        report.note((*name).to_owned(), Err(unknown));
+    }
+    report
+}
+
+fn built<E, X>(
+    make: impl Fn(&ModelSetup) -> Result<E, X> + Send + Sync,
+) -> impl Fn(&ModelSetup) -> Result<Built, Broken> + Send + Sync
+where
+    E: Executor + Debug + 'static,
+    X: Into<BoxError>,
+{
+    move |setup: &ModelSetup| match make(setup) {
         Ok(model) => Ok(Built {
             shown: format!("{model:?} {model:#?}"),
             executor: Arc::new(model),
@@ -92,10 +140,13 @@ where
             let error: BoxError = error.into();
             Err(Broken(format!("the model cannot be created: {error}")))
         }
-    };
-    let mut report = Report::of(Subject::Model(protocol));
-    for check in checks::ALL {
-        let outcome = match Exchange::start(protocol, &make).await {
+    }
+}
+
+async fn run(protocol: Protocol, checks: &[Check], make: &Make<'_>) -> Report {
+    let mut report = Report::of(Subject::Model(protocol.name()));
+    for check in checks {
+        let outcome = match Exchange::start(protocol, make).await {
             Ok(exchange) => match tokio::time::timeout(BOUND, (check.run)(&exchange)).await {
                 Ok(outcome) => exchange.verdict(outcome),
                 Err(_) => Err(Broken(format!("the check did not end within {BOUND:?}"))),

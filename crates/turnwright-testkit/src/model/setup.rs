@@ -55,7 +55,6 @@ impl ModelSetup {
     }
 
     /// Returns the settings for the models of `turnwright-models`: the provider option `stream`.
-    #[must_use]
     pub fn settings(&self) -> ModelSettings {
         let options = json!({ "stream": self.stream });
         ModelSettings::new().provider(self.protocol.name(), options)

@@ -21,7 +21,7 @@ pub(crate) enum Subject {
     #[default]
     Store,
     #[cfg(feature = "server")]
-    Model(crate::server::model::Protocol),
+    Model(&'static str),
 }
 
 /// A requirement that is not met.

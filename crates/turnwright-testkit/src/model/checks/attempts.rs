@@ -97,6 +97,6 @@ pub(super) async fn endless(exchange: &Exchange<'_>) -> Outcome {
     setup.max_event_bytes = 64 << 10;
     let runner = exchange.runner_with(&setup)?.build()?;
     failed(&runner.run("Hi").await, ErrorCode::WIRE_ERROR)?;
-    exchange.server().all_closed().await;
+    exchange.connections_close().await?;
     exchange.requests_are(1)
 }

@@ -95,7 +95,7 @@ pub(super) async fn invalid(exchange: &Exchange<'_>) -> Outcome {
     let runner = exchange.runner()?.tool(weather.tool.clone()).build()?;
     answered(&runner.run("How is it?").await, "It rains.")?;
     weather.ran_with(&[json!({ "city": "Bern" })])?;
-    result_is_in(exchange, 1, "city")
+    result_is_in(exchange, 1, "Invalid arguments for `weather`")
 }
 
 /// A reply with reasoning and a call.

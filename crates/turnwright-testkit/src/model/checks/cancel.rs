@@ -21,6 +21,6 @@ pub(super) async fn connection(exchange: &Exchange<'_>) -> Outcome {
     let outcome = turn.outcome().await;
     let aborted = matches!(outcome.status, TurnStatus::Aborted { .. });
     ensure(aborted, || format!("the turn ended as {}", outcome.status))?;
-    exchange.server().all_closed().await;
+    exchange.connections_close().await?;
     exchange.requests_are(1)
 }

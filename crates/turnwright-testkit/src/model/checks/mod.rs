@@ -21,6 +21,7 @@ use crate::suite::Outcome;
 type Checking<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A requirement and its check.
+#[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) requirement: &'static str,
     pub(super) run: for<'a> fn(&'a Exchange<'a>) -> Checking<'a>,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::server::model::protocol::Protocol;
 use crate::server::model::tests::read::{texts, whole};
 use crate::server::model::write::Asked;
-use crate::server::model::{AnswerKind, Call, Player, Reply};
+use crate::server::model::{AnswerKind, Call, Player};
 use crate::server::{Answer, ReceivedRequest, Step};
 
 pub(super) fn look() -> Call {
