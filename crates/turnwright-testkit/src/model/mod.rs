@@ -94,7 +94,7 @@ where
 /// use turnwright_testkit::model::{ModelSetup, Protocol, try_requirements};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let only = ["tokens are counted", "images are sent"];
+/// let only = ["images are sent", "tokens are counted"];
 /// let report = try_requirements(Protocol::Ollama, &only, |setup: &ModelSetup| {
 ///     Ollama::builder().base_url(&setup.base_url).model(&setup.model).settings(setup.settings()).no_proxy().build()
 /// })
