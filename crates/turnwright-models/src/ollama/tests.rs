@@ -153,3 +153,17 @@ fn options_reject_what_belongs_elsewhere() {
             .is_err()
     );
 }
+
+#[test]
+fn blank_lines_count_towards_the_limit() {
+    let line = format!("{}\n", piece(&json!({ "content": "a" })));
+    let mut decoder = Protocol::Ollama.decoder(None).max_event(1_000);
+    let mut deltas = Vec::new();
+    // Not those before another object.
+    for _ in 0..5 {
+        decoder.push(line.as_bytes(), &mut deltas).unwrap();
+        decoder.push(&[b'\n'; 800], &mut deltas).unwrap();
+    }
+    let error = decoder.push(&[b'\n'; 300], &mut deltas).unwrap_err();
+    assert!(error.message().contains("1000 bytes"), "{error}");
+}
