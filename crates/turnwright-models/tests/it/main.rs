@@ -7,6 +7,7 @@
     reason = "tests may panic"
 )]
 
+mod aimock;
 mod anthropic;
 mod attempts;
 mod calls;
