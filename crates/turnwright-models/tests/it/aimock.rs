@@ -35,11 +35,6 @@ type Outcome = Result<(), String>;
 
 impl Rig {
     fn runner(&self) -> TurnRunner {
-        let path = match self.protocol {
-            Protocol::Gemini => "/v1beta",
-            Protocol::Ollama => "",
-            _ => "/v1",
-        };
         let wait = Duration::from_millis(1);
         let retry = RetryPolicy::new().first_wait(wait).longest_wait(wait * 5);
         let stream = json!({ "stream": self.stream });
@@ -47,7 +42,7 @@ impl Rig {
         let test = format!("{} {} {}", self.protocol, self.case, self.stream);
         let mut model = self
             .protocol
-            .builder_at(format!("{}{path}", self.url))
+            .builder_at(crate::base_url(self.protocol, &self.url))
             .model("mock")
             .api_key("sk-1234567890")
             .settings(ModelSettings::new().provider(self.protocol.name(), stream))

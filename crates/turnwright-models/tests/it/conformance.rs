@@ -66,12 +66,7 @@ async fn strict(replies: impl IntoIterator<Item = Reply>) -> Server {
 }
 
 fn builder(protocol: Protocol, server: &Server) -> ModelBuilder<AnyCodec> {
-    let path = match protocol {
-        Protocol::Gemini => "/v1beta",
-        Protocol::Ollama => "",
-        _ => "/v1",
-    };
-    let builder = protocol.builder_at(format!("{}{path}", server.url()));
+    let builder = protocol.builder_at(crate::base_url(protocol, &server.url()));
     builder
         .model("scripted")
         .api_key("sk-1234567890")

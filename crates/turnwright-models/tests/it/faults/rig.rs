@@ -116,14 +116,9 @@ impl Rig {
 
 /// Returns a builder for the server at this address: three attempts without delay.
 pub(super) fn builder(protocol: Protocol, url: &str) -> ModelBuilder<AnyCodec> {
-    let path = match protocol {
-        Protocol::Gemini => "/v1beta",
-        Protocol::Ollama => "",
-        _ => "/v1",
-    };
     let protocol: turnwright_models::Protocol = protocol.name().parse().unwrap();
     protocol
-        .builder_at(format!("{url}{path}"))
+        .builder_at(crate::base_url(protocol, url))
         .api_key("sk-1234567890")
         .model("test-model")
         .no_proxy()
