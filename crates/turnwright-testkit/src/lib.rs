@@ -22,7 +22,8 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 //!
-//! [`store::conformance`] tests your own store implementation; [`store::FailingStore`] fails on purpose.
+//! [`store::conformance`] tests your own store implementation; [`store::FailingStore`] fails on purpose. With the
+//! `server` feature, `model::conformance` tests your own client of a model server.
 //!
 //! [`script::ScriptedModel`] is a scripted model that records what it was shown. [`reader::TestReader`] replaces an
 //! object store: it counts reads, and fails on request.
@@ -34,6 +35,8 @@
 #[cfg(feature = "cassette")]
 pub mod cassette;
 pub mod contract;
+#[cfg(feature = "server")]
+pub mod model;
 mod pointer;
 mod random;
 pub mod reader;
@@ -41,3 +44,4 @@ pub mod script;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod store;
+mod suite;

@@ -10,6 +10,9 @@ use super::server_error::too_large;
 pub(super) struct ObjectParser {
     buffer: Vec<u8>,
     extent: Extent,
+    /// The number of bytes since the last object, white space before the next one included: blank lines without end must
+    /// not keep a client busy.
+    read: usize,
     limit: usize,
 }
 
@@ -18,6 +21,7 @@ impl ObjectParser {
         ObjectParser {
             buffer: Vec::new(),
             extent: Extent::default(),
+            read: 0,
             limit,
         }
     }
@@ -25,17 +29,18 @@ impl ObjectParser {
     /// Consumes bytes from the front of `piece` until an object is complete. Returns `None` once `piece` is empty.
     ///
     /// # Errors
-    /// `E_WIRE_ERROR` if an object exceeds the limit or is not UTF-8.
+    /// `E_WIRE_ERROR` if an object with the white space before it exceeds the limit, or is not UTF-8.
     pub(super) fn next_object(&mut self, piece: &mut &[u8]) -> Result<Option<String>, Error> {
         while let Some((&byte, rest)) = piece.split_first() {
             *piece = rest;
-            if self.buffer.is_empty() && byte.is_ascii_whitespace() {
-                continue;
-            }
-            if self.buffer.len() >= self.limit {
+            if self.read >= self.limit {
                 let limit = self.limit;
                 let message = format!("a line of the response is larger than {limit} bytes");
                 return Err(too_large(message));
+            }
+            self.read += 1;
+            if self.buffer.is_empty() && byte.is_ascii_whitespace() {
+                continue;
             }
             self.extent.add_byte(byte);
             self.buffer.push(byte);
@@ -61,6 +66,7 @@ impl ObjectParser {
 
     fn take(&mut self) -> Result<String, Error> {
         self.extent = Extent::default();
+        self.read = 0;
         String::from_utf8(std::mem::take(&mut self.buffer))
             .map_err(|_| Error::new(ErrorCode::WIRE_ERROR, "a line of the response is not UTF-8"))
     }

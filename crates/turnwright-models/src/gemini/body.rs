@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
+use super::contents;
 use crate::engine::{RequestParts, Role, WireMessage, push_list};
 
 /// Options that are fields of the request. All others are fields of its `generationConfig`.
@@ -61,10 +62,9 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
         push_list(&mut body, lists.iter().map(|list| &**list));
     }
     separator(&mut body);
-    body.push_str(r#""contents":"#);
-    let contents = contents.iter().map(|message| message.json.as_str());
-    push_list(&mut body, contents);
-    body.push('}');
+    body.push_str("\"contents\":[");
+    contents::push(&mut body, &contents);
+    body.push_str("]}");
     body
 }
 

@@ -11,6 +11,10 @@ use crate::engine::{
 /// The signature that the API documents for calls that it did not make itself.
 const PLACEHOLDER: &str = "skip_thought_signature_validator";
 
+/// How a content of the user starts and ends.
+const USER: &str = r#"{"role":"user","parts":["#;
+const END: &str = "]}";
+
 /// Writes an item.
 pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
     match item {
@@ -21,9 +25,8 @@ pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
         Item::User(user) => messages.push(user_content(user)),
         Item::Assistant(assistant) => messages.push(model_content(assistant)),
         Item::Results(results) => {
-            let parts: Vec<Value> = results.iter().map(function_response).collect();
-            let content = json!({ "role": "user", "parts": parts });
-            messages.push(WireMessage::new(Role::Tool, &content));
+            let content = user_json(results.iter().map(function_response));
+            messages.push(WireMessage::of_json(Role::Tool, content));
         }
     }
 }
@@ -32,12 +35,37 @@ fn user_content(user: User<'_>) -> WireMessage {
     let text = text_of(&user.parts);
     let is_media = |part: &&UserPart| !matches!(part, UserPart::Text(_));
     let media = user.parts.iter().filter(is_media).count() as u64;
-    let parts: Vec<Value> = user.parts.into_iter().map(user_part).collect();
-    let content = json!({ "role": "user", "parts": parts });
-    let message = WireMessage::new(Role::User, &content);
+    let content = user_json(user.parts.into_iter().map(user_part));
+    let message = WireMessage::of_json(Role::User, content);
     match media {
         0 => message,
         media => message.with_media(text, media),
+    }
+}
+
+pub(super) fn user_json(parts: impl Iterator<Item = Value>) -> String {
+    let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
+    format!("{USER}{}{END}", parts.join(","))
+}
+
+/// Appends contents to a list. Contents must alternate, so consecutive ones of the user become one: results, and the
+/// message of a user who continued after the turn had been cancelled or had failed.
+pub(super) fn push(body: &mut String, contents: &[&WireMessage]) {
+    let mut follows_user = false;
+    for (at, content) in contents.iter().enumerate() {
+        let parts = content.json.strip_prefix(USER);
+        match parts {
+            Some(parts) if follows_user => {
+                body.truncate(body.len() - END.len());
+                body.push(',');
+                body.push_str(parts);
+            }
+            _ => {
+                body.push_str(if at > 0 { "," } else { "" });
+                body.push_str(&content.json);
+            }
+        }
+        follows_user = parts.is_some();
     }
 }
 

@@ -188,7 +188,8 @@ impl PartReader {
     /// Returns how the response ended. `STOP` also ends a response with calls.
     fn finish(&self, reason: &str) -> Finish {
         match reason {
-            "STOP" if self.calls > 0 => Finish::ToolCalls,
+            // The API sends `STOP`. Some servers in its form have a word of their own.
+            "STOP" | "FUNCTION_CALL" if self.calls > 0 => Finish::ToolCalls,
             "STOP" => Finish::Stop,
             "MAX_TOKENS" => Finish::Cut(Cut::Length),
             "SAFETY"

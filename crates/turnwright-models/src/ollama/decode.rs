@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::MapAccess;
 use serde_json::Value;
-use turnwright_core::{Error, Usage};
+use turnwright_core::{Error, ErrorKind, Usage};
 
 use crate::decode::{
     Cut, Delta, Field, Finish, FrameReader, Function, Object, ReportedUsage, count, parse,
@@ -42,7 +42,8 @@ impl LineReader {
         deltas: &mut Vec<Delta>,
     ) -> Result<bool, Error> {
         if line.error {
-            return Err(reported(text));
+            // It has no status: the server could not finish what it had accepted.
+            return Err(reported(text).with_kind(ErrorKind::Unavailable));
         }
         if line.message.is_none() && line.done.is_none() {
             return Err(unknown(text));

@@ -8,14 +8,14 @@ mod wire;
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, FaultPosition, TEXT, TOOL};
 use turnwright_testkit::server::model::Protocol;
 use turnwright_testkit::server::{Answer, ReceivedRequest, model};
 
 use rig::{Rig, Seen};
-use table::TABLE;
+use table::rows;
 
 /// The parts of [`TEXT`] and of [`ARGUMENTS`] that arrive before the fault.
 const WORDS: &str = "The quick brown";
@@ -23,14 +23,13 @@ const PIECE: &str = r#"{"city":"Paris""#;
 /// The answer of the server after it has recovered.
 const WELL: &str = "All is well.";
 
-/// The protocol of these tests.
-const PROTOCOL: Protocol = Protocol::ChatCompletions;
-
 /// Longer than any of these turns may take.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// A fault at a position, at every request, and the expected result.
+#[derive(Clone, Copy)]
 struct Row {
+    protocol: Protocol,
     fault: Fault,
     place: FaultPosition,
     requests: usize,
@@ -147,13 +146,18 @@ impl Row {
 
     /// Runs with the fault at every request.
     async fn always(&self) -> Vec<String> {
-        let (fault, place) = (self.fault, self.place);
-        let seen = Rig::of(fault, place)
+        let Row {
+            protocol,
+            fault,
+            place,
+            ..
+        } = *self;
+        let seen = Rig::of(protocol, fault, place)
             .run(move |request| match request.number {
-                0 => fault.answer(PROTOCOL, place),
+                0 => fault.answer(protocol, place),
                 // After the call has run, the model answers with the same fault.
-                _ if fault.is_harmless() => fault.answer(PROTOCOL, FaultPosition::InText),
-                _ => fault.answer(PROTOCOL, place),
+                _ if fault.is_harmless() => fault.answer(protocol, FaultPosition::InText),
+                _ => fault.answer(protocol, place),
             })
             .await;
         self.differences(&seen, &self.held.lines(), self.ends, self.requests)
@@ -161,17 +165,22 @@ impl Row {
 
     /// Runs with the fault at the first request, and a good reply afterwards.
     async fn once(&self) -> Vec<String> {
-        let (fault, place) = (self.fault, self.place);
+        let Row {
+            protocol,
+            fault,
+            place,
+            ..
+        } = *self;
         let calls = place == FaultPosition::InArguments && !fault.is_harmless();
         let well = move |request: &ReceivedRequest| -> Answer {
             match request.number {
-                0 => fault.answer(PROTOCOL, place),
+                0 => fault.answer(protocol, place),
                 1 if calls => model::calls([("call_2", TOOL, ARGUMENTS)]).answer(request),
                 _ if fault.is_harmless() => model::text(TEXT, 3).answer(request),
                 _ => model::text(WELL, 3).answer(request),
             }
         };
-        let seen = Rig::of(fault, place).run(well).await;
+        let seen = Rig::of(protocol, fault, place).run(well).await;
         if self.once == Once::Same {
             return self.differences(&seen, &self.held.lines(), self.ends, self.requests);
         }
@@ -187,51 +196,58 @@ impl Row {
     }
 }
 
-/// Runs the complete table. Rows that wait for a timeout run concurrently.
-async fn differences<F: Future<Output = Vec<String>>>(
-    run: impl Fn(&'static Row) -> F,
-) -> Vec<String> {
+/// Runs the complete table of a protocol. Rows that wait for a timeout run concurrently.
+async fn differences(protocol: Protocol, run: AsyncRun) -> Vec<String> {
+    let rows = rows(protocol);
     let (silent, others): (Vec<&Row>, Vec<&Row>) =
-        TABLE.iter().partition(|row| rig::is_silent(row.fault));
+        rows.iter().partition(|row| rig::is_silent(row.fault));
     let mut found = join_all(silent.iter().map(|row| run(row))).await;
     for row in &others {
         found.push(run(row).await);
     }
     let rows = silent.into_iter().chain(others).zip(found);
     rows.flat_map(|(row, found)| {
-        let name = format!("{}, {}", row.fault, row.place);
+        let name = format!("{protocol}: {}, {}", row.fault, row.place);
         found.into_iter().map(move |item| format!("{name}: {item}"))
     })
     .collect()
 }
 
+type AsyncRun = for<'r> fn(&'r Row) -> BoxFuture<'r, Vec<String>>;
+
 #[test]
-fn table_has_every_fault_at_every_position_once() {
-    let rows = |fault, place| {
-        TABLE
-            .iter()
-            .filter(move |item| item.fault == fault && item.place == place)
-    };
-    let wrong: Vec<String> = fault::table(PROTOCOL)
-        .filter(|&(fault, place)| rows(fault, place).count() != 1)
-        .map(|(fault, place)| format!("{fault}, {place}: {} rows", rows(fault, place).count()))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(
-        TABLE.len(),
-        fault::table(PROTOCOL).count(),
-        "a row for a combination that does not exist"
-    );
-    let harmless = TABLE.iter().filter(|row| row.fault.is_harmless());
-    for row in harmless {
-        let complete = matches!(row.held, Held::Answer | Held::Made);
-        assert!(complete && row.ends == Ends::Answered, "{}", row.fault);
+fn tables_have_every_fault_at_every_position_once() {
+    for &protocol in Protocol::ALL {
+        let rows = rows(protocol);
+        let of = |fault, place| {
+            rows.iter()
+                .filter(move |item| item.fault == fault && item.place == place)
+                .count()
+        };
+        let wrong: Vec<String> = fault::table(protocol)
+            .filter(|&(fault, place)| of(fault, place) != 1)
+            .map(|(fault, place)| format!("{fault}, {place}: {} rows", of(fault, place)))
+            .collect();
+        assert!(wrong.is_empty(), "{protocol}:\n{}", wrong.join("\n"));
+        assert_eq!(
+            rows.len(),
+            fault::table(protocol).count(),
+            "{protocol}: a row for a combination that does not exist"
+        );
+        let harmless = rows.iter().filter(|row| row.fault.is_harmless());
+        for row in harmless {
+            let complete = matches!(row.held, Held::Answer | Held::Made);
+            let answered = row.ends == Ends::Answered;
+            assert!(complete && answered, "{protocol}: {}", row.fault);
+        }
     }
 }
 
-#[tokio::test]
-async fn permanent_faults_end_the_turn_as_in_the_table() {
-    let found = differences(Row::always).await;
+/// Asserts that permanent and single faults of a protocol end as in its table.
+async fn faults_end_as_in_the_table(protocol: Protocol) {
+    let mut found = differences(protocol, |row| Box::pin(row.always())).await;
+    let once = differences(protocol, |row| Box::pin(row.once())).await;
+    found.extend(once.into_iter().map(|item| format!("once: {item}")));
     assert!(
         found.is_empty(),
         "{} differences:\n{}",
@@ -241,12 +257,26 @@ async fn permanent_faults_end_the_turn_as_in_the_table() {
 }
 
 #[tokio::test]
-async fn single_faults_are_retried_as_in_the_table() {
-    let found = differences(Row::once).await;
-    assert!(
-        found.is_empty(),
-        "{} differences:\n{}",
-        found.len(),
-        found.join("\n")
-    );
+async fn faults_of_chat_completions_end_as_in_the_table() {
+    faults_end_as_in_the_table(Protocol::ChatCompletions).await;
+}
+
+#[tokio::test]
+async fn faults_of_responses_end_as_in_the_table() {
+    faults_end_as_in_the_table(Protocol::Responses).await;
+}
+
+#[tokio::test]
+async fn faults_of_anthropic_end_as_in_the_table() {
+    faults_end_as_in_the_table(Protocol::Anthropic).await;
+}
+
+#[tokio::test]
+async fn faults_of_gemini_end_as_in_the_table() {
+    faults_end_as_in_the_table(Protocol::Gemini).await;
+}
+
+#[tokio::test]
+async fn faults_of_ollama_end_as_in_the_table() {
+    faults_end_as_in_the_table(Protocol::Ollama).await;
 }

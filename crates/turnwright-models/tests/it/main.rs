@@ -7,6 +7,7 @@
     reason = "tests may panic"
 )]
 
+mod aimock;
 mod anthropic;
 mod attempts;
 mod calls;
@@ -27,6 +28,16 @@ mod rng;
 mod script;
 mod state;
 mod wire;
+
+/// Returns the base URL of a protocol at a server that serves all of them.
+fn base_url(protocol: turnwright_models::Protocol, url: &str) -> String {
+    let path = match protocol {
+        turnwright_models::Protocol::Gemini => "/v1beta",
+        turnwright_models::Protocol::Ollama => "",
+        _ => "/v1",
+    };
+    format!("{url}{path}")
+}
 
 /// Prints a line that is shown for passing tests too. The test harness captures only the output of the macros.
 fn say(text: impl std::fmt::Display) {

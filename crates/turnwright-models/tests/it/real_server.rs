@@ -3,22 +3,18 @@
 //! `scripts/llama-server.sh` starts a server and runs these tests. They use the server at `TURNWRIGHT_LLAMA_URL` (its
 //! base URL, which ends in `/v1`), and skip with a notice if the variable is not set.
 
+mod endpoints;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
-use turnwright_core::Next;
-use turnwright_core::record::ToolResults;
-use turnwright_core::runner::AnswerFormat;
-use turnwright_core::schema::Schema;
-use turnwright_core::settings::ToolChoice;
 use turnwright_core::{
-    Conversation, DispatchContext, Error, ErrorCode, ErrorKind, ModelSettings, Tool, ToolContext,
-    Turn, TurnEventKind, TurnOutcome, TurnRunner,
+    Conversation, Error, ErrorCode, ErrorKind, ModelSettings, Tool, ToolContext, Turn,
+    TurnEventKind, TurnOutcome, TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::ModelBuilder;
@@ -152,88 +148,6 @@ fn weather(asked: &Arc<AtomicUsize>) -> Tool {
         })
         .build()
         .unwrap()
-}
-
-#[tokio::test]
-async fn required_tool_is_called_and_its_result_is_used() {
-    let Some(server) = server("a tool call").await else {
-        return;
-    };
-    for stream in [true, false] {
-        let asked = Arc::default();
-        let model = server.model().options(Options::new().stream(stream));
-        // First a call, then the answer.
-        let choose = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-            let settings = ModelSettings::new();
-            let settings = match ctx.iteration() {
-                1 => settings.tool_choice(ToolChoice::Required),
-                _ => settings
-                    .tool_choice(ToolChoice::None)
-                    .stop_sequences([".", "!", "?", "\n"]),
-            };
-            ctx.override_settings(settings)?;
-            next.run().await
-        };
-        let runner = turnwright_core::runner(model.build().unwrap())
-            .tool(weather(&asked))
-            .dispatch_input(choose)
-            .build()
-            .unwrap();
-        let outcome = runner.run("What is the weather in Paris?").await;
-        assert!(outcome.is_answered(), "{}", outcome.status);
-        let calls: Vec<_> = outcome.tool_calls().collect();
-        assert!(!calls.is_empty());
-        assert_eq!(asked.load(Ordering::SeqCst), calls.len());
-        for call in calls {
-            assert_eq!(call.tool(), "weather");
-            assert!(matches!(call.results(), ToolResults::Artifacts(_)));
-            assert!(call.is_complete() && !call.is_error());
-            assert!(call.provider_id().is_some());
-            let args = call.args().to_value();
-            assert!(matches!(
-                args["unit"].as_str(),
-                Some("celsius" | "fahrenheit")
-            ));
-        }
-        assert_eq!((outcome.iterations, outcome.usage.requests), (2, 2));
-    }
-}
-
-#[tokio::test]
-async fn typed_answer_matches_its_schema() {
-    let Some(server) = server("an answer of a form").await else {
-        return;
-    };
-    #[derive(Deserialize)]
-    struct City {
-        name: String,
-        districts: u8,
-        coast: bool,
-    }
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "name": { "type": "string", "minLength": 1, "maxLength": 20 },
-            "districts": { "type": "integer", "minimum": 1, "maximum": 40 },
-            "coast": { "type": "boolean" },
-        },
-        "required": ["name", "districts", "coast"],
-        "additionalProperties": false,
-    });
-    for stream in [true, false] {
-        let model = server.model().options(Options::new().stream(stream));
-        let schema = Schema::from_document(schema.clone()).unwrap();
-        let format = AnswerFormat::new("City", schema);
-        let typed = runner(model)
-            .run_formatted::<City>("Describe the city of Paris.", format)
-            .await;
-        // The server received the schema, so no answer had to be repeated.
-        assert_eq!(typed.outcome.iterations, 1);
-        let city = typed.into_answer().unwrap();
-        assert!((1..=20).contains(&city.name.chars().count()));
-        assert!((1..=40).contains(&city.districts));
-        let _either = city.coast;
-    }
 }
 
 #[tokio::test]

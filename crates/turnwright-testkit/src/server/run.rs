@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::answer::Answer;
@@ -96,6 +97,7 @@ impl ServerBuilder {
                 most: self.most,
                 open: Some(JoinSet::new()),
             }),
+            open: watch::Sender::new(0),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Ok(Server {
@@ -109,6 +111,8 @@ impl ServerBuilder {
 struct Shared {
     answers: Box<dyn Fn(&ReceivedRequest) -> Answer + Send + Sync>,
     noted: Mutex<Noted>,
+    /// The number of open connections.
+    open: watch::Sender<usize>,
 }
 
 struct Noted {
@@ -197,6 +201,17 @@ impl Server {
         self.shared.noted.lock().connections
     }
 
+    /// Waits until no connection is open.
+    pub(crate) async fn all_closed(&self) {
+        // The sender lives as long as this server.
+        let _ = self
+            .shared
+            .open
+            .subscribe()
+            .wait_for(|open| *open == 0)
+            .await;
+    }
+
     /// Stops the server. Afterwards all connections are closed and the port is free.
     pub async fn shutdown(mut self) {
         let open = self.stop();
@@ -243,6 +258,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let _counted = Counted::new(&shared);
     let end = End::default();
     let shared_end = end.clone();
     let wire = Wire { stream, end };
@@ -264,6 +280,24 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
         .await;
     // A connection that ends in the middle is expected here.
     drop(served);
+}
+
+/// Counts a connection while it is open.
+struct Counted(Arc<Shared>);
+
+impl Counted {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.open.send_modify(|open| *open += 1);
+        Counted(Arc::clone(shared))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0
+            .open
+            .send_modify(|open| *open = open.saturating_sub(1));
+    }
 }
 
 impl Shared {

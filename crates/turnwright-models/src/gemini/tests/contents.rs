@@ -128,3 +128,21 @@ fn results_are_one_content_in_the_order_of_the_calls() {
     ]);
     assert_eq!(sent, json!({ "role": "user", "parts": parts }));
 }
+
+#[test]
+fn consecutive_contents_of_the_user_become_one() {
+    let body = Draft::default()
+        .with(Item::User(vec![UserPart::Text("a".to_owned())]))
+        .with(assistant(vec![text("b")]))
+        .with(Item::User(vec![UserPart::Text("c".to_owned())]))
+        .with(Item::User(vec![UserPart::Text("]}".to_owned())]))
+        .body();
+    assert_eq!(
+        body["contents"],
+        json!([
+            { "role": "user", "parts": [{ "text": "a" }] },
+            { "role": "model", "parts": [{ "text": "b" }] },
+            { "role": "user", "parts": [{ "text": "c" }, { "text": "]}" }] },
+        ])
+    );
+}

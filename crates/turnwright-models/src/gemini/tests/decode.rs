@@ -76,6 +76,8 @@ fn finish_reasons_and_blocks_are_told_apart() {
         ("RECITATION", Finish::Cut(Cut::Filter)),
         ("MALFORMED_FUNCTION_CALL", Finish::Cut(Cut::Malformed)),
         ("SOMETHING_NEW", Finish::Unknown),
+        // Without a call.
+        ("FUNCTION_CALL", Finish::Unknown),
     ];
     for (reason, finish) in cases {
         let reply = decode(&[chunk(&json!([{ "text": "a" }]), Some(reason))]).unwrap();
@@ -85,6 +87,9 @@ fn finish_reasons_and_blocks_are_told_apart() {
             "{reason}"
         );
     }
+    let call = json!([{ "functionCall": { "name": "now" } }]);
+    let called = decode(&[chunk(&call, Some("FUNCTION_CALL"))]).unwrap();
+    assert!(called.is_complete() && called.finish == Some(Finish::ToolCalls));
     let blocked = decode(&[json!({ "promptFeedback": { "blockReason": "SAFETY" } })]).unwrap();
     assert_eq!(blocked.finish, Some(Finish::Cut(Cut::Filter)));
     let none = decode(&[chunk(&json!([{ "text": "a" }]), None)]).unwrap();

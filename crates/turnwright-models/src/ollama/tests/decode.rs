@@ -62,6 +62,7 @@ fn error_lines_and_other_protocols_are_errors() {
     ]);
     let error = error.unwrap_err();
     assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
+    assert_eq!(error.kind(), turnwright_core::ErrorKind::Unavailable);
     assert!(error.message().contains("out of memory"), "{error}");
     let other = decode(&[json!({ "choices": [] })]).unwrap_err();
     assert!(
@@ -82,4 +83,18 @@ fn number_of_calls_is_limited() {
     ];
     let error = decode(&lines).unwrap_err();
     assert!(error.message().contains("more than 1000 calls"), "{error}");
+}
+
+#[test]
+fn blank_lines_count_towards_the_limit() {
+    let line = format!("{}\n", piece(&json!({ "content": "a" })));
+    let mut decoder = Protocol::Ollama.decoder(None).max_event(1_000);
+    let mut deltas = Vec::new();
+    // Not those before another object.
+    for _ in 0..5 {
+        decoder.push(line.as_bytes(), &mut deltas).unwrap();
+        decoder.push(&[b'\n'; 800], &mut deltas).unwrap();
+    }
+    let error = decoder.push(&[b'\n'; 300], &mut deltas).unwrap_err();
+    assert!(error.message().contains("1000 bytes"), "{error}");
 }

@@ -6,11 +6,14 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright_core::ErrorCode;
 use turnwright_testkit::server::fault::{ARGUMENTS, Fault, FaultPosition, TEXT, TOOL};
-use turnwright_testkit::server::model::{self, Script};
+use turnwright_testkit::server::model::{self, Protocol, Script};
 use turnwright_testkit::server::{Answer, Server};
 
 use super::rig::{builder, soon, weather};
-use super::{BOUND, PROTOCOL, WELL};
+use super::{BOUND, WELL};
+
+/// None of this differs between protocols.
+const PROTOCOL: Protocol = Protocol::ChatCompletions;
 
 #[tokio::test]
 async fn requests_of_a_turn_reuse_one_connection() {
@@ -21,7 +24,7 @@ async fn requests_of_a_turn_reuse_one_connection() {
     ]);
     let server = script.serve().await.unwrap();
     let (tool, runs) = weather();
-    let runner = turnwright_core::runner(builder(&server.url()).build().unwrap())
+    let runner = turnwright_core::runner(builder(PROTOCOL, &server.url()).build().unwrap())
         .tool(tool)
         .build()
         .unwrap();
@@ -45,7 +48,10 @@ async fn retry_after_is_respected_up_to_the_limit() {
         .await
         .unwrap();
         let policy = soon().longest_wait(longest);
-        let model = builder(&server.url()).retry(policy).build().unwrap();
+        let model = builder(PROTOCOL, &server.url())
+            .retry(policy)
+            .build()
+            .unwrap();
         let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
         assert_eq!(server.requests().len(), requests, "{longest:?}");
@@ -67,7 +73,10 @@ async fn redirect_is_not_followed_and_the_key_is_not_sent_elsewhere() {
         let to = format!("{}/v1/chat/completions", elsewhere.url());
         let sends = Answer::status(status).header("location", to);
         let server = Server::script([sends]).await.unwrap();
-        let model = builder(&server.url()).api_key(KEY).build().unwrap();
+        let model = builder(PROTOCOL, &server.url())
+            .api_key(KEY)
+            .build()
+            .unwrap();
         let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
         let error = outcome.error().unwrap();
@@ -93,7 +102,9 @@ async fn unreachable_server_error_has_advice() {
     let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let model = builder(&format!("http://{address}")).build().unwrap();
+    let model = builder(PROTOCOL, &format!("http://{address}"))
+        .build()
+        .unwrap();
     let runner = turnwright_core::runner(model).build().unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
     let error = outcome.error().unwrap();

@@ -11,12 +11,11 @@ use turnwright_core::record::Record;
 use turnwright_core::store::ConversationId;
 use turnwright_core::store::{MemoryStore, StoreExt as _};
 use turnwright_core::{Error, Tool, ToolContext, TurnInput, TurnOutcome, TurnStatus};
-use turnwright_models::ChatCompletions;
-use turnwright_models::ModelBuilder;
-use turnwright_models::chat_completions::ChatCompletionsCodec;
 use turnwright_models::http::{Body, Client, Request, Response, Transport};
 use turnwright_models::retry::RetryPolicy;
+use turnwright_models::{AnyCodec, ModelBuilder};
 use turnwright_testkit::server::fault::{Fault, FaultPosition, TOOL};
+use turnwright_testkit::server::model::Protocol;
 use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
 use turnwright_testkit::store::storage_of;
 
@@ -49,6 +48,7 @@ pub(super) struct Seen {
 
 /// Timeouts and limits of a run.
 pub(super) struct Rig {
+    protocol: Protocol,
     request_timeout: Duration,
     idle_timeout: Duration,
     max_event_bytes: Option<usize>,
@@ -56,10 +56,11 @@ pub(super) struct Rig {
 
 impl Rig {
     /// Returns short timeouts where a timeout ends the turn, otherwise practically infinite ones.
-    pub(super) fn of(fault: Fault, place: FaultPosition) -> Self {
+    pub(super) fn of(protocol: Protocol, fault: Fault, place: FaultPosition) -> Self {
         let before = fault == Fault::Silence && place == FaultPosition::BeforeFirstByte;
         let silent = is_silent(fault);
         Rig {
+            protocol,
             request_timeout: if before { SILENT } else { BOUND },
             idle_timeout: if silent && !before { SILENT } else { BOUND },
             max_event_bytes: (fault == Fault::EndlessComments).then_some(COMMENTS),
@@ -77,7 +78,7 @@ impl Rig {
             client: Client::builder().no_proxy().build().unwrap(),
             taken: Arc::clone(&taken),
         };
-        let mut model = builder(&server.url())
+        let mut model = builder(self.protocol, &server.url())
             .transport(transport)
             .request_timeout(self.request_timeout)
             .idle_timeout(self.idle_timeout);
@@ -114,8 +115,11 @@ impl Rig {
 }
 
 /// Returns a builder for the server at this address: three attempts without delay.
-pub(super) fn builder(url: &str) -> ModelBuilder<ChatCompletionsCodec> {
-    ChatCompletions::builder(format!("{url}/v1"))
+pub(super) fn builder(protocol: Protocol, url: &str) -> ModelBuilder<AnyCodec> {
+    let protocol: turnwright_models::Protocol = protocol.name().parse().unwrap();
+    protocol
+        .builder_at(crate::base_url(protocol, url))
+        .api_key("sk-1234567890")
         .model("test-model")
         .no_proxy()
         .retry(soon())

@@ -6,11 +6,50 @@ use turnwright_testkit::server::fault::FaultPosition::{
     BeforeFirstByte as Before, InArguments as InArgs, InText,
 };
 use turnwright_testkit::server::fault::{Fault, FaultPosition};
+use turnwright_testkit::server::model::Protocol;
 
 use super::Ends::{Answered, Failed, Nacked};
 use super::Held::{Answer, Made, Nothing, Piece, Unmade, Words};
 use super::Once::{Mended, Reported, Same};
 use super::{Ends, Held, Once, Row, rig};
+
+/// Returns the table of a protocol: that of Chat Completions without the faults that the protocol does not have, and
+/// with its differences.
+pub(super) fn rows(protocol: Protocol) -> Vec<Row> {
+    let rows = TABLE
+        .iter()
+        .filter(|row| row.fault.applies(protocol, row.place));
+    rows.map(|row| differing(Row { protocol, ..*row }))
+        .collect()
+}
+
+/// Changes what a protocol does differently.
+fn differing(mut row: Row) -> Row {
+    let whole = matches!(row.protocol, Protocol::Gemini | Protocol::Ollama);
+    // The arguments of a call come in one frame, so there is never a part of them.
+    if whole && matches!(row.held, Piece) {
+        row.held = Nothing;
+    }
+    match (row.protocol, row.fault, row.place) {
+        // Its own status.
+        (Protocol::Anthropic, Overloaded, _) => row.says = "529",
+        // `[DONE]` and `message_stop` mark an end without a reason. The other protocols have no such mark: what ends
+        // without a reason was cut off, and is requested again.
+        (Protocol::ChatCompletions | Protocol::Anthropic, NoFinishReason, _) => {}
+        (_, NoFinishReason, place) => {
+            row.requests = 3;
+            row.ends = Failed(ErrorCode::MODEL_RESPONSE_INCOMPLETE);
+            row.says = "before it was complete";
+            row.held = match place {
+                InText => Answer,
+                _ => Unmade(1),
+            };
+            row.once = Mended;
+        }
+        _ => {}
+    }
+    row
+}
 
 /// The size of a reply.
 const REPLY: u64 = 16 << 10;
@@ -28,7 +67,7 @@ const BASE_URL: &str = "base URL";
 const BROKE: &str = "the connection to the model server at 127.0.0.1:";
 
 #[rustfmt::skip]
-pub(super) const TABLE: &[Row] = &[
+const TABLE: &[Row] = &[
     // fault, position, requests, how it ends, text in the error, records in the store, bytes; result if it happens
     // once
     row(TooManyRequests { retry_after: Some(0) }, Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR), "429", Nothing, REPLY, Mended),
@@ -60,12 +99,15 @@ pub(super) const TABLE: &[Row] = &[
     row(ErrorFrame,       Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "provider went away", Nothing, REPLY, Mended),
     row(ErrorFrame,       InText, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "provider went away", Words, REPLY, Mended),
     row(ErrorFrame,       InArgs, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "provider went away", Piece, REPLY, Mended),
+    row(FailedResponse,   Before, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "provider went away", Nothing, REPLY, Mended),
+    row(FailedResponse,   InText, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "provider went away", Words, REPLY, Mended),
+    row(FailedResponse,   InArgs, 3, Failed(ErrorCode::MODEL_SERVER_ERROR),       "provider went away", Piece, REPLY, Mended),
     row(NotJson,          Before, 3, Failed(ErrorCode::WIRE_ERROR),               "[oops",          Nothing,   REPLY, Mended),
     row(NotJson,          InText, 3, Failed(ErrorCode::WIRE_ERROR),               "[oops",          Words,     REPLY, Mended),
     row(NotJson,          InArgs, 3, Failed(ErrorCode::WIRE_ERROR),               "[oops",          Piece,     REPLY, Mended),
     row(InvalidUtf8,      InText, 3, Failed(ErrorCode::WIRE_ERROR),               "UTF-8",          Words,     REPLY, Mended),
     row(InvalidUtf8,      InArgs, 3, Failed(ErrorCode::WIRE_ERROR),               "UTF-8",          Piece,     REPLY, Mended),
-    // `[DONE]` marks the end, so text is complete. A call is not run, and this is reported to the model, three times.
+    // A mark ends the stream, so text is complete. A call is not run, and this is reported to the model, three times.
     row(NoFinishReason,   InText, 1, Answered,                   "",               Answer,    REPLY, Same),
     row(NoFinishReason,   InArgs, 3, Nacked(ErrorCode::MODEL_RESPONSE_INCOMPLETE), "before it was complete", Unmade(3), REPLY, Reported),
     row(DoneMissing,      InText, 1, Answered,                   "",               Answer,    REPLY, Same),
@@ -96,6 +138,7 @@ const fn row(
     once: Once,
 ) -> Row {
     Row {
+        protocol: Protocol::ChatCompletions,
         fault,
         place,
         requests,

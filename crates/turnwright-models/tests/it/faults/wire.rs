@@ -16,10 +16,11 @@ use turnwright_core::{Budget, ErrorCode, TurnEventKind, TurnInput, TurnStatus};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, FaultPosition, HUGE};
+use turnwright_testkit::server::model::Protocol;
 use turnwright_testkit::store::storage_of;
 
+use super::BOUND;
 use super::rig::{builder, held, weather};
-use super::{BOUND, PROTOCOL};
 
 /// A relay between client and server: forwards both directions, counts the bytes sent to the client, and notices when
 /// the client closes.
@@ -93,12 +94,12 @@ async fn pass(client: TcpStream, server: SocketAddr, sent: Arc<AtomicU64>, gone:
 }
 
 /// Returns how many bytes were sent before the client closed the connection.
-async fn sent(fault: Fault, place: FaultPosition, limit: Option<usize>) -> u64 {
-    let server = Server::start(move |_| fault.answer(PROTOCOL, place))
+async fn sent(protocol: Protocol, fault: Fault, place: FaultPosition, limit: Option<usize>) -> u64 {
+    let server = Server::start(move |_| fault.answer(protocol, place))
         .await
         .unwrap();
     let relay = Relay::to(&server).await;
-    let mut model = builder(&relay.url()).retry(RetryPolicy::never());
+    let mut model = builder(protocol, &relay.url()).retry(RetryPolicy::never());
     if let Some(bytes) = limit {
         model = model.max_event_bytes(bytes);
     }
@@ -114,30 +115,51 @@ async fn sent(fault: Fault, place: FaultPosition, limit: Option<usize>) -> u64 {
 
 #[tokio::test]
 async fn endless_event_is_not_read_beyond_the_limit() {
-    const MIB: u64 = 1 << 20;
     for &place in FaultPosition::ALL {
-        // The socket buffers of both ends add to this.
-        let most = sent(Fault::HugeFrame, place, None).await;
-        assert!((8 * MIB..HUGE / 2).contains(&most), "{place}: {most}");
-        let less = sent(Fault::HugeFrame, place, Some(64 << 10)).await;
-        assert!((64 << 10..2 * MIB).contains(&less), "{place}: {less}");
-        let comments = sent(Fault::EndlessComments, place, Some(64 << 10)).await;
-        assert!(
-            (64 << 10..2 * MIB).contains(&comments),
-            "{place}: {comments}"
-        );
+        endless_event(Protocol::ChatCompletions, place).await;
     }
+    for &protocol in Protocol::ALL {
+        endless_event(protocol, FaultPosition::InText).await;
+    }
+}
+
+async fn endless_event(protocol: Protocol, place: FaultPosition) {
+    const MIB: u64 = 1 << 20;
+    // The socket buffers of both ends add to this.
+    let most = sent(protocol, Fault::HugeFrame, place, None).await;
+    assert!(
+        (8 * MIB..HUGE / 2).contains(&most),
+        "{protocol}, {place}: {most}"
+    );
+    let less = sent(protocol, Fault::HugeFrame, place, Some(64 << 10)).await;
+    assert!(
+        (64 << 10..2 * MIB).contains(&less),
+        "{protocol}, {place}: {less}"
+    );
+    let comments = sent(protocol, Fault::EndlessComments, place, Some(64 << 10)).await;
+    assert!(
+        (64 << 10..2 * MIB).contains(&comments),
+        "{protocol}, {place}: {comments}"
+    );
 }
 
 #[tokio::test]
 async fn cancelling_a_turn_closes_a_hanging_connection() {
-    for place in [FaultPosition::InText, FaultPosition::InArguments] {
-        let server = Server::script([Fault::Silence.answer(PROTOCOL, place)])
+    let all = Protocol::ALL.iter().flat_map(|&protocol| {
+        let places = [FaultPosition::InText, FaultPosition::InArguments];
+        places.map(|place| (protocol, place))
+    });
+    // Nothing of such a call arrives before its arguments are complete.
+    let shown = all.filter(|(protocol, place)| {
+        !matches!(protocol, Protocol::Gemini | Protocol::Ollama) || *place == FaultPosition::InText
+    });
+    for (protocol, place) in shown {
+        let server = Server::script([Fault::Silence.answer(protocol, place)])
             .await
             .unwrap();
         let relay = Relay::to(&server).await;
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
-        let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
+        let runner = turnwright_core::runner(builder(protocol, &relay.url()).build().unwrap())
             .tool(tool)
             .storage(storage_of(Arc::clone(&store)))
             .build()
@@ -170,12 +192,13 @@ async fn cancelling_a_turn_closes_a_hanging_connection() {
 
 #[tokio::test]
 async fn deadline_closes_a_hanging_connection() {
+    let protocol = Protocol::ChatCompletions;
     for &place in FaultPosition::ALL {
-        let server = Server::script([Fault::Silence.answer(PROTOCOL, place)])
+        let server = Server::script([Fault::Silence.answer(protocol, place)])
             .await
             .unwrap();
         let relay = Relay::to(&server).await;
-        let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
+        let runner = turnwright_core::runner(builder(protocol, &relay.url()).build().unwrap())
             .build()
             .unwrap();
         let input = TurnInput::new("Go.").budget(Budget::new().time(Duration::from_secs(1)));

@@ -3,16 +3,9 @@
 //! `scripts/llama-server.sh` starts a server and runs these tests. They use the server at `TURNWRIGHT_LLAMA_URL` (its
 //! base URL, which ends in `/v1`), and skip with a notice if the variable is not set.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use serde_json::{Value, json};
 use turnwright_core::record::Record;
-use turnwright_core::settings::ToolChoice;
-use turnwright_core::{
-    DispatchContext, ErrorCode, Message, ModelSettings, Next, Tool, ToolContext, TurnContext,
-};
-use turnwright_models::responses::{Options, ResponsesCodec};
+use turnwright_core::{ErrorCode, Message, ModelSettings, Next, TurnContext};
+use turnwright_models::responses::ResponsesCodec;
 use turnwright_models::{ModelBuilder, Responses};
 
 /// Returns a model of the server, or prints a notice.
@@ -27,50 +20,6 @@ fn model(test: &str) -> Option<ModelBuilder<ResponsesCodec>> {
     let settings = ModelSettings::new().temperature(0.0).max_output_tokens(200);
     let model = Responses::builder().base_url(url).no_proxy().model("any");
     Some(model.explain_envelopes(false).settings(settings))
-}
-
-#[tokio::test]
-async fn required_tool_is_called_and_its_result_is_used() {
-    for stream in [true, false] {
-        let Some(model) = model("a tool call") else {
-            return;
-        };
-        let asked = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&asked);
-        let schema = json!({
-            "type": "object", "required": ["city"], "additionalProperties": false,
-            "properties": { "city": { "type": "string", "minLength": 1, "maxLength": 20 } },
-        });
-        let weather = Tool::dynamic("weather", schema)
-            .description("Tells the weather in a city.")
-            .handler(move |_: Value, _: ToolContext| {
-                count.fetch_add(1, Ordering::SeqCst);
-                async { "17 degrees" }
-            });
-        // First a call, then the answer.
-        let choose = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-            let choice = match ctx.iteration() {
-                1 => ToolChoice::Required,
-                _ => ToolChoice::None,
-            };
-            ctx.override_settings(ModelSettings::new().tool_choice(choice))?;
-            next.run().await
-        };
-        let model = model.options(Options::new().stream(stream));
-        let runner = turnwright_core::runner(model.build().unwrap())
-            .tool(weather.build())
-            .dispatch_input(choose)
-            .build()
-            .unwrap();
-        let outcome = runner.run("What is the weather in Paris?").await;
-        assert!(outcome.is_answered(), "{}", outcome.status);
-        let calls: Vec<_> = outcome.tool_calls().collect();
-        assert!(!calls.is_empty());
-        assert_eq!(asked.load(Ordering::SeqCst), calls.len());
-        assert!(calls.iter().all(|call| call.provider_id().is_some()));
-        assert!(outcome.usage.input_tokens > 0 && outcome.usage.output_tokens > 0);
-        assert_eq!((outcome.iterations, outcome.usage.requests), (2, 2));
-    }
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ use crate::server::{Answer, ReceivedRequest, Server};
 /// ```
 #[derive(Debug)]
 pub struct Player {
-    replies: Vec<Reply>,
+    replies: Mutex<Vec<Reply>>,
     repeats: bool,
     /// `None`: all protocols.
     only: Option<Protocol>,
@@ -94,7 +94,7 @@ pub enum AnswerKind {
 impl Player {
     pub(super) fn new(replies: Vec<Reply>) -> Self {
         Player {
-            replies,
+            replies: Mutex::new(replies),
             repeats: false,
             only: None,
             strict: None,
@@ -138,6 +138,11 @@ impl Player {
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(state::plain(name));
         self
+    }
+
+    /// Adds a reply at the end, also while the script is played: for a reply that depends on what happened before.
+    pub fn push(&self, reply: Reply) {
+        self.replies.lock().push(reply);
     }
 
     /// Starts a server that plays the script.
@@ -184,15 +189,16 @@ impl Player {
     }
 
     #[cfg(test)]
-    pub(super) fn reply(&self, number: usize) -> &Reply {
-        self.replies.get(number).expect("a reply of the script")
+    pub(super) fn reply(&self, number: usize) -> Reply {
+        let replies = self.replies.lock();
+        replies.get(number).cloned().expect("a reply of the script")
     }
 
     /// Returns the number of remaining replies; of the first pass if it repeats.
     #[must_use]
     pub fn remaining(&self) -> usize {
         let asked = self.asked.load(Ordering::Relaxed);
-        self.replies.len().saturating_sub(asked)
+        self.replies.lock().len().saturating_sub(asked)
     }
 
     fn choose(
@@ -223,20 +229,17 @@ impl Player {
             };
             check_as(protocol, request, &known)?;
         }
-        let number = self.next();
-        Ok(match self.replies.get(number) {
+        let (number, reply, all) = self.next();
+        Ok(match reply {
             Some(reply) => {
                 let streamed = asked.streamed;
-                self.note(protocol, reply);
+                self.note(protocol, &reply);
                 (
                     AnswerKind::Reply { number, streamed },
                     reply.answer_to(&asked),
                 )
             }
-            None => (
-                AnswerKind::Ended,
-                script_ended(protocol, self.replies.len()),
-            ),
+            None => (AnswerKind::Ended, script_ended(protocol, all)),
         })
     }
 
@@ -263,13 +266,15 @@ impl Player {
         }
     }
 
-    /// Returns the index of the next reply.
-    fn next(&self) -> usize {
+    /// Returns the index of the next reply, the reply if there is one, and the number of all replies.
+    fn next(&self) -> (usize, Option<Reply>, usize) {
+        let replies = self.replies.lock();
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
-        match self.repeats {
-            true => asked.checked_rem(self.replies.len()).unwrap_or(0),
+        let number = match self.repeats {
+            true => asked.checked_rem(replies.len()).unwrap_or(0),
             false => asked,
-        }
+        };
+        (number, replies.get(number).cloned(), replies.len())
     }
 }
 

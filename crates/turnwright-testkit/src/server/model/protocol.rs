@@ -95,7 +95,7 @@ impl Protocol {
     }
 
     /// Creates an error in the form of the protocol. `kind` is its type, where the protocol has one.
-    pub(in crate::server) fn error(self, status: u16, kind: &str, message: &str) -> Answer {
+    pub(crate) fn error(self, status: u16, kind: &str, message: &str) -> Answer {
         Answer::json(status, self.error_body(status, kind, message))
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::server::model::protocol::Protocol;
 use crate::server::model::tests::read::{texts, whole};
 use crate::server::model::write::Asked;
-use crate::server::model::{AnswerKind, Call, Player, Reply};
+use crate::server::model::{AnswerKind, Call, Player};
 use crate::server::{Answer, ReceivedRequest, Step};
 
 pub(super) fn look() -> Call {
@@ -134,7 +134,7 @@ impl Conversation {
         let AnswerKind::Reply { number, .. } = played.kind else {
             return Err(played.problem.unwrap());
         };
-        let reply: &Reply = player.reply(number);
+        let reply = &player.reply(number);
         let mut asked = Asked::of(&request);
         asked.server = "here".to_owned();
         self.object = whole(reply, &asked);

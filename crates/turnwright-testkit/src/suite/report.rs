@@ -8,13 +8,23 @@ use super::outcome::{Broken, Outcome};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// The requirements that the store meets.
+    /// The requirements that are met.
     pub passed: Vec<String>,
-    /// The requirements that it does not meet.
+    /// The requirements that are not met.
     pub broken: Vec<Finding>,
+    subject: Subject,
 }
 
-/// A requirement that the store does not meet.
+/// What was checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Subject {
+    #[default]
+    Store,
+    #[cfg(feature = "server")]
+    Model(&'static str),
+}
+
+/// A requirement that is not met.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
@@ -25,7 +35,15 @@ pub struct Finding {
 }
 
 impl Report {
-    /// Returns `true` if the store meets every requirement.
+    #[cfg(feature = "server")]
+    pub(crate) fn of(subject: Subject) -> Self {
+        Report {
+            subject,
+            ..Report::default()
+        }
+    }
+
+    /// Returns `true` if every requirement is met.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.broken.is_empty()
@@ -35,14 +53,14 @@ impl Report {
         clippy::panic,
         reason = "documented: a test that calls this is meant to fail here"
     )]
-    pub(super) fn expect_ok(self) -> Self {
+    pub(crate) fn expect_ok(self) -> Self {
         match self.is_ok() {
             true => self,
             false => panic!("{self}"),
         }
     }
 
-    pub(super) fn note(&mut self, requirement: String, outcome: Outcome) {
+    pub(crate) fn note(&mut self, requirement: String, outcome: Outcome) {
         match outcome {
             Ok(()) => self.passed.push(requirement),
             Err(Broken(observed)) => self.broken.push(Finding {
@@ -56,7 +74,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (passed, all) = (self.passed.len(), self.passed.len() + self.broken.len());
-        write!(f, "the store meets {passed} of {all} requirements")?;
+        let subject = self.subject;
+        write!(f, "{subject} meets {passed} of {all} requirements")?;
         for Finding {
             requirement,
             observed,
@@ -65,5 +84,15 @@ impl fmt::Display for Report {
             write!(f, "\n- broken: {requirement}\n  {observed}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Store => f.write_str("the store"),
+            #[cfg(feature = "server")]
+            Subject::Model(protocol) => write!(f, "the model ({protocol})"),
+        }
     }
 }
