@@ -50,19 +50,7 @@ impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
         let mut params = json!({ "name": self.name, "arguments": args });
         for _ in 0..MAX_ROUNDS {
-            let ready = self.ready()?;
-            let limits = &self.server.config().limits;
-            let request = Request {
-                method: "tools/call",
-                params: params.clone(),
-                idle: limits.idle,
-                total: limits.call_total,
-                listener: Some(Arc::new(CallListener {
-                    alias: self.server.config().alias.clone(),
-                    ctx: ctx.clone(),
-                })),
-            };
-            let result = ready.session.request(request).await?.result;
+            let result = self.send(&params, ctx).await?;
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }
@@ -78,6 +66,45 @@ impl RemoteTool {
         Err(Failure::Malformed(message))
     }
 
+    /// Sends a request. If the server requires authorisation, it has not executed the request, so it is sent once more with another
+    /// token.
+    async fn send(&self, params: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
+        let authorizer = self.server.authorizer();
+        let mut may_authorize = true;
+        loop {
+            let seen = authorizer.map(|authorizer| authorizer.generation());
+            let ready = self.ready()?;
+            let limits = &self.server.config().limits;
+            let request = Request {
+                method: "tools/call",
+                params: params.clone(),
+                idle: limits.idle,
+                total: limits.call_total,
+                listener: Some(Arc::new(CallListener {
+                    alias: self.server.config().alias.clone(),
+                    ctx: ctx.clone(),
+                })),
+            };
+            let answer = ready.session.request(request).await;
+            match (answer, authorizer.zip(seen)) {
+                (Err(Failure::Unauthorised(challenge)), Some((authorizer, seen)))
+                    if may_authorize =>
+                {
+                    may_authorize = false;
+                    let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
+                    authorized.map_err(Failure::NotAuthorised)?;
+                }
+                (Ok(answer), authorized) => {
+                    if let Some((authorizer, _)) = authorized {
+                        authorizer.accepted();
+                    }
+                    return Ok(answer.result);
+                }
+                (Err(failure), _) => return Err(failure),
+            }
+        }
+    }
+
     /// Returns the connection, if the server still has this very definition.
     fn ready(&self) -> Result<Arc<Ready>, Failure> {
         let not_sent = |why: &str| Err(Failure::NotSent(why.to_owned()));
@@ -90,6 +117,7 @@ impl RemoteTool {
                 }
             }
             State::Down(reason) => not_sent(&format!("the server is down: {reason}")),
+            State::Authorizing => not_sent("the server waits for authorisation"),
             State::Stopped | State::Starting => not_sent("the server is not connected"),
         }
     }
@@ -156,7 +184,7 @@ fn tool_error(failure: &Failure, alias: &str) -> ToolError {
         ),
         Failure::NotSent(_) => ToolError::unavailable(message)
             .for_model("The server cannot be reached. The call was not sent."),
-        Failure::Unauthorised(_) => ToolError::denied(message)
+        Failure::Unauthorised(_) | Failure::NotAuthorised(_) => ToolError::denied(message)
             .for_model("The server requires authorisation. The call was not made."),
     }
 }

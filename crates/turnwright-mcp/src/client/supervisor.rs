@@ -13,6 +13,7 @@ use super::offer::{self, Offer};
 use super::server::{Endpoint, McpServer};
 use super::status::{ServerState, ServerStatus, Withheld};
 use crate::definition::Definition;
+use crate::oauth::Authorizer;
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
 use crate::protocol::{Failure, Session, connect_http, connect_stdio};
@@ -23,6 +24,9 @@ const STABLE: Duration = Duration::from_secs(60);
 /// The shortest time between two lists, however often the server announces changes.
 const LIST_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How often authorisation is obtained in a row: once for access, and once for more scopes.
+const MAX_AUTHORISATIONS: usize = 2;
+
 /// A server with its task.
 pub(super) struct Supervised {
     config: McpServer,
@@ -32,12 +36,15 @@ pub(super) struct Supervised {
     state: watch::Sender<State>,
     stop: Cancellation,
     log: ProcessLog,
+    authorizer: Option<Arc<Authorizer>>,
 }
 
 #[derive(Clone)]
 pub(super) enum State {
     Stopped,
     Starting,
+    /// It requires authorisation, which is being obtained.
+    Authorizing,
     Ready(Arc<Ready>),
     Down(String),
 }
@@ -59,7 +66,12 @@ impl Supervised {
         pinned: Option<LockedServer>,
         stop: Cancellation,
     ) -> Arc<Self> {
+        let authorizer = match &config.endpoint {
+            Endpoint::Http(settings) => settings.authorizer(),
+            Endpoint::Stdio(_) => None,
+        };
         Arc::new(Supervised {
+            authorizer,
             config,
             pinning,
             pinned: Mutex::new(pinned),
@@ -71,6 +83,11 @@ impl Supervised {
 
     pub(super) fn config(&self) -> &McpServer {
         &self.config
+    }
+
+    /// Returns what obtains tokens for the server.
+    pub(super) fn authorizer(&self) -> Option<&Arc<Authorizer>> {
+        self.authorizer.as_ref()
     }
 
     pub(super) fn state(&self) -> State {
@@ -127,16 +144,40 @@ impl Supervised {
         }
     }
 
-    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
+    /// Uses the server until it fails. Returns why it failed.
     async fn run(self: &Arc<Self>) -> String {
+        let mut authorisations = 0;
+        loop {
+            let seen = self.authorizer().map(|authorizer| authorizer.generation());
+            let (challenge, authorizer, seen) = match (self.serve().await, self.authorizer()) {
+                (Failure::Unauthorised(challenge), Some(authorizer)) => {
+                    (challenge, authorizer, seen.unwrap_or_default())
+                }
+                (failure, _) => return self.explain(&failure),
+            };
+            authorisations += 1;
+            if authorisations > MAX_AUTHORISATIONS {
+                return "the server refuses the tokens that were obtained for it".to_owned();
+            }
+            self.state.send_replace(State::Authorizing);
+            if let Err(why) = authorizer.authorize(challenge.as_deref(), seen).await {
+                return Failure::NotAuthorised(why).to_string();
+            }
+        }
+    }
+
+    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
+    async fn serve(self: &Arc<Self>) -> Failure {
         let (limits, sessions) = (&self.config.limits, self.config.sessions);
         let connected = match &self.config.endpoint {
             Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, sessions).await,
-            Endpoint::Http(settings) => connect_http(settings, limits, sessions).await,
+            Endpoint::Http(settings) => {
+                connect_http(settings, self.authorizer.clone(), limits, sessions).await
+            }
         };
         let session = match connected {
             Ok(session) => session,
-            Err(failure) => return self.explain(&failure),
+            Err(failure) => return failure,
         };
         let session = CloseOnDrop(session);
         let mut changes = session.0.tool_changes();
@@ -144,26 +185,29 @@ impl Supervised {
             changes.mark_unchanged();
             let listed = tokio::select! {
                 listed = offer::list(&*session.0, &self.config.limits) => listed,
-                reason = session.0.ended() => return reason,
+                reason = session.0.ended() => return Failure::Lost(reason),
             };
             match listed {
                 Ok(listed) => {
+                    if let Some(authorizer) = self.authorizer() {
+                        authorizer.accepted();
+                    }
                     let offer = Offer::read(listed, &self.config);
                     let ready = self.ready(Arc::clone(&session.0), offer);
                     self.state.send_replace(State::Ready(Arc::new(ready)));
                 }
-                Err(failure) => return self.explain(&failure),
+                Err(failure) => return failure,
             }
             tokio::select! {
-                reason = session.0.ended() => return reason,
+                reason = session.0.ended() => return Failure::Lost(reason),
                 changed = changes.changed() => {
                     if changed.is_err() {
-                        return session.0.ended().await;
+                        return Failure::Lost(session.0.ended().await);
                     }
                 }
             }
             tokio::select! {
-                reason = session.0.ended() => return reason,
+                reason = session.0.ended() => return Failure::Lost(reason),
                 () = sleep(LIST_INTERVAL) => {}
             }
         }
@@ -175,7 +219,11 @@ impl Supervised {
                 let line: String = line.chars().take(300).collect();
                 format!("{failure}; its last output was: {line}")
             }
-            _ => failure.to_string(),
+            // It says itself what it is.
+            _ => match failure {
+                Failure::Lost(reason) => reason.clone(),
+                failure => failure.to_string(),
+            },
         }
     }
 
@@ -243,6 +291,7 @@ impl Supervised {
             state: match state {
                 State::Stopped => ServerState::Stopped,
                 State::Starting => ServerState::Starting,
+                State::Authorizing => ServerState::Authorizing,
                 State::Down(reason) => ServerState::Down { reason },
                 State::Ready(ready) => {
                     let about = ready.session.about();

@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     Malformed(String),
     /// The server requires authorisation. The challenge of the server, if it sent one.
     Unauthorised(Option<String>),
+    /// The server requires authorisation, and it was not given.
+    NotAuthorised(String),
 }
 
 impl Failure {
@@ -31,7 +33,10 @@ impl Failure {
     pub(crate) fn may_have_run(&self) -> bool {
         match self {
             Failure::Timeout(_) | Failure::Lost(_) | Failure::Malformed(_) => true,
-            Failure::Rejected { .. } | Failure::NotSent(_) | Failure::Unauthorised(_) => false,
+            Failure::Rejected { .. }
+            | Failure::NotSent(_)
+            | Failure::Unauthorised(_)
+            | Failure::NotAuthorised(_) => false,
         }
     }
 }
@@ -46,7 +51,10 @@ impl fmt::Display for Failure {
             Failure::NotSent(why) => write!(f, "the request was not sent: {why}"),
             Failure::Lost(why) => write!(f, "the connection ended: {why}"),
             Failure::Malformed(why) => write!(f, "the server violates the protocol: {why}"),
-            Failure::Unauthorised(_) => f.write_str("the server requires authorisation"),
+            Failure::Unauthorised(_) => f.write_str(
+                "the server requires authorisation: use `McpServer::oauth`, or `McpServer::bearer` with a valid token",
+            ),
+            Failure::NotAuthorised(why) => write!(f, "authorisation failed: {why}"),
         }
     }
 }

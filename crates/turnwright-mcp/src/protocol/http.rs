@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::{Client, RequestBuilder, Response};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
@@ -25,6 +25,7 @@ use sse_stream::{Sse, SseStream};
 use super::Failure;
 use super::raw_results::{RawResults, Unreadable};
 use crate::limits::Limits;
+use crate::oauth::{Authorizer, OAuth};
 
 const SESSION_ID: &str = "mcp-session-id";
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -42,6 +43,7 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 pub(crate) struct HttpSettings {
     url: String,
     headers: HashMap<HeaderName, HeaderValue>,
+    oauth: Option<OAuth>,
 }
 
 impl HttpSettings {
@@ -49,7 +51,18 @@ impl HttpSettings {
         HttpSettings {
             url,
             headers: HashMap::new(),
+            oauth: None,
         }
+    }
+
+    /// Sets how tokens are obtained.
+    pub(crate) fn oauth(&mut self, oauth: OAuth) {
+        self.oauth = Some(oauth);
+    }
+
+    /// Creates what obtains tokens, if that is configured.
+    pub(crate) fn authorizer(&self) -> Option<Arc<Authorizer>> {
+        Authorizer::new(&self.url, self.oauth.clone()?)
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -86,8 +99,12 @@ impl HttpSettings {
             Some("the URL of an MCP server must begin with `http://` or `https://`".to_owned())
         } else if !url.username().is_empty() || url.password().is_some() {
             Some("the URL of an MCP server must not contain credentials: use `bearer`".to_owned())
+        } else if self.oauth.is_some() && self.headers.contains_key(&AUTHORIZATION) {
+            Some(
+                "`oauth` sets the header `authorization`: remove `bearer` or the header".to_owned(),
+            )
         } else {
-            None
+            self.oauth.as_ref()?.problem(&self.url)
         }
     }
 }
@@ -107,6 +124,7 @@ impl fmt::Debug for HttpSettings {
 /// Creates the transport. Nothing is sent.
 pub(super) fn transport(
     settings: &HttpSettings,
+    authorizer: Option<Arc<Authorizer>>,
     results: RawResults,
     limits: &Limits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
@@ -117,6 +135,7 @@ pub(super) fn transport(
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let client = HttpClient {
         client,
+        authorizer,
         results,
         limit: limits.message_bytes,
     };
@@ -155,6 +174,7 @@ pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
     client: Client,
+    authorizer: Option<Arc<Authorizer>>,
     results: RawResults,
     limit: usize,
 }
@@ -217,7 +237,7 @@ impl StreamableHttpClient for HttpClient {
             .header(CONTENT_TYPE, JSON)
             .body(body);
         let has_session = session_id.is_some();
-        let response = send(request, session_id, headers).await?;
+        let response = self.send(&uri, request, session_id, headers).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -259,7 +279,7 @@ impl StreamableHttpClient for HttpClient {
     ) -> HttpResult<()> {
         let request = self.client.delete(&*uri);
         // The server may not support it. The connection has ended either way.
-        let _ = send(request, Some(session_id), headers).await?;
+        let _ = self.send(&uri, request, Some(session_id), headers).await?;
         Ok(())
     }
 
@@ -275,7 +295,7 @@ impl StreamableHttpClient for HttpClient {
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
         }
-        let response = send(request, session_id, headers).await?;
+        let response = self.send(&uri, request, session_id, headers).await?;
         let status = response.status();
         if status == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
@@ -368,35 +388,50 @@ impl HttpClient {
         });
         events.boxed()
     }
+
+    /// Sends a request, and reads what all methods have in common.
+    async fn send(
+        &self,
+        url: &str,
+        mut request: RequestBuilder,
+        session_id: Option<Arc<str>>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> HttpResult<Response> {
+        request = request.header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
+        if let Some(id) = session_id {
+            request = request.header(SESSION_ID, &*id);
+        }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        if let Some(authorizer) = &self.authorizer
+            && let Some(token) = authorizer.header_for(url).await
+        {
+            request = request.header(AUTHORIZATION, token);
+        }
+        let response = request.send().await.map_err(failed)?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED => {
+                let error = AuthRequiredError::new(challenge(&response));
+                Err(StreamableHttpError::AuthRequired(error))
+            }
+            StatusCode::FORBIDDEN if challenge(&response).contains("insufficient_scope") => {
+                let error = InsufficientScopeError::new(challenge(&response), None);
+                Err(StreamableHttpError::InsufficientScope(error))
+            }
+            status if status.is_redirection() => {
+                unexpected(format!("HTTP {status}: redirects are not followed"))
+            }
+            _ => Ok(response),
+        }
+    }
 }
 
-/// Sends a request, and reads what all methods have in common.
-async fn send(
-    mut request: RequestBuilder,
-    session_id: Option<Arc<str>>,
-    headers: HashMap<HeaderName, HeaderValue>,
-) -> HttpResult<Response> {
-    request = request.header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
-    if let Some(id) = session_id {
-        request = request.header(SESSION_ID, &*id);
-    }
-    for (name, value) in headers {
-        request = request.header(name, value);
-    }
-    let response = request.send().await.map_err(failed)?;
-    let challenge = header(&response, WWW_AUTHENTICATE.as_str());
-    match (response.status(), challenge) {
-        (StatusCode::UNAUTHORIZED, challenge) => Err(StreamableHttpError::AuthRequired(
-            AuthRequiredError::new(challenge.unwrap_or_default()),
-        )),
-        (StatusCode::FORBIDDEN, Some(challenge)) => Err(StreamableHttpError::InsufficientScope(
-            InsufficientScopeError::new(challenge, None),
-        )),
-        (status, _) if status.is_redirection() => {
-            unexpected(format!("HTTP {status}: redirects are not followed"))
-        }
-        _ => Ok(response),
-    }
+/// Returns what the server says about the authorisation that it requires.
+fn challenge(response: &Response) -> String {
+    let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
+    values.join(", ")
 }
 
 fn header(response: &Response, name: &str) -> Option<String> {
