@@ -1,0 +1,441 @@
+//! OAuth, with an authorization server on this machine.
+
+mod log;
+mod site;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use turnwright_mcp::{Mcp, McpServer, OAuth, ServerState, TokenStore};
+
+use crate::client::caller;
+use crate::server::folder;
+use site::{Behaviour, Site, listen};
+
+/// Settings with a person who opens each page at once. Returns how many pages they have opened.
+fn oauth() -> (OAuth, Arc<AtomicUsize>) {
+    let pages = Arc::new(AtomicUsize::new(0));
+    let opened = Arc::clone(&pages);
+    let oauth = OAuth::new().prompt(move |prompt| {
+        opened.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(
+            (prompt.host.as_str(), prompt.server.as_str()),
+            ("127.0.0.1", "127.0.0.1")
+        );
+        tokio::spawn(async move { reqwest::get(prompt.url).await.unwrap() });
+    });
+    (oauth, pages)
+}
+
+fn server(site: &Site, oauth: OAuth) -> McpServer {
+    McpServer::http(site.url())
+        .alias("test")
+        .sessions_only()
+        .oauth(oauth)
+}
+
+/// Starts a server. Returns its state.
+async fn started(server: McpServer) -> ServerState {
+    let mcp = Mcp::new([server]);
+    mcp.start().await.unwrap();
+    mcp.status().remove(0).state
+}
+
+async fn reason(site: &Site) -> String {
+    match started(server(site, oauth().0)).await {
+        ServerState::Down { reason } => reason,
+        state => panic!("{state:?}"),
+    }
+}
+
+async fn called(server: McpServer) -> String {
+    caller([server], "test__echo", json!({}))
+        .run("Go.")
+        .await
+        .text
+}
+
+#[tokio::test]
+async fn a_tool_is_called_after_a_person_has_authorised() {
+    let site = Site::start(Behaviour::default()).await;
+    let (oauth, pages) = oauth();
+    assert_eq!(called(server(&site, oauth)).await, "called");
+    assert_eq!(pages.load(Ordering::SeqCst), 1);
+    let token = site.received("/token").remove(0);
+    assert_eq!(token.form["resource"], site.url());
+    assert!(!token.form["code_verifier"].is_empty());
+    let calls = site.received("/mcp");
+    assert!(calls[0].authorization.is_none());
+    let last = calls.last().unwrap();
+    assert_eq!(
+        last.authorization.as_deref(),
+        Some("Bearer secret-access-1")
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn tokens_in_a_file_are_for_their_owner_and_survive_a_restart() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let site = Site::start(Behaviour::default()).await;
+    let folder = folder("oauth-file").join("new");
+    let path = folder.join("tokens.json");
+    let (first, _) = oauth();
+    let first = first.token_store(TokenStore::file(&path));
+    assert_eq!(called(server(&site, first)).await, "called");
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(&folder)), (0o600, 0o700));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+
+    // No person is needed.
+    let second = OAuth::new().token_store(TokenStore::file(&path));
+    assert_eq!(called(server(&site, second)).await, "called");
+    assert_eq!(site.received("/token").len(), 1);
+
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let third = OAuth::new().token_store(TokenStore::file(&path));
+    let ServerState::Down { reason } = started(server(&site, third)).await else {
+        panic!("connected");
+    };
+    assert!(
+        reason.contains("others can access it (mode 644)"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn a_token_that_expires_is_renewed_without_a_person() {
+    // It expires at once, so each request renews it.
+    let site = Site::start(Behaviour {
+        expires_in: Some(1),
+        ..Behaviour::default()
+    })
+    .await;
+    let (oauth, pages) = oauth();
+    assert_eq!(called(server(&site, oauth)).await, "called");
+    assert_eq!(pages.load(Ordering::SeqCst), 1);
+    let tokens = site.received("/token");
+    let renewed: Vec<_> = tokens
+        .iter()
+        .filter(|token| token.form["grant_type"] == "refresh_token")
+        .collect();
+    assert_eq!(renewed[0].form["refresh_token"], "secret-refresh-1");
+    assert_eq!(renewed[0].form["resource"], site.url());
+    assert_eq!(renewed[0].form["client_secret"], "secret-client");
+    assert_eq!(renewed[1].form["refresh_token"], "secret-refresh-2");
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_renewed_without_a_person() {
+    let site = Site::start(Behaviour::default()).await;
+    let (oauth, pages) = oauth();
+    let mcp = Mcp::new([server(&site, oauth)]);
+    mcp.start().await.unwrap();
+    site.behaviour.lock().first_token = 2;
+    let outcome = caller(mcp, "test__echo", json!({})).run("Go.").await;
+    assert_eq!(outcome.text, "called");
+    assert_eq!(pages.load(Ordering::SeqCst), 1);
+    let calls = site
+        .received("/mcp")
+        .into_iter()
+        .filter(|call| call.method == "tools/call");
+    assert_eq!(calls.count(), 2);
+}
+
+#[tokio::test]
+async fn a_call_that_needs_more_scopes_is_sent_again_with_them() {
+    let site = Site::start(Behaviour {
+        call_scope: Some("write"),
+        ..Behaviour::default()
+    })
+    .await;
+    let (oauth, pages) = oauth();
+    assert_eq!(called(server(&site, oauth)).await, "called");
+    assert_eq!(pages.load(Ordering::SeqCst), 2);
+    // The registration is kept.
+    assert_eq!(site.received("/register").len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_every_token_does_not_ask_for_ever() {
+    let site = Site::start(Behaviour {
+        first_token: 1_000,
+        ..Behaviour::default()
+    })
+    .await;
+    let (oauth, pages) = oauth();
+    let ServerState::Down { reason } = started(server(&site, oauth)).await else {
+        panic!("connected");
+    };
+    assert!(reason.contains("refuses the tokens"), "{reason}");
+    assert!(pages.load(Ordering::SeqCst) <= 2);
+}
+
+#[tokio::test]
+async fn without_settings_the_reason_says_what_to_configure() {
+    let site = Site::start(Behaviour::default()).await;
+    let server = McpServer::http(site.url()).alias("test").sessions_only();
+    let ServerState::Down { reason } = started(server).await else {
+        panic!("connected");
+    };
+    assert!(reason.contains("`McpServer::oauth`"), "{reason}");
+
+    let unattended = OAuth::new();
+    let ServerState::Down { reason } = started(self::server(&site, unattended)).await else {
+        panic!("connected");
+    };
+    assert!(reason.contains("`OAuth::prompt`"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_person_who_does_not_answer_blocks_neither_other_servers_nor_the_turn() {
+    let site = Site::start(Behaviour::default()).await;
+    let waits = server(&site, OAuth::new().prompt(|_| {})).alias("waits");
+    let works = server(&site, oauth().0);
+    let mcp = Mcp::new([waits, works]).first_wait(Duration::from_millis(1_500));
+    let outcome = caller(mcp.clone(), "test__echo", json!({}))
+        .run("Go.")
+        .await;
+    assert_eq!(outcome.text, "called");
+    assert_eq!(mcp.status().remove(0).state, ServerState::Authorizing);
+}
+
+#[tokio::test]
+async fn a_wrong_issuer_is_refused_before_a_code_is_sent() {
+    let site = Site::start(Behaviour {
+        issuer: Some("https://evil.example".into()),
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&site).await;
+    assert!(why.contains("issuer mismatch"), "{why}");
+    assert!(site.received("/register").is_empty());
+
+    let site = Site::start(Behaviour {
+        iss: Some("https://evil.example".into()),
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&site).await;
+    assert!(why.contains("issuer mismatch"), "{why}");
+    assert!(site.received("/token").is_empty());
+}
+
+#[tokio::test]
+async fn an_issuer_that_is_not_the_configured_one_gets_no_secret() {
+    let site = Site::start(Behaviour::default()).await;
+    let oauth = oauth()
+        .0
+        .client_id("me")
+        .client_secret("secret-mine")
+        .issuer("https://auth.example");
+    let ServerState::Down { reason } = started(server(&site, oauth)).await else {
+        panic!("connected");
+    };
+    assert!(reason.contains("`OAuth::issuer`"), "{reason}");
+    assert!(site.received("/token").is_empty());
+}
+
+#[tokio::test]
+async fn a_wrong_resource_is_refused() {
+    let site = Site::start(Behaviour {
+        resource: Some("https://evil.example/mcp".into()),
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&site).await;
+    assert!(why.contains("resource mismatch"), "{why}");
+    assert!(site.received("/authorize").is_empty());
+}
+
+#[tokio::test]
+async fn metadata_may_not_lead_to_other_kinds_of_addresses_or_without_tls_to_the_internet() {
+    for (endpoint, expected) in [
+        ("http://10.0.0.1/token", "10.0.0.1 is refused"),
+        ("http://169.254.169.254/token", "is refused"),
+        (
+            "http://auth.example/token",
+            "auth.example is refused without TLS",
+        ),
+        ("ftp://127.0.0.1/token", "neither `http` nor `https`"),
+    ] {
+        let behaviour = Behaviour {
+            token_endpoint: Some(endpoint.into()),
+            ..Behaviour::default()
+        };
+        let site = Site::start(behaviour).await;
+        let why = reason(&site).await;
+        assert!(why.contains(expected), "{endpoint}: {why}");
+        assert!(site.received("/authorize").is_empty());
+    }
+    let behaviour = Behaviour {
+        authorization_server: Some("http://192.168.0.1".into()),
+        ..Behaviour::default()
+    };
+    let why = reason(&Site::start(behaviour).await).await;
+    assert!(why.contains("http://192.168.0.1"), "{why}");
+}
+
+#[tokio::test]
+async fn a_token_is_not_sent_to_another_origin() {
+    let other = Site::start(Behaviour::default()).await;
+    let behaviour = Behaviour {
+        redirect: Some(other.url()),
+        ..Behaviour::default()
+    };
+    let site = Site::start(behaviour).await;
+    let why = reason(&site).await;
+    assert!(why.contains("redirects are not followed"), "{why}");
+    assert!(other.everything_received().is_empty());
+    // Only the MCP server gets the token, not the authorization server.
+    let with_token = site
+        .everything_received()
+        .into_iter()
+        .filter(|request| request.authorization.is_some());
+    assert!(
+        with_token
+            .map(|request| request.path)
+            .all(|path| path == "/mcp")
+    );
+}
+
+#[tokio::test]
+async fn a_code_is_not_sent_to_the_target_of_a_redirect() {
+    let other = Site::start(Behaviour::default()).await;
+    let behaviour = Behaviour {
+        token_redirect: Some(format!("{}/token", other.auth)),
+        ..Behaviour::default()
+    };
+    let site = Site::start(behaviour).await;
+    reason(&site).await;
+    assert_eq!(site.received("/token").len(), 1);
+    assert!(other.everything_received().is_empty());
+}
+
+#[tokio::test]
+async fn a_token_of_one_server_is_not_used_for_another() {
+    let (first, second) = (
+        Site::start(Behaviour::default()).await,
+        Site::start(Behaviour::default()).await,
+    );
+    let store = TokenStore::memory();
+    let settings = oauth().0.token_store(store.clone());
+    assert_eq!(called(server(&first, settings)).await, "called");
+    let ServerState::Down { .. } = started(server(&second, OAuth::new().token_store(store))).await
+    else {
+        panic!("connected");
+    };
+    assert!(
+        second
+            .everything_received()
+            .iter()
+            .all(|request| request.authorization.is_none())
+    );
+}
+
+#[tokio::test]
+async fn metadata_that_is_too_large_is_refused() {
+    let site = Site::start(Behaviour {
+        huge: true,
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&site).await;
+    assert!(why.contains("has more than"), "{why}");
+}
+
+#[tokio::test]
+async fn no_secret_is_in_logs_errors_or_debug() {
+    let log = log::Log::default();
+    let _log = log.collect();
+    for echoes in [false, true] {
+        let site = Site::start(Behaviour {
+            echoes,
+            expires_in: Some(1),
+            ..Behaviour::default()
+        })
+        .await;
+        let (oauth, _) = oauth();
+        let oauth = oauth
+            .client_id("me")
+            .client_secret("secret-mine")
+            .issuer(&site.auth);
+        let server = server(&site, oauth);
+        let mcp = Mcp::new([server.clone()]);
+        mcp.start().await.unwrap();
+        let shown = format!("{server:?} {mcp:?} {:?}", mcp.status());
+        assert_eq!(shown.contains("invalid_grant"), echoes, "{shown}");
+        assert!(!shown.contains("secret-"), "{shown}");
+        let verifier = site.received("/token")[0].form["code_verifier"].clone();
+        assert!(!log.text().contains(&verifier));
+    }
+    assert!(log.text().contains("discovery url"), "the log is empty");
+    let secret = log
+        .text()
+        .find("secret-")
+        .map(|start| log.text()[start..].chars().take(40).collect::<String>());
+    assert_eq!(secret, None);
+}
+
+#[tokio::test]
+async fn a_silent_connection_to_the_callback_does_not_block_the_redirect() {
+    let site = Site::start(Behaviour::default()).await;
+    let oauth = OAuth::new().prompt(|prompt| {
+        tokio::spawn(async move {
+            let url = url::Url::parse(&prompt.url).unwrap();
+            let redirect = url
+                .query_pairs()
+                .find(|(name, _)| name == "redirect_uri")
+                .unwrap()
+                .1;
+            let redirect = url::Url::parse(&redirect).unwrap();
+            let address = ("127.0.0.1", redirect.port().unwrap());
+            let _silent = tokio::net::TcpStream::connect(address).await.unwrap();
+            // A page that guesses the state is ignored.
+            let forged = reqwest::get(format!("{redirect}?code=forged&state=guessed"))
+                .await
+                .unwrap();
+            assert_eq!(forged.status(), 404);
+            reqwest::get(prompt.url).await.unwrap();
+        });
+    });
+    assert_eq!(called(server(&site, oauth)).await, "called");
+    assert_eq!(site.received("/token")[0].form["code"], "secret-code");
+}
+
+#[tokio::test]
+async fn settings_that_cannot_work_are_reported() {
+    let site = listen().await.local_addr().unwrap();
+    let http = |url: &str| McpServer::http(url).alias("test");
+    let local = format!("http://{site}/mcp");
+    for (server, expected) in [
+        (
+            http("http://mcp.example/mcp").oauth(OAuth::new()),
+            "must begin with `https://`",
+        ),
+        (
+            http(&local).oauth(OAuth::new()).bearer("token"),
+            "remove `bearer`",
+        ),
+        (
+            http(&local).oauth(OAuth::new().client_id("me").client_secret("s")),
+            "requires `client_id` and `issuer`",
+        ),
+        (
+            http(&local).oauth(OAuth::new().client_metadata_url("http://x/y")),
+            "must be an `https` URL",
+        ),
+        (
+            McpServer::stdio("true", [""; 0])
+                .alias("test")
+                .oauth(OAuth::new()),
+            "OAuth is for HTTP",
+        ),
+    ] {
+        let error = Mcp::new([server]).start().await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
