@@ -1,5 +1,6 @@
 //! The client for the official conformance suite: `scripts/mcp-conformance.sh client`. The suite gives the URL of its server as the
 //! last argument and the name of the scenario in the environment.
+#![allow(clippy::indexing_slicing)]
 
 use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
@@ -9,7 +10,7 @@ use turnwright_mcp::{Mcp, McpExt as _, McpServer, OAuth, Pinning};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
     let url = std::env::args()
-        .last()
+        .next_back()
         .ok_or("the URL of the server is missing")?;
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     let version = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_default();

@@ -94,7 +94,8 @@ impl Mcp {
         self
     }
 
-    /// Starts all servers, and waits until each is connected or has failed.
+    /// Starts all servers, and waits until each is connected or has failed. If a server requires authorisation and a person is asked
+    /// (see [`OAuth::prompt`](crate::OAuth::prompt)), this waits for the person.
     ///
     /// # Errors
     /// Returns `E_INVALID_TURN_RUNNER_CONFIG` if the settings or the lock file are invalid. A server that fails is not an error: see

@@ -49,17 +49,14 @@ pub(super) fn tokens(body: &[u8]) -> Result<Value, String> {
         return Err("the token that it sent is not a bearer token".to_owned());
     }
     let token = token(&body, "access_token")?.ok_or("it sent no `access_token`")?;
-    let mut out = json!({ "access_token": token, "token_type": "bearer" });
-    if let Some(token) = self::token(&body, "refresh_token")? {
-        out["refresh_token"] = token.into();
-    }
-    if let Some(scope) = text(&body, "scope")? {
-        out["scope"] = scope.into();
-    }
-    if let Some(seconds) = body.get("expires_in").and_then(seconds) {
-        out["expires_in"] = seconds.into();
-    }
-    Ok(out)
+    // `null` is the same as no field to the parser.
+    Ok(json!({
+        "access_token": token,
+        "token_type": "bearer",
+        "refresh_token": self::token(&body, "refresh_token")?,
+        "scope": text(&body, "scope")?,
+        "expires_in": body.get("expires_in").and_then(seconds),
+    }))
 }
 
 /// Returns the body of a registration.

@@ -1,6 +1,6 @@
 //! The HTTP client for metadata, registration and tokens.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -37,6 +37,8 @@ type Body = http::Response<Vec<u8>>;
 pub(super) struct GuardedHttp {
     addresses: Addresses,
     resolver: Arc<dyn Resolver>,
+    /// For the server itself, for others, and for others without TLS.
+    clients: [OnceLock<Client>; 3],
     code: Mutex<Option<Secret>>,
     /// Why the last request failed. `rmcp` shows it together with the URL, which may contain a key.
     failure: Mutex<Option<String>>,
@@ -51,6 +53,7 @@ impl GuardedHttp {
         GuardedHttp {
             addresses,
             resolver,
+            clients: Default::default(),
             code: Mutex::default(),
             failure: Mutex::default(),
         }
@@ -95,27 +98,37 @@ impl GuardedHttp {
         }
     }
 
-    /// Creates the client for one request, so that each request is checked.
+    /// Returns the client for a request.
     fn client(&self, url: &Url) -> reqwest::Result<Client> {
-        let client = Client::builder()
+        let plain = url.scheme() == "http";
+        let [own, others, plain_others] = &self.clients;
+        let (cell, guarded) = match self.addresses.is_own(url) {
+            // The user has chosen it, and the transport dials it in the same way.
+            true => (own, false),
+            false if plain => (plain_others, true),
+            false => (others, true),
+        };
+        if let Some(client) = cell.get() {
+            return Ok(client.clone());
+        }
+        let mut client = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .no_gzip()
             .connect_timeout(CONNECT)
             .user_agent(concat!("turnwright/", env!("CARGO_PKG_VERSION")));
-        match self.addresses.is_own(url) {
-            // The user has chosen it, and the transport dials it in the same way.
-            true => client.build(),
-            false => client
-                .dns_resolver(GuardedResolver {
-                    addresses: self.addresses.clone(),
-                    resolver: Arc::clone(&self.resolver),
-                    plain: url.scheme() == "http",
-                })
-                // A proxy would resolve names itself.
-                .no_proxy()
-                .build(),
+        if guarded {
+            let resolver = GuardedResolver {
+                addresses: self.addresses.clone(),
+                resolver: Arc::clone(&self.resolver),
+                plain,
+            };
+            // A proxy would resolve names itself.
+            client = client.dns_resolver(resolver).no_proxy();
         }
+        // No connection outlives its request, so that each request is checked.
+        let client = client.pool_max_idle_per_host(0).build()?;
+        Ok(cell.get_or_init(|| client).clone())
     }
 
     fn with_code(&self, body: &[u8]) -> Vec<u8> {

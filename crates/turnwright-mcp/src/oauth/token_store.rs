@@ -1,6 +1,7 @@
 //! Where tokens are kept.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -28,10 +29,9 @@ const MAX_BYTES: u64 = 4 << 20;
 /// let tokens = TokenStore::file("/home/me/.config/my-agent/mcp-tokens.json");
 /// let oauth = OAuth::new().token_store(tokens);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TokenStore(Arc<Kind>);
 
-#[derive(Debug)]
 enum Kind {
     Memory(Mutex<BTreeMap<String, Grant>>),
     /// The lock is for this process. Other processes see whole files.
@@ -98,6 +98,16 @@ impl TokenStore {
 impl Default for TokenStore {
     fn default() -> Self {
         TokenStore::memory()
+    }
+}
+
+impl fmt::Debug for TokenStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The URLs of servers may contain keys.
+        match &*self.0 {
+            Kind::Memory(_) => f.write_str("TokenStore::memory"),
+            Kind::File(path, _) => f.debug_tuple("TokenStore::file").field(path).finish(),
+        }
     }
 }
 

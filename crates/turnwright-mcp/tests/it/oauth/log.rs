@@ -7,18 +7,20 @@ use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<String>>);
+pub(super) struct Log(Arc<Mutex<String>>);
 
 impl Log {
     /// Collects until the guard is dropped, on this thread.
-    pub fn collect(&self) -> DefaultGuard {
-        tracing::subscriber::set_default(self.clone())
+    pub(super) fn collect(&self) -> (DefaultGuard, Dispatch) {
+        let guard = tracing::subscriber::set_default(self.clone());
+        // With a single subscriber, `tracing` asks only that of the thread which comes first to a place in the code.
+        (guard, Dispatch::new(self.clone()))
     }
 
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.0.lock().clone()
     }
 }

@@ -1,4 +1,5 @@
 //! OAuth, with an authorization server on this machine.
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod log;
 mod site;
@@ -193,14 +194,22 @@ async fn without_settings_the_reason_says_what_to_configure() {
 #[tokio::test]
 async fn a_person_who_does_not_answer_blocks_neither_other_servers_nor_the_turn() {
     let site = Site::start(Behaviour::default()).await;
-    let waits = server(&site, OAuth::new().prompt(|_| {})).alias("waits");
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let ask = Arc::clone(&asked);
+    let waits = OAuth::new().prompt(move |_| ask.notify_one());
+    let waits = server(&site, waits).alias("waits");
     let works = server(&site, oauth().0);
-    let mcp = Mcp::new([waits, works]).first_wait(Duration::from_millis(1_500));
-    let outcome = caller(mcp.clone(), "test__echo", json!({}))
-        .run("Go.")
-        .await;
-    assert_eq!(outcome.text, "called");
-    assert_eq!(mcp.status().remove(0).state, ServerState::Authorizing);
+    let mcp = Mcp::new([waits, works]).first_wait(Duration::ZERO);
+    let runner = caller(mcp.clone(), "test__echo", json!({}));
+    // Starts the servers, and does not wait for them.
+    runner.run("Go.").await;
+    asked.notified().await;
+    let is_connected = || matches!(mcp.status()[1].state, ServerState::Connected { .. });
+    while !is_connected() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(runner.run("Go.").await.text, "called");
+    assert_eq!(mcp.status()[0].state, ServerState::Authorizing);
 }
 
 #[tokio::test]

@@ -16,49 +16,49 @@ use url::{Url, form_urlencoded};
 
 /// A request that was received.
 #[derive(Clone, Debug)]
-pub struct Received {
-    pub path: String,
+pub(super) struct Received {
+    pub(super) path: String,
     /// The method of JSON-RPC, or that of HTTP.
-    pub method: String,
-    pub authorization: Option<String>,
+    pub(super) method: String,
+    pub(super) authorization: Option<String>,
     /// The fields of a form.
-    pub form: HashMap<String, String>,
+    pub(super) form: HashMap<String, String>,
 }
 
 /// How the servers behave.
 #[derive(Clone, Default)]
-pub struct Behaviour {
+pub(super) struct Behaviour {
     /// The issuer in the metadata of the authorization server.
-    pub issuer: Option<String>,
+    pub(super) issuer: Option<String>,
     /// The resource in the metadata of the MCP server.
-    pub resource: Option<String>,
+    pub(super) resource: Option<String>,
     /// The authorization server that the MCP server names.
-    pub authorization_server: Option<String>,
+    pub(super) authorization_server: Option<String>,
     /// The token endpoint in the metadata of the authorization server.
-    pub token_endpoint: Option<String>,
+    pub(super) token_endpoint: Option<String>,
     /// Where the token endpoint redirects to.
-    pub token_redirect: Option<String>,
+    pub(super) token_redirect: Option<String>,
     /// Where the MCP server redirects to, once it gets a token.
-    pub redirect: Option<String>,
+    pub(super) redirect: Option<String>,
     /// `iss` of the redirect.
-    pub iss: Option<String>,
-    pub expires_in: Option<u64>,
+    pub(super) iss: Option<String>,
+    pub(super) expires_in: Option<u64>,
     /// The scope that calls require.
-    pub call_scope: Option<&'static str>,
+    pub(super) call_scope: Option<&'static str>,
     /// The token endpoint fails, and repeats in its error what it got.
-    pub echoes: bool,
+    pub(super) echoes: bool,
     /// Metadata is larger than any client should read.
-    pub huge: bool,
+    pub(super) huge: bool,
     /// Only tokens from this number on are accepted.
-    pub first_token: usize,
+    pub(super) first_token: usize,
 }
 
 /// The two servers.
 #[derive(Clone)]
-pub struct Site {
-    pub mcp: String,
-    pub auth: String,
-    pub behaviour: Arc<Mutex<Behaviour>>,
+pub(super) struct Site {
+    pub(super) mcp: String,
+    pub(super) auth: String,
+    pub(super) behaviour: Arc<Mutex<Behaviour>>,
     received: Arc<Mutex<Vec<Received>>>,
     /// The scopes of each token.
     tokens: Arc<Mutex<Vec<String>>>,
@@ -66,7 +66,7 @@ pub struct Site {
 }
 
 impl Site {
-    pub async fn start(behaviour: Behaviour) -> Self {
+    pub(super) async fn start(behaviour: Behaviour) -> Self {
         let (mcp, auth) = (listen().await, listen().await);
         let address = |listener: &TcpListener| format!("http://{}", listener.local_addr().unwrap());
         let site = Site {
@@ -85,12 +85,12 @@ impl Site {
     }
 
     /// Returns the URL of the MCP server.
-    pub fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("{}/mcp", self.mcp)
     }
 
     /// Returns the requests to a path.
-    pub fn received(&self, path: &str) -> Vec<Received> {
+    pub(super) fn received(&self, path: &str) -> Vec<Received> {
         let received = self.received.lock();
         received
             .iter()
@@ -99,7 +99,7 @@ impl Site {
             .collect()
     }
 
-    pub fn everything_received(&self) -> Vec<Received> {
+    pub(super) fn everything_received(&self) -> Vec<Received> {
         self.received.lock().clone()
     }
 
@@ -219,7 +219,7 @@ impl Site {
 }
 
 /// Listens on a free port of this machine.
-pub async fn listen() -> TcpListener {
+pub(super) async fn listen() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.unwrap()
 }
 
