@@ -1,5 +1,6 @@
 //! The tokens of one server.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -72,6 +73,18 @@ impl Authorizer {
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
         Some(value)
+    }
+
+    /// Removes the token from a text of the server.
+    pub(crate) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let grant = self.grant.lock();
+        let token = grant.iter().flatten().next();
+        let token = token.map(|grant| grant.access_token.expose());
+        // A shorter one would be part of ordinary words.
+        match token.filter(|token| token.len() >= 8 && text.contains(token)) {
+            Some(token) => text.replace(token, "[redacted]").into(),
+            None => text.into(),
+        }
     }
 
     /// Gets another token after the server has refused a request that was sent when the generation was `seen`. A person may be

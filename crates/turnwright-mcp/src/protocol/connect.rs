@@ -15,7 +15,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::handler::Handler;
-use super::http::{self, HttpSettings};
+use super::http;
+use super::http_settings::HttpSettings;
 use super::raw_results::RawResults;
 use super::stdio::Stdio;
 use super::{About, Answer, Failure, Request, Session, request};

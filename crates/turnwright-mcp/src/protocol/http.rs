@@ -23,12 +23,13 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use super::Failure;
+use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable};
 use crate::limits::Limits;
-use crate::oauth::{Authorizer, OAuth};
+use crate::oauth::Authorizer;
 
-const SESSION_ID: &str = "mcp-session-id";
-const LAST_EVENT_ID: &str = "last-event-id";
+pub(super) const SESSION_ID: &str = "mcp-session-id";
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
@@ -37,89 +38,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Maximum size of an error page that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
-
-/// The address of a server, and what is sent to it.
-#[derive(Clone)]
-pub(crate) struct HttpSettings {
-    url: String,
-    headers: HashMap<HeaderName, HeaderValue>,
-    oauth: Option<OAuth>,
-}
-
-impl HttpSettings {
-    pub(crate) fn new(url: String) -> Self {
-        HttpSettings {
-            url,
-            headers: HashMap::new(),
-            oauth: None,
-        }
-    }
-
-    /// Sets how tokens are obtained.
-    pub(crate) fn oauth(&mut self, oauth: OAuth) {
-        self.oauth = Some(oauth);
-    }
-
-    /// Creates what obtains tokens, if that is configured.
-    pub(crate) fn authorizer(&self) -> Option<Arc<Authorizer>> {
-        Authorizer::new(&self.url, self.oauth.clone()?)
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// Adds a header to each request.
-    ///
-    /// # Errors
-    /// Returns what is wrong with it. The value may be a secret and is not shown.
-    pub(crate) fn header(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let reserved = [ACCEPT.as_str(), SESSION_ID, LAST_EVENT_ID];
-        let shown = name.escape_debug();
-        let parsed = HeaderName::try_from(name)
-            .map_err(|_| format!("`{shown}` is not the name of a header"))?;
-        if reserved.contains(&parsed.as_str()) {
-            return Err(format!("the header `{shown}` is set by the protocol"));
-        }
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the value of the header `{shown}` has invalid characters"))?;
-        value.set_sensitive(true);
-        self.headers.insert(parsed, value);
-        Ok(())
-    }
-
-    /// Returns what is wrong with the address.
-    pub(crate) fn problem(&self) -> Option<String> {
-        let url = match url::Url::parse(&self.url) {
-            Ok(url) => url,
-            Err(error) => return Some(format!("the URL of an MCP server is invalid: {error}")),
-        };
-        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-        if !is_web {
-            Some("the URL of an MCP server must begin with `http://` or `https://`".to_owned())
-        } else if !url.username().is_empty() || url.password().is_some() {
-            Some("the URL of an MCP server must not contain credentials: use `bearer`".to_owned())
-        } else if self.oauth.is_some() && self.headers.contains_key(&AUTHORIZATION) {
-            Some(
-                "`oauth` sets the header `authorization`: remove `bearer` or the header".to_owned(),
-            )
-        } else {
-            self.oauth.as_ref()?.problem(&self.url)
-        }
-    }
-}
-
-impl fmt::Debug for HttpSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The path and the query may contain a key.
-        let host = url::Url::parse(&self.url).ok();
-        let host = host.as_ref().and_then(|url| url.host_str());
-        f.debug_struct("HttpSettings")
-            .field("host", &host)
-            .field("headers", &self.headers.keys())
-            .finish()
-    }
-}
 
 /// Creates the transport. Nothing is sent.
 pub(super) fn transport(
@@ -139,8 +57,8 @@ pub(super) fn transport(
         results,
         limit: limits.message_bytes,
     };
-    let mut config = StreamableHttpClientTransportConfig::with_uri(settings.url.as_str());
-    config.custom_headers = settings.headers.clone();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(settings.url());
+    config.custom_headers = settings.headers().clone();
     config.max_sse_event_size = limits.message_bytes;
     // Definitions may have changed with the session, so they must be read again.
     config.reinit_on_expired_session = false;
@@ -258,7 +176,7 @@ impl StreamableHttpClient for HttpClient {
             // Nothing is expected.
             _ if !is_request => Ok(StreamableHttpPostResponse::Accepted),
             Some(kind) if kind.starts_with(JSON) => {
-                let body = read(response, self.limit).await?;
+                let body = self.read(response, self.limit).await?;
                 match self.answer(&body, &message) {
                     Ok(answer) => Ok(StreamableHttpPostResponse::Json(answer, session_id)),
                     Err(why) => unexpected(why),
@@ -341,7 +259,10 @@ impl HttpClient {
     ) -> HttpResult<StreamableHttpPostResponse> {
         let status = response.status();
         let retry_after = header(&response, "retry-after");
-        let body = read(response, MAX_ERROR_BODY).await.unwrap_or_default();
+        let body = self
+            .read(response, MAX_ERROR_BODY)
+            .await
+            .unwrap_or_default();
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let is_busy = status == StatusCode::TOO_MANY_REQUESTS;
         if let ClientJsonRpcMessage::Request(request) = message
@@ -374,10 +295,11 @@ impl HttpClient {
     /// Reads a stream of events. Results are kept here, and `rmcp` gets stand-ins.
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
         let bytes = bounded(response.bytes_stream(), self.limit);
-        let results = self.results.clone();
+        let (results, authorizer) = (self.results.clone(), self.authorizer.clone());
         let events = SseStream::from_bytes_stream(bytes).map(move |event| {
             let mut event = event?;
             if let Some(data) = event.data.take_if(|data| !data.trim().is_empty()) {
+                let data = without_token(authorizer.as_deref(), &data);
                 let message = match results.read(data.as_bytes()) {
                     Ok(message) => Some(message),
                     Err(unreadable) => unreadable.into_error(),
@@ -387,6 +309,19 @@ impl HttpClient {
             Ok(event)
         });
         events.boxed()
+    }
+
+    /// Reads a body up to a limit.
+    async fn read(&self, response: Response, limit: usize) -> HttpResult<Bytes> {
+        let body = read(response, limit).await?;
+        Ok(match std::str::from_utf8(&body) {
+            Ok(text) => match without_token(self.authorizer.as_deref(), text) {
+                Cow::Borrowed(_) => body,
+                Cow::Owned(text) => text.into(),
+            },
+            // It is not JSON.
+            Err(_) => body,
+        })
     }
 
     /// Sends a request, and reads what all methods have in common.
@@ -410,13 +345,15 @@ impl HttpClient {
             request = request.header(AUTHORIZATION, token);
         }
         let response = request.send().await.map_err(failed)?;
+        let challenge = challenge(&response);
+        let challenge = without_token(self.authorizer.as_deref(), &challenge);
         match response.status() {
             StatusCode::UNAUTHORIZED => {
-                let error = AuthRequiredError::new(challenge(&response));
+                let error = AuthRequiredError::new(challenge.into_owned());
                 Err(StreamableHttpError::AuthRequired(error))
             }
-            StatusCode::FORBIDDEN if challenge(&response).contains("insufficient_scope") => {
-                let error = InsufficientScopeError::new(challenge(&response), None);
+            StatusCode::FORBIDDEN if challenge.contains("insufficient_scope") => {
+                let error = InsufficientScopeError::new(challenge.into_owned(), None);
                 Err(StreamableHttpError::InsufficientScope(error))
             }
             status if status.is_redirection() => {
@@ -424,6 +361,14 @@ impl HttpClient {
             }
             _ => Ok(response),
         }
+    }
+}
+
+/// Removes the token from what the server says: neither a model nor a log should read it.
+fn without_token<'t>(authorizer: Option<&Authorizer>, text: &'t str) -> Cow<'t, str> {
+    match authorizer {
+        Some(authorizer) => authorizer.redact(text),
+        None => text.into(),
     }
 }
 

@@ -49,6 +49,10 @@ pub(super) struct Behaviour {
     pub(super) echoes: bool,
     /// Metadata is larger than any client should read.
     pub(super) huge: bool,
+    /// The result of a call is the token.
+    pub(super) repeats_token: bool,
+    /// Calls fail with an error that has the token.
+    pub(super) rejects: bool,
     /// Only tokens from this number on are accepted.
     pub(super) first_token: usize,
 }
@@ -208,6 +212,15 @@ impl Site {
                 Some(scope) if !scopes.split(' ').any(|granted| granted == scope) => {
                     let more = format!(", error=\"insufficient_scope\", scope=\"{scope}\"");
                     return refused(StatusCode::FORBIDDEN, &more);
+                }
+                _ if behaviour.rejects => {
+                    let error = json!({ "code": -32000, "message": format!("{token:?} is bad") });
+                    return json_reply(
+                        &json!({ "jsonrpc": "2.0", "id": body["id"], "error": error }),
+                    );
+                }
+                _ if behaviour.repeats_token => {
+                    json!({ "content": [{ "type": "text", "text": token }] })
                 }
                 _ => json!({ "content": [{ "type": "text", "text": "called" }] }),
             },
