@@ -186,11 +186,14 @@ impl Mcp {
         })
     }
 
-    /// Starts servers that are not started, and waits for those that are not optional. Returns all of them.
+    /// Starts servers that are not started, and waits for those that are not optional. Returns all of them. One that has waited for a
+    /// person before this turn may do so for long, so the turn does not wait for it.
     pub(super) async fn ready(&self) -> &[Arc<Supervised>] {
         let servers = &self.running().servers;
         servers.iter().for_each(Supervised::start);
-        let required = servers.iter().filter(|server| !server.config().optional);
+        let required = servers.iter().filter(|server| {
+            !server.config().optional && !matches!(server.state(), State::Authorizing)
+        });
         let settled = join_all(required.map(|server| server.settled()));
         // A server that is late is reported by its state.
         let _ = timeout(self.first_wait, settled).await;

@@ -200,16 +200,18 @@ async fn a_person_who_does_not_answer_blocks_neither_other_servers_nor_the_turn(
     let waits = OAuth::new().prompt(move |_| ask.notify_one());
     let waits = server(&site, waits).alias("waits");
     let works = server(&site, oauth().0);
-    let mcp = Mcp::new([waits, works]).first_wait(Duration::ZERO);
-    let runner = caller(mcp.clone(), "test__echo", json!({}));
-    // Starts the servers, and does not wait for them.
-    runner.run("Go.").await;
+    let mcp = Mcp::new([waits, works]).first_wait(Duration::from_secs(3_600));
+    let starting = mcp.clone();
+    tokio::spawn(async move { starting.start().await });
     asked.notified().await;
     let is_connected = || matches!(mcp.status()[1].state, ServerState::Connected { .. });
     while !is_connected() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(runner.run("Go.").await.text, "called");
+    let outcome = caller(mcp.clone(), "test__echo", json!({}))
+        .run("Go.")
+        .await;
+    assert_eq!(outcome.text, "called");
     assert_eq!(mcp.status()[0].state, ServerState::Authorizing);
 }
 
