@@ -50,7 +50,19 @@ impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
         let mut params = json!({ "name": self.name, "arguments": args });
         for _ in 0..MAX_ROUNDS {
-            let result = self.send(&params, ctx).await?;
+            let limits = &self.server.config().limits;
+            let request = Request {
+                method: "tools/call",
+                params: params.clone(),
+                idle: limits.idle,
+                total: limits.call_total,
+                listener: Some(Arc::new(CallListener {
+                    alias: self.server.config().alias.clone(),
+                    ctx: ctx.clone(),
+                })),
+            };
+            let session = || Ok(Arc::clone(&self.ready()?.session));
+            let result = self.server.request(session, request).await?.result;
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }
@@ -64,45 +76,6 @@ impl RemoteTool {
         }
         let message = format!("it asked for input more than {MAX_ROUNDS} times");
         Err(Failure::Malformed(message))
-    }
-
-    /// Sends a request. If the server requires authorisation, it has not executed the request, so it is sent once more with another
-    /// token.
-    async fn send(&self, params: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
-        let authorizer = self.server.authorizer();
-        let mut may_authorize = true;
-        loop {
-            let seen = authorizer.map(|authorizer| authorizer.generation());
-            let ready = self.ready()?;
-            let limits = &self.server.config().limits;
-            let request = Request {
-                method: "tools/call",
-                params: params.clone(),
-                idle: limits.idle,
-                total: limits.call_total,
-                listener: Some(Arc::new(CallListener {
-                    alias: self.server.config().alias.clone(),
-                    ctx: ctx.clone(),
-                })),
-            };
-            let answer = ready.session.request(request).await;
-            match (answer, authorizer.zip(seen)) {
-                (Err(Failure::Unauthorised(challenge)), Some((authorizer, seen)))
-                    if may_authorize =>
-                {
-                    may_authorize = false;
-                    let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
-                    authorized.map_err(Failure::NotAuthorised)?;
-                }
-                (Ok(answer), authorized) => {
-                    if let Some((authorizer, _)) = authorized {
-                        authorizer.accepted();
-                    }
-                    return Ok(answer.result);
-                }
-                (Err(failure), _) => return Err(failure),
-            }
-        }
     }
 
     /// Returns the connection, if the server still has this very definition.

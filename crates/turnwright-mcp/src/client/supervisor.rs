@@ -16,7 +16,7 @@ use crate::definition::Definition;
 use crate::oauth::Authorizer;
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
-use crate::protocol::{Failure, Session, connect_http, connect_stdio};
+use crate::protocol::{Answer, Failure, Request, Session, connect_http, connect_stdio};
 
 /// How long a server must have been connected for its next restart to be immediate.
 const STABLE: Duration = Duration::from_secs(60);
@@ -26,6 +26,8 @@ const LIST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often authorisation is obtained in a row: once for access, and once for more scopes.
 const MAX_AUTHORISATIONS: usize = 2;
+
+const REFUSED: &str = "the server refuses the tokens that were obtained for it";
 
 /// A server with its task.
 pub(super) struct Supervised {
@@ -85,9 +87,30 @@ impl Supervised {
         &self.config
     }
 
-    /// Returns what obtains tokens for the server.
-    pub(super) fn authorizer(&self) -> Option<&Arc<Authorizer>> {
-        self.authorizer.as_ref()
+    /// Sends a request. If the server requires authorisation, it has not executed the request, so it is sent once more with another
+    /// token. `session` is called each time: definitions may have changed while a person was asked.
+    pub(super) async fn request(
+        &self,
+        session: impl Fn() -> Result<Arc<dyn Session>, Failure> + Send,
+        request: Request,
+    ) -> Result<Answer, Failure> {
+        let Some(authorizer) = &self.authorizer else {
+            return session()?.request(request).await;
+        };
+        let seen = authorizer.generation();
+        let mut answer = session()?.request(request.clone()).await;
+        if let Err(Failure::Unauthorised(challenge)) = &answer {
+            let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
+            authorized.map_err(Failure::NotAuthorised)?;
+            answer = session()?.request(request).await;
+            if let Err(Failure::Unauthorised(_)) = &answer {
+                return Err(Failure::NotAuthorised(REFUSED.to_owned()));
+            }
+        }
+        if answer.is_ok() {
+            authorizer.accepted();
+        }
+        answer
     }
 
     pub(super) fn state(&self) -> State {
@@ -148,8 +171,11 @@ impl Supervised {
     async fn run(self: &Arc<Self>) -> String {
         let mut authorisations = 0;
         loop {
-            let seen = self.authorizer().map(|authorizer| authorizer.generation());
-            let (challenge, authorizer, seen) = match (self.serve().await, self.authorizer()) {
+            let seen = self
+                .authorizer
+                .as_ref()
+                .map(|authorizer| authorizer.generation());
+            let (challenge, authorizer, seen) = match (self.serve().await, &self.authorizer) {
                 (Failure::Unauthorised(challenge), Some(authorizer)) => {
                     (challenge, authorizer, seen.unwrap_or_default())
                 }
@@ -157,7 +183,7 @@ impl Supervised {
             };
             authorisations += 1;
             if authorisations > MAX_AUTHORISATIONS {
-                return "the server refuses the tokens that were obtained for it".to_owned();
+                return Failure::NotAuthorised(REFUSED.to_owned()).to_string();
             }
             self.state.send_replace(State::Authorizing);
             if let Err(why) = authorizer.authorize(challenge.as_deref(), seen).await {
@@ -189,7 +215,7 @@ impl Supervised {
             };
             match listed {
                 Ok(listed) => {
-                    if let Some(authorizer) = self.authorizer() {
+                    if let Some(authorizer) = &self.authorizer {
                         authorizer.accepted();
                     }
                     let offer = Offer::read(listed, &self.config);

@@ -18,6 +18,10 @@ const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// client id. Then [`prompt`](Self::prompt) shows a URL to a person. The person opens it, agrees, and is redirected to a port of
 /// this machine. Tokens are renewed when they expire.
 ///
+/// A token is sent only to the origin of the server for which it was obtained. The authorization server must support PKCE and publish
+/// its metadata. Programs that run without a person need tokens in the [`token_store`](Self::token_store), or
+/// [`McpServer::bearer`](crate::McpServer::bearer): client credentials are not supported.
+///
 /// ```
 /// use turnwright_mcp::{McpServer, OAuth, TokenStore};
 ///

@@ -59,6 +59,7 @@ pub(crate) struct About {
 }
 
 /// A request to a server.
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
     pub(crate) params: Value,
