@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Runs the official MCP conformance suite against the client. Installs the suite and the Node.js that it needs into target/.
+# Scenarios of extensions that are not implemented fail and are not scored: client credentials, enterprise-managed authorisation, DPoP,
+# workload identity.
 # usage: scripts/mcp-conformance.sh client [REVISION…]     default: 2025-11-25 2026-07-28
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,19 +1,20 @@
 //! The client for the official conformance suite: `scripts/mcp-conformance.sh client`. The suite gives the URL of its server as the
 //! last argument and the name of the scenario in the environment.
+#![allow(clippy::indexing_slicing)]
 
 use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::{BoxError, DispatchContext, Tool, TurnEventKind};
-use turnwright_mcp::{Mcp, McpExt as _, McpServer, Pinning};
+use turnwright_mcp::{Mcp, McpExt as _, McpServer, OAuth, Pinning};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
     let url = std::env::args()
-        .last()
+        .next_back()
         .ok_or("the URL of the server is missing")?;
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     let version = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_default();
-    let server = McpServer::http(url).alias("suite");
+    let server = McpServer::http(url).alias("suite").oauth(oauth(&scenario)?);
     let server = match version.as_str() {
         "" | "2026-07-28" => server,
         _ => server.sessions_only(),
@@ -46,10 +47,39 @@ async fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
+/// Returns the settings for the scenarios about authorisation. No person is there: the page is fetched, and redirects at once.
+fn oauth(scenario: &str) -> Result<OAuth, BoxError> {
+    let oauth = OAuth::new().prompt(|prompt| {
+        tokio::spawn(async move {
+            let page = reqwest::get(prompt.url).await;
+            println!("{}: {:?}", prompt.host, page.map(|page| page.status()));
+        });
+    });
+    Ok(match scenario {
+        "auth/basic-cimd" => {
+            oauth.client_metadata_url("https://conformance-test.local/client-metadata.json")
+        }
+        "auth/pre-registration" => {
+            let context = context()?;
+            let field = |name: &str| context[name].as_str().unwrap_or_default().to_owned();
+            oauth
+                .client_id(field("client_id"))
+                .client_secret(field("client_secret"))
+                .issuer(field("issuer"))
+        }
+        _ => oauth,
+    })
+}
+
+/// Returns what the suite says about the scenario.
+fn context() -> Result<Value, BoxError> {
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
+    Ok(serde_json::from_str(&context)?)
+}
+
 /// Returns the calls that the suite asks for, or the simplest call of each tool.
 fn calls(mcp: &Mcp) -> Result<Vec<(String, Value)>, BoxError> {
-    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
-    let context: Value = serde_json::from_str(&context)?;
+    let context = context()?;
     if let Some(wanted) = context["toolCalls"].as_array() {
         let call = |call: &Value| {
             let name = format!("suite__{}", call["name"].as_str().unwrap_or_default());

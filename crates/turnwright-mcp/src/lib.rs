@@ -4,6 +4,7 @@
 mod client;
 mod definition;
 mod limits;
+mod oauth;
 mod pin;
 pub mod process;
 mod protocol;
@@ -11,4 +12,5 @@ mod protocol;
 pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld};
 pub use definition::Definition;
 pub use limits::Limits;
+pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

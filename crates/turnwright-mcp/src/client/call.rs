@@ -56,7 +56,6 @@ impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
         let mut params = json!({ "name": self.name, "arguments": args });
         for _ in 0..MAX_ROUNDS {
-            let session = self.session()?;
             let limits = &self.server.config().limits;
             let request = Request {
                 method: "tools/call",
@@ -65,7 +64,8 @@ impl RemoteTool {
                 total: limits.call_total,
                 listener: Some(CallListener::new(&self.server, ctx)),
             };
-            let result = session.request(request).await?.result;
+            let request = self.server.request(|| self.session(), request);
+            let result = request.await?.result;
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }
@@ -167,7 +167,7 @@ pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
         ),
         Failure::NotSent(_) => ToolError::unavailable(message)
             .for_model("The server cannot be reached. The call was not sent."),
-        Failure::Unauthorised(_) => ToolError::denied(message)
+        Failure::Unauthorised(_) | Failure::NotAuthorised(_) => ToolError::denied(message)
             .for_model("The server requires authorisation. The call was not made."),
     }
 }

@@ -96,7 +96,8 @@ impl Mcp {
         self
     }
 
-    /// Starts all servers, and waits until each is connected or has failed.
+    /// Starts all servers, and waits until each is connected or has failed. If a server requires authorisation and a person is asked
+    /// (see [`OAuth::prompt`](crate::OAuth::prompt)), this waits for the person.
     ///
     /// # Errors
     /// Returns `E_INVALID_TURN_RUNNER_CONFIG` if the settings or the lock file are invalid. A server that fails is not an error: see
@@ -234,11 +235,14 @@ impl Mcp {
         })
     }
 
-    /// Starts servers that are not started, and waits for those that are not optional. Returns all of them.
+    /// Starts servers that are not started, and waits for those that are not optional. Returns all of them. One that has waited for a
+    /// person before this turn may do so for long, so the turn does not wait for it.
     pub(super) async fn ready(&self) -> &[Arc<Supervised>] {
         let servers = &self.running().servers;
         servers.iter().for_each(Supervised::start);
-        let required = servers.iter().filter(|server| !server.config().optional);
+        let required = servers.iter().filter(|server| {
+            !server.config().optional && !matches!(server.state(), State::Authorizing)
+        });
         let settled = join_all(required.map(|server| server.settled()));
         // A server that is late is reported by its state.
         let _ = timeout(self.first_wait, settled).await;

@@ -53,7 +53,7 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
     let alias = server.config().alias.as_str();
     let wanted: Vec<Tool> = match server.state() {
         State::Ready(ready) => ready.tools.clone(),
-        State::Stopped | State::Starting | State::Down(_) => Vec::new(),
+        State::Stopped | State::Starting | State::Authorizing | State::Down(_) => Vec::new(),
     };
     let is_ours = |tool: &Tool| tool.source() == Some(alias) && tool.meta().get("mcp").is_some();
     let mut changed = false;
@@ -94,6 +94,11 @@ fn report(server: &Supervised, ctx: &TurnContext) {
         State::Stopped | State::Starting => {
             ctx.warn(format!(
                 "the MCP server `{alias}` is not ready: its tools are missing"
+            ));
+        }
+        State::Authorizing => {
+            ctx.warn(format!(
+                "the MCP server `{alias}` waits for authorisation: its tools are missing"
             ));
         }
         State::Down(reason) => {

@@ -35,8 +35,8 @@ pub(super) async fn get(server: &Supervised, name: &str, args: &Value) -> Result
         total: limits.call_total,
         listener: None,
     };
-    let session = server.session().map_err(failed)?;
-    let answer = session.request(request).await.map_err(failed)?;
+    let answer = server.request(|| server.session(), request).await;
+    let answer = answer.map_err(failed)?;
     let messages = answer.result.get("messages").and_then(Value::as_array);
     let texts = messages.into_iter().flatten().filter_map(text_of);
     let text = texts.collect::<Vec<_>>().join("\n\n");

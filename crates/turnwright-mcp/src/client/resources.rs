@@ -122,7 +122,7 @@ pub(super) async fn read(
         total: limits.call_total,
         listener,
     };
-    let answer = server.session()?.request(request).await?;
+    let answer = server.request(|| server.session(), request).await?;
     let contents = answer.result.get("contents").and_then(Value::as_array);
     let contents =
         contents.ok_or_else(|| Failure::Malformed("the resource has no `contents`".to_owned()))?;

@@ -8,6 +8,7 @@ use turnwright_core::call::digest_of;
 use super::filter::Filter;
 use crate::definition::check_alias;
 use crate::limits::Limits;
+use crate::oauth::OAuth;
 use crate::process::Program;
 use crate::protocol::HttpSettings;
 
@@ -129,6 +130,28 @@ impl McpServer {
     pub fn bearer(self, token: impl Into<String>) -> Self {
         let token = token.into();
         self.header("authorization", format!("Bearer {token}"))
+    }
+
+    /// Gets tokens by OAuth 2.1 when the server requires authorisation.
+    ///
+    /// Default: a server that requires authorisation, and does not accept what [`bearer`](Self::bearer) or [`header`](Self::header)
+    /// sends, is down.
+    ///
+    /// ```
+    /// use turnwright_mcp::{McpServer, OAuth};
+    ///
+    /// let oauth = OAuth::new().prompt(|prompt| println!("Open this page of {}: {}", prompt.host, prompt.url));
+    /// let server = McpServer::http("https://mcp.example.com/mcp").alias("example").oauth(oauth);
+    /// ```
+    pub fn oauth(mut self, oauth: OAuth) -> Self {
+        match &mut self.endpoint {
+            Endpoint::Http(settings) => settings.oauth(oauth),
+            Endpoint::Stdio(_) => {
+                let problem = "OAuth is for HTTP; use `env` for programs";
+                self.problems.push(problem.to_owned());
+            }
+        }
+        self
     }
 
     /// Sends a header with each request over HTTP.

@@ -26,6 +26,8 @@ pub enum ServerState {
     Stopped,
     /// It is being started.
     Starting,
+    /// It requires authorisation, and a person may have been asked: see [`OAuth::prompt`](crate::OAuth::prompt).
+    Authorizing,
     /// It is connected.
     Connected {
         /// The name that it gives itself.

@@ -14,15 +14,21 @@ use super::resources;
 use super::server::{Endpoint, McpServer};
 use super::status::{ServerState, ServerStatus, Withheld};
 use crate::definition::Definition;
+use crate::oauth::Authorizer;
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
-use crate::protocol::{Failure, Session, connect_http, connect_stdio};
+use crate::protocol::{Answer, Failure, Request, Session, connect_http, connect_stdio};
 
 /// How long a server must have been connected for its next restart to be immediate.
 const STABLE: Duration = Duration::from_secs(60);
 
 /// The shortest time between two lists, however often the server announces changes.
 const LIST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often authorisation is obtained in a row: once for access, and once for more scopes.
+const MAX_AUTHORISATIONS: usize = 2;
+
+const REFUSED: &str = "the server refuses the tokens that were obtained for it";
 
 /// A server with its task.
 pub(super) struct Supervised {
@@ -33,12 +39,15 @@ pub(super) struct Supervised {
     state: watch::Sender<State>,
     stop: Cancellation,
     log: ProcessLog,
+    authorizer: Option<Arc<Authorizer>>,
 }
 
 #[derive(Clone)]
 pub(super) enum State {
     Stopped,
     Starting,
+    /// It requires authorisation, which is being obtained.
+    Authorizing,
     Ready(Arc<Ready>),
     Down(String),
 }
@@ -60,7 +69,12 @@ impl Supervised {
         pinned: Option<LockedServer>,
         stop: Cancellation,
     ) -> Arc<Self> {
+        let authorizer = match &config.endpoint {
+            Endpoint::Http(settings) => settings.authorizer(),
+            Endpoint::Stdio(_) => None,
+        };
         Arc::new(Supervised {
+            authorizer,
             config,
             pinning,
             pinned: Mutex::new(pinned),
@@ -74,6 +88,32 @@ impl Supervised {
         &self.config
     }
 
+    /// Sends a request. If the server requires authorisation, it has not executed the request, so it is sent once more with another
+    /// token. `session` is called each time: definitions may have changed while a person was asked.
+    pub(super) async fn request(
+        &self,
+        session: impl Fn() -> Result<Arc<dyn Session>, Failure> + Send,
+        request: Request,
+    ) -> Result<Answer, Failure> {
+        let Some(authorizer) = &self.authorizer else {
+            return session()?.request(request).await;
+        };
+        let seen = authorizer.generation();
+        let mut answer = session()?.request(request.clone()).await;
+        if let Err(Failure::Unauthorised(challenge)) = &answer {
+            let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
+            authorized.map_err(Failure::NotAuthorised)?;
+            answer = session()?.request(request).await;
+            if let Err(Failure::Unauthorised(_)) = &answer {
+                return Err(Failure::NotAuthorised(REFUSED.to_owned()));
+            }
+        }
+        if answer.is_ok() {
+            authorizer.accepted();
+        }
+        answer
+    }
+
     pub(super) fn state(&self) -> State {
         self.state.borrow().clone()
     }
@@ -83,6 +123,9 @@ impl Supervised {
         match self.state() {
             State::Ready(ready) => Ok(Arc::clone(&ready.session)),
             State::Down(reason) => Err(Failure::NotSent(format!("the server is down: {reason}"))),
+            State::Authorizing => Err(Failure::NotSent(
+                "the server waits for authorisation".to_owned(),
+            )),
             State::Stopped | State::Starting => {
                 Err(Failure::NotSent("the server is not connected".to_owned()))
             }
@@ -139,16 +182,43 @@ impl Supervised {
         }
     }
 
-    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
+    /// Uses the server until it fails. Returns why it failed.
     async fn run(self: &Arc<Self>) -> String {
+        let mut authorisations = 0;
+        loop {
+            let seen = self
+                .authorizer
+                .as_ref()
+                .map(|authorizer| authorizer.generation());
+            let (challenge, authorizer, seen) = match (self.serve().await, &self.authorizer) {
+                (Failure::Unauthorised(challenge), Some(authorizer)) => {
+                    (challenge, authorizer, seen.unwrap_or_default())
+                }
+                (failure, _) => return self.explain(&failure),
+            };
+            authorisations += 1;
+            if authorisations > MAX_AUTHORISATIONS {
+                return Failure::NotAuthorised(REFUSED.to_owned()).to_string();
+            }
+            self.state.send_replace(State::Authorizing);
+            if let Err(why) = authorizer.authorize(challenge.as_deref(), seen).await {
+                return Failure::NotAuthorised(why).to_string();
+            }
+        }
+    }
+
+    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
+    async fn serve(self: &Arc<Self>) -> Failure {
         let (limits, sessions) = (&self.config.limits, self.config.sessions);
         let connected = match &self.config.endpoint {
             Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, sessions).await,
-            Endpoint::Http(settings) => connect_http(settings, limits, sessions).await,
+            Endpoint::Http(settings) => {
+                connect_http(settings, self.authorizer.clone(), limits, sessions).await
+            }
         };
         let session = match connected {
             Ok(session) => session,
-            Err(failure) => return self.explain(&failure),
+            Err(failure) => return failure,
         };
         let session = CloseOnDrop(session);
         let mut changes = session.0.tool_changes();
@@ -156,26 +226,29 @@ impl Supervised {
             changes.mark_unchanged();
             let listed = tokio::select! {
                 listed = offer::list(&*session.0, &self.config.limits) => listed,
-                reason = session.0.ended() => return reason,
+                reason = session.0.ended() => return Failure::Lost(reason),
             };
             match listed {
                 Ok(listed) => {
+                    if let Some(authorizer) = &self.authorizer {
+                        authorizer.accepted();
+                    }
                     let offer = Offer::read(listed, &self.config);
                     let ready = self.ready(Arc::clone(&session.0), offer);
                     self.state.send_replace(State::Ready(Arc::new(ready)));
                 }
-                Err(failure) => return self.explain(&failure),
+                Err(failure) => return failure,
             }
             tokio::select! {
-                reason = session.0.ended() => return reason,
+                reason = session.0.ended() => return Failure::Lost(reason),
                 changed = changes.changed() => {
                     if changed.is_err() {
-                        return session.0.ended().await;
+                        return Failure::Lost(session.0.ended().await);
                     }
                 }
             }
             tokio::select! {
-                reason = session.0.ended() => return reason,
+                reason = session.0.ended() => return Failure::Lost(reason),
                 () = sleep(LIST_INTERVAL) => {}
             }
         }
@@ -187,7 +260,11 @@ impl Supervised {
                 let line: String = line.chars().take(300).collect();
                 format!("{failure}; its last output was: {line}")
             }
-            _ => failure.to_string(),
+            // It says itself what it is.
+            _ => match failure {
+                Failure::Lost(reason) => reason.clone(),
+                failure => failure.to_string(),
+            },
         }
     }
 
@@ -264,6 +341,7 @@ impl Supervised {
             state: match state {
                 State::Stopped => ServerState::Stopped,
                 State::Starting => ServerState::Starting,
+                State::Authorizing => ServerState::Authorizing,
                 State::Down(reason) => ServerState::Down { reason },
                 State::Ready(ready) => {
                     let about = ready.session.about();

@@ -15,11 +15,13 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::handler::Handler;
-use super::http::{self, HttpSettings};
+use super::http;
+use super::http_settings::HttpSettings;
 use super::raw_results::RawResults;
 use super::stdio::Stdio;
 use super::{About, Answer, Failure, Request, Session, request};
 use crate::limits::Limits;
+use crate::oauth::Authorizer;
 use crate::process::{ProcessLog, Program};
 
 /// Why a connection has ended. The first reason counts. A handle: clones share it.
@@ -75,11 +77,12 @@ pub(crate) async fn connect_stdio(
 /// Connects to a server over HTTP. `sessions`: by the lifecycle with sessions alone.
 pub(crate) async fn connect_http(
     settings: &HttpSettings,
+    authorizer: Option<Arc<Authorizer>>,
     limits: &Limits,
     sessions: bool,
 ) -> Result<Arc<dyn Session>, Failure> {
     let (results, ending) = (RawResults::default(), Ending::default());
-    let transport = http::transport(settings, results.clone(), limits)?;
+    let transport = http::transport(settings, authorizer, results.clone(), limits)?;
     open(transport, results, ending, limits.start, sessions).await
 }
 
@@ -105,8 +108,9 @@ where
     let opening = serve_client_with_lifecycle(handler.clone(), transport, lifecycle);
     let service = match timeout(limit, Box::pin(opening)).await {
         Ok(Ok(service)) => service,
-        Ok(Err(error)) if error.is_authorization_required() => {
-            return Err(Failure::Unauthorised(None));
+        Ok(Err(error)) if error.auth_challenge().is_some() => {
+            let challenge = error.auth_challenge().map(str::to_owned);
+            return Err(Failure::Unauthorised(challenge));
         }
         Ok(Err(error)) => return Err(Failure::NotSent(ending.or(&cause(&error)))),
         Err(_) => return Err(Failure::Timeout(limit)),

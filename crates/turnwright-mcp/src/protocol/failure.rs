@@ -3,17 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
-
 /// Why a request has no result.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The server answered with an error.
-    Rejected {
-        code: i32,
-        message: String,
-        data: Option<Value>,
-    },
+    Rejected { code: i32, message: String },
     /// The server did not answer in time.
     Timeout(Duration),
     /// The request was not sent.
@@ -24,29 +18,24 @@ pub(crate) enum Failure {
     Malformed(String),
     /// The server requires authorisation. The challenge of the server, if it sent one.
     Unauthorised(Option<String>),
-}
-
-impl Failure {
-    /// Returns whether the server may have executed the request.
-    pub(crate) fn may_have_run(&self) -> bool {
-        match self {
-            Failure::Timeout(_) | Failure::Lost(_) | Failure::Malformed(_) => true,
-            Failure::Rejected { .. } | Failure::NotSent(_) | Failure::Unauthorised(_) => false,
-        }
-    }
+    /// The server requires authorisation, and it was not given.
+    NotAuthorised(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Rejected { code, message, .. } => {
+            Failure::Rejected { code, message } => {
                 write!(f, "the server answered with error {code}: {message}")
             }
             Failure::Timeout(limit) => write!(f, "the server did not answer within {limit:?}"),
             Failure::NotSent(why) => write!(f, "the request was not sent: {why}"),
             Failure::Lost(why) => write!(f, "the connection ended: {why}"),
             Failure::Malformed(why) => write!(f, "the server violates the protocol: {why}"),
-            Failure::Unauthorised(_) => f.write_str("the server requires authorisation"),
+            Failure::Unauthorised(_) => f.write_str(
+                "the server requires authorisation: use `McpServer::oauth`, or `McpServer::bearer` with a valid token",
+            ),
+            Failure::NotAuthorised(why) => write!(f, "authorisation failed: {why}"),
         }
     }
 }

@@ -16,6 +16,9 @@ use tokio::sync::{Notify, watch};
 
 use super::{Elicitation, ElicitationAnswer, Listener};
 
+/// How many questions a server may ask the user during one request.
+const MAX_QUESTIONS: usize = 20;
+
 /// The client's side of a connection. A handle: clones share their state.
 #[derive(Clone)]
 pub(super) struct Handler {
@@ -30,6 +33,8 @@ pub(super) struct Flight {
     listener: Option<Arc<dyn Listener>>,
     /// The number of questions that are open.
     asking: AtomicUsize,
+    /// The number of questions that were asked.
+    asked: AtomicUsize,
     active: Notify,
 }
 
@@ -75,6 +80,7 @@ impl Handler {
             token,
             listener,
             asking: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
             active: Notify::new(),
         });
         self.flights.lock().push(Arc::clone(&flight));
@@ -114,6 +120,9 @@ impl Handler {
         let Some(listener) = &flight.listener else {
             return ElicitationAnswer::Decline;
         };
+        if flight.asked.fetch_add(1, Ordering::AcqRel) >= MAX_QUESTIONS {
+            return ElicitationAnswer::Decline;
+        }
         let _asking = Asking::begin(&flight);
         tokio::select! {
             answer = listener.elicit(question) => answer,

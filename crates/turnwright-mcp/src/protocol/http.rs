@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::{Client, RequestBuilder, Response};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
@@ -23,11 +23,13 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use super::Failure;
+use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable};
 use crate::limits::Limits;
+use crate::oauth::Authorizer;
 
-const SESSION_ID: &str = "mcp-session-id";
-const LAST_EVENT_ID: &str = "last-event-id";
+pub(super) const SESSION_ID: &str = "mcp-session-id";
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
@@ -37,76 +39,10 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Maximum size of an error page that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// The address of a server, and what is sent to it.
-#[derive(Clone)]
-pub(crate) struct HttpSettings {
-    url: String,
-    headers: HashMap<HeaderName, HeaderValue>,
-}
-
-impl HttpSettings {
-    pub(crate) fn new(url: String) -> Self {
-        HttpSettings {
-            url,
-            headers: HashMap::new(),
-        }
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// Adds a header to each request.
-    ///
-    /// # Errors
-    /// Returns what is wrong with it. The value may be a secret and is not shown.
-    pub(crate) fn header(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let reserved = [ACCEPT.as_str(), SESSION_ID, LAST_EVENT_ID];
-        let shown = name.escape_debug();
-        let parsed = HeaderName::try_from(name)
-            .map_err(|_| format!("`{shown}` is not the name of a header"))?;
-        if reserved.contains(&parsed.as_str()) {
-            return Err(format!("the header `{shown}` is set by the protocol"));
-        }
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the value of the header `{shown}` has invalid characters"))?;
-        value.set_sensitive(true);
-        self.headers.insert(parsed, value);
-        Ok(())
-    }
-
-    /// Returns what is wrong with the address.
-    pub(crate) fn problem(&self) -> Option<String> {
-        let url = match url::Url::parse(&self.url) {
-            Ok(url) => url,
-            Err(error) => return Some(format!("the URL of an MCP server is invalid: {error}")),
-        };
-        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-        if !is_web {
-            Some("the URL of an MCP server must begin with `http://` or `https://`".to_owned())
-        } else if !url.username().is_empty() || url.password().is_some() {
-            Some("the URL of an MCP server must not contain credentials: use `bearer`".to_owned())
-        } else {
-            None
-        }
-    }
-}
-
-impl fmt::Debug for HttpSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The path and the query may contain a key.
-        let host = url::Url::parse(&self.url).ok();
-        let host = host.as_ref().and_then(|url| url.host_str());
-        f.debug_struct("HttpSettings")
-            .field("host", &host)
-            .field("headers", &self.headers.keys())
-            .finish()
-    }
-}
-
 /// Creates the transport. Nothing is sent.
 pub(super) fn transport(
     settings: &HttpSettings,
+    authorizer: Option<Arc<Authorizer>>,
     results: RawResults,
     limits: &Limits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
@@ -117,11 +53,12 @@ pub(super) fn transport(
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let client = HttpClient {
         client,
+        authorizer,
         results,
         limit: limits.message_bytes,
     };
-    let mut config = StreamableHttpClientTransportConfig::with_uri(settings.url.as_str());
-    config.custom_headers = settings.headers.clone();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(settings.url());
+    config.custom_headers = settings.headers().clone();
     config.max_sse_event_size = limits.message_bytes;
     // Definitions may have changed with the session, so they must be read again.
     config.reinit_on_expired_session = false;
@@ -155,6 +92,7 @@ pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
     client: Client,
+    authorizer: Option<Arc<Authorizer>>,
     results: RawResults,
     limit: usize,
 }
@@ -217,7 +155,7 @@ impl StreamableHttpClient for HttpClient {
             .header(CONTENT_TYPE, JSON)
             .body(body);
         let has_session = session_id.is_some();
-        let response = send(request, session_id, headers).await?;
+        let response = self.send(&uri, request, session_id, headers).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -238,7 +176,7 @@ impl StreamableHttpClient for HttpClient {
             // Nothing is expected.
             _ if !is_request => Ok(StreamableHttpPostResponse::Accepted),
             Some(kind) if kind.starts_with(JSON) => {
-                let body = read(response, self.limit).await?;
+                let body = self.read(response, self.limit).await?;
                 match self.answer(&body, &message) {
                     Ok(answer) => Ok(StreamableHttpPostResponse::Json(answer, session_id)),
                     Err(why) => unexpected(why),
@@ -259,7 +197,7 @@ impl StreamableHttpClient for HttpClient {
     ) -> HttpResult<()> {
         let request = self.client.delete(&*uri);
         // The server may not support it. The connection has ended either way.
-        let _ = send(request, Some(session_id), headers).await?;
+        let _ = self.send(&uri, request, Some(session_id), headers).await?;
         Ok(())
     }
 
@@ -275,7 +213,7 @@ impl StreamableHttpClient for HttpClient {
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
         }
-        let response = send(request, session_id, headers).await?;
+        let response = self.send(&uri, request, session_id, headers).await?;
         let status = response.status();
         if status == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
@@ -321,7 +259,10 @@ impl HttpClient {
     ) -> HttpResult<StreamableHttpPostResponse> {
         let status = response.status();
         let retry_after = header(&response, "retry-after");
-        let body = read(response, MAX_ERROR_BODY).await.unwrap_or_default();
+        let body = self
+            .read(response, MAX_ERROR_BODY)
+            .await
+            .unwrap_or_default();
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let is_busy = status == StatusCode::TOO_MANY_REQUESTS;
         if let ClientJsonRpcMessage::Request(request) = message
@@ -354,10 +295,11 @@ impl HttpClient {
     /// Reads a stream of events. Results are kept here, and `rmcp` gets stand-ins.
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
         let bytes = bounded(response.bytes_stream(), self.limit);
-        let results = self.results.clone();
+        let (results, authorizer) = (self.results.clone(), self.authorizer.clone());
         let events = SseStream::from_bytes_stream(bytes).map(move |event| {
             let mut event = event?;
             if let Some(data) = event.data.take_if(|data| !data.trim().is_empty()) {
+                let data = without_token(authorizer.as_deref(), &data);
                 let message = match results.read(data.as_bytes()) {
                     Ok(message) => Some(message),
                     Err(unreadable) => unreadable.into_error(),
@@ -368,35 +310,73 @@ impl HttpClient {
         });
         events.boxed()
     }
+
+    /// Reads a body up to a limit.
+    async fn read(&self, response: Response, limit: usize) -> HttpResult<Bytes> {
+        let body = read(response, limit).await?;
+        Ok(match std::str::from_utf8(&body) {
+            Ok(text) => match without_token(self.authorizer.as_deref(), text) {
+                Cow::Borrowed(_) => body,
+                Cow::Owned(text) => text.into(),
+            },
+            // It is not JSON.
+            Err(_) => body,
+        })
+    }
+
+    /// Sends a request, and reads what all methods have in common.
+    async fn send(
+        &self,
+        url: &str,
+        mut request: RequestBuilder,
+        session_id: Option<Arc<str>>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> HttpResult<Response> {
+        request = request.header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
+        if let Some(id) = session_id {
+            request = request.header(SESSION_ID, &*id);
+        }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        if let Some(authorizer) = &self.authorizer
+            && let Some(token) = authorizer.header_for(url).await
+        {
+            request = request.header(AUTHORIZATION, token);
+        }
+        let response = request.send().await.map_err(failed)?;
+        let challenge = challenge(&response);
+        let challenge = without_token(self.authorizer.as_deref(), &challenge);
+        match response.status() {
+            StatusCode::UNAUTHORIZED => {
+                let error = AuthRequiredError::new(challenge.into_owned());
+                Err(StreamableHttpError::AuthRequired(error))
+            }
+            StatusCode::FORBIDDEN if challenge.contains("insufficient_scope") => {
+                let error = InsufficientScopeError::new(challenge.into_owned(), None);
+                Err(StreamableHttpError::InsufficientScope(error))
+            }
+            status if status.is_redirection() => {
+                unexpected(format!("HTTP {status}: redirects are not followed"))
+            }
+            _ => Ok(response),
+        }
+    }
 }
 
-/// Sends a request, and reads what all methods have in common.
-async fn send(
-    mut request: RequestBuilder,
-    session_id: Option<Arc<str>>,
-    headers: HashMap<HeaderName, HeaderValue>,
-) -> HttpResult<Response> {
-    request = request.header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
-    if let Some(id) = session_id {
-        request = request.header(SESSION_ID, &*id);
+/// Removes the token from what the server says: neither a model nor a log should read it.
+fn without_token<'t>(authorizer: Option<&Authorizer>, text: &'t str) -> Cow<'t, str> {
+    match authorizer {
+        Some(authorizer) => authorizer.redact(text),
+        None => text.into(),
     }
-    for (name, value) in headers {
-        request = request.header(name, value);
-    }
-    let response = request.send().await.map_err(failed)?;
-    let challenge = header(&response, WWW_AUTHENTICATE.as_str());
-    match (response.status(), challenge) {
-        (StatusCode::UNAUTHORIZED, challenge) => Err(StreamableHttpError::AuthRequired(
-            AuthRequiredError::new(challenge.unwrap_or_default()),
-        )),
-        (StatusCode::FORBIDDEN, Some(challenge)) => Err(StreamableHttpError::InsufficientScope(
-            InsufficientScopeError::new(challenge, None),
-        )),
-        (status, _) if status.is_redirection() => {
-            unexpected(format!("HTTP {status}: redirects are not followed"))
-        }
-        _ => Ok(response),
-    }
+}
+
+/// Returns what the server says about the authorisation that it requires.
+fn challenge(response: &Response) -> String {
+    let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
+    values.join(", ")
 }
 
 fn header(response: &Response, name: &str) -> Option<String> {

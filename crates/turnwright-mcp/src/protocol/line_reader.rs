@@ -8,6 +8,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 /// How many bytes are kept of each end of a line that is too long.
 const ENDS: usize = 256;
 
+/// How many times the limit a line may have before it counts as endless.
+const ENDLESS: usize = 8;
+
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
@@ -29,6 +32,8 @@ pub(super) struct LineReader<R> {
     searched: usize,
     /// Set while the rest of a line that is too long is skipped.
     skipping: Option<(Vec<u8>, Vec<u8>)>,
+    /// How many bytes of it were skipped.
+    skipped: usize,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
@@ -39,16 +44,24 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             buffer: BytesMut::new(),
             searched: 0,
             skipping: None,
+            skipped: 0,
         }
     }
 
     /// Returns the next line, or `None` at the end of the stream. A last line without an end is dropped: it may be incomplete.
+    ///
+    /// # Errors
+    /// The stream fails, or a line does not end.
     ///
     /// Cancel safe: what was read stays in the reader.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.take_line() {
                 return Ok(Some(line));
+            }
+            if self.skipped > self.limit.saturating_mul(ENDLESS) {
+                let message = format!("a line has more than {} bytes", self.skipped);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             self.buffer.reserve(8 << 10);
             if self.input.read_buf(&mut self.buffer).await? == 0 {
@@ -69,6 +82,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         let mut line = self.buffer.split_to(self.searched + at);
         self.buffer.advance(1);
         self.searched = 0;
+        self.skipped = 0;
         if self.skipping.is_some() || line.len() > self.limit {
             let (head, tail) = self.skipping.take().unwrap_or_default();
             let (head, tail) = ends(head, tail, &line);
@@ -84,6 +98,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     fn skip_buffer(&mut self) {
         let (head, tail) = self.skipping.take().unwrap_or_default();
         self.skipping = Some(ends(head, tail, &self.buffer));
+        self.skipped = self.skipped.saturating_add(self.buffer.len());
         self.buffer.clear();
         self.searched = 0;
     }

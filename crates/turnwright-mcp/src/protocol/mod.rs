@@ -7,6 +7,7 @@ mod connect;
 mod failure;
 mod handler;
 mod http;
+mod http_settings;
 mod line_reader;
 mod raw_results;
 mod request;
@@ -24,7 +25,7 @@ use tokio::sync::watch;
 
 pub(crate) use connect::{connect_http, connect_stdio};
 pub(crate) use failure::Failure;
-pub(crate) use http::HttpSettings;
+pub(crate) use http_settings::HttpSettings;
 
 /// A connection to a server on which requests can be sent.
 #[async_trait]
@@ -58,6 +59,7 @@ pub(crate) struct About {
 }
 
 /// A request to a server.
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
     pub(crate) params: Value,

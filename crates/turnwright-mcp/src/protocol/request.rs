@@ -51,7 +51,6 @@ pub(super) async fn send(
         Err(ServiceError::McpError(error)) => Err(Failure::Rejected {
             code: error.code.0,
             message: error.message.into_owned(),
-            data: error.data,
         }),
         Err(ServiceError::TransportSend(error)) => Err(super::http::failure_of(&error)
             .unwrap_or_else(|| Failure::NotSent(ending.or(&error.to_string())))),

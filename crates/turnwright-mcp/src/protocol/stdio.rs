@@ -131,8 +131,13 @@ impl Transport<RoleClient> for Stdio {
         loop {
             let line = match self.lines.next().await {
                 Ok(Some(line)) => line,
-                Ok(None) | Err(_) => {
+                Ok(None) => {
                     self.note_end().await;
+                    return None;
+                }
+                Err(error) => {
+                    self.ending
+                        .set(format!("the server cannot be read: {error}"));
                     return None;
                 }
             };

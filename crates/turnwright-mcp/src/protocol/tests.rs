@@ -39,6 +39,13 @@ async fn a_line_that_is_too_long_is_skipped_and_its_ends_are_kept() {
     assert_eq!(read, [skipped, complete("next")]);
 }
 
+#[tokio::test]
+async fn a_line_that_does_not_end_is_an_error() {
+    let endless = tokio::io::repeat(b'x');
+    let error = LineReader::new(endless, 1_000).next().await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+}
+
 proptest! {
     #[test]
     fn lines_are_the_same_however_the_bytes_arrive(

@@ -2,6 +2,7 @@
 
 mod client;
 mod hostile;
+mod oauth;
 mod pins;
 mod real;
 mod server;

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
 
-use crate::engine::draft::{assistant, call, media, reasoning, result, text, user_of};
+use crate::engine::draft::{assistant, call, media, reasoning, result, text, user, user_of};
 use crate::engine::{Assistant, Call, CallResult, Item, Piece, UserPart};
 use crate::gemini::GeminiCodec;
 
@@ -132,10 +132,10 @@ fn results_are_one_content_in_the_order_of_the_calls() {
 #[test]
 fn consecutive_contents_of_the_user_become_one() {
     let body = Draft::default()
-        .with(Item::User(vec![UserPart::Text("a".to_owned())]))
-        .with(assistant(vec![text("b")]))
-        .with(Item::User(vec![UserPart::Text("c".to_owned())]))
-        .with(Item::User(vec![UserPart::Text("]}".to_owned())]))
+        .with(user("a"))
+        .with(assistant(vec![text("b", json!({}))]))
+        .with(user("c"))
+        .with(user("]}"))
         .body();
     assert_eq!(
         body["contents"],

@@ -1,0 +1,174 @@
+//! Which addresses may be dialled. URLs of metadata, registration and tokens come from the MCP server, which may want to reach
+//! services that only this machine can reach.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use turnwright_models::fetch::{AddressGuard, Resolver};
+use url::{Host, Origin, Url};
+
+const LOOPBACK_V4: &str = "127.0.0.0/8";
+const LOOPBACK_V6: &str = "::1";
+
+/// The addresses that one server may name.
+#[derive(Clone)]
+pub(super) struct Addresses {
+    /// The server itself was chosen by the user, so its own origin is always allowed.
+    origin: Origin,
+    guard: Arc<AddressGuard>,
+    private: bool,
+}
+
+/// Where a URL leads, as far as its text says. A name is never trusted to stay at its address: only the text counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Loopback,
+    Private,
+    Elsewhere,
+}
+
+impl Place {
+    fn of(url: &Url) -> Self {
+        let address: IpAddr = match url.host() {
+            Some(Host::Domain(name)) => {
+                let name = name.trim_end_matches('.');
+                let is_local = name == "localhost" || name.ends_with(".localhost");
+                return match is_local {
+                    true => Place::Loopback,
+                    false => Place::Elsewhere,
+                };
+            }
+            Some(Host::Ipv4(address)) => address.into(),
+            Some(Host::Ipv6(address)) => address.into(),
+            None => return Place::Elsewhere,
+        };
+        let (public, private) = (
+            AddressGuard::public(),
+            AddressGuard::public().allow_private(),
+        );
+        if address.to_canonical().is_loopback() {
+            Place::Loopback
+        } else if private.permits(address) && !public.permits(address) {
+            Place::Private
+        } else {
+            Place::Elsewhere
+        }
+    }
+}
+
+/// Returns whether what is sent to this URL is protected on the way, or stays on this machine or in a private network.
+pub(super) fn may_be_plain(url: &Url, private_addresses: bool) -> bool {
+    let is_name = matches!(url.host(), Some(Host::Domain(_)));
+    url.scheme() == "https"
+        || Place::of(url) != Place::Elsewhere
+        // Its addresses are checked when it is resolved.
+        || private_addresses && is_name
+}
+
+impl Addresses {
+    /// `private`: addresses of private networks are allowed too.
+    pub(super) fn new(server: &Url, private: bool) -> Self {
+        let place = Place::of(server);
+        let guard = match private || place == Place::Private {
+            true => AddressGuard::public().allow_private(),
+            false => AddressGuard::public(),
+        };
+        let guard = match place {
+            Place::Loopback => guard.allow_network(LOOPBACK_V4).allow_network(LOOPBACK_V6),
+            Place::Private | Place::Elsewhere => {
+                guard.deny_network(LOOPBACK_V4).deny_network(LOOPBACK_V6)
+            }
+        };
+        Addresses {
+            origin: server.origin(),
+            guard: Arc::new(guard),
+            private,
+        }
+    }
+
+    /// Returns whether this is the origin of the server itself.
+    pub(super) fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.origin
+    }
+
+    /// Checks everything that can be checked before a name is resolved.
+    ///
+    /// # Errors
+    /// Returns why the URL is refused, with nothing of it but the host.
+    pub(super) fn check(&self, url: &Url) -> Result<(), String> {
+        let Some(host) = url
+            .host()
+            .filter(|_| matches!(url.scheme(), "http" | "https"))
+        else {
+            return Err("a URL of the OAuth metadata is neither `http` nor `https`".to_owned());
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(format!("the URL of {host} contains credentials"));
+        }
+        if !may_be_plain(url, self.private) {
+            return Err(format!("{host} is refused without TLS"));
+        }
+        let address: IpAddr = match host {
+            Host::Domain(_) => return Ok(()),
+            Host::Ipv4(address) => address.into(),
+            Host::Ipv6(address) => address.into(),
+        };
+        match self.is_own(url) || self.guard.permits(address) {
+            true => Ok(()),
+            false => Err(refused(&address.to_string())),
+        }
+    }
+}
+
+fn refused(what: &str) -> String {
+    format!(
+        "{what} is refused: the MCP server may name only public addresses, and those of the kind that its own URL has; for an \
+         authorization server in a private network, use `OAuth::allow_private_addresses`"
+    )
+}
+
+/// Resolves names for the HTTP client, which dials only what it returns. One refused address refuses the name.
+pub(super) struct GuardedResolver {
+    pub(super) addresses: Addresses,
+    pub(super) resolver: Arc<dyn Resolver>,
+    /// The request is not protected on its way, so it must not leave the private network.
+    pub(super) plain: bool,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let guard = Arc::clone(&self.addresses.guard);
+        let (resolver, plain) = (Arc::clone(&self.resolver), self.plain);
+        Box::pin(async move {
+            let addresses = resolver.resolve(name.as_str()).await?;
+            let public = AddressGuard::public();
+            if plain && addresses.iter().any(|address| public.permits(*address)) {
+                let why = format!("{} is refused without TLS", name.as_str());
+                return Err(Refused(why).into());
+            }
+            if let Some(address) = addresses.iter().find(|address| !guard.permits(**address)) {
+                let what = format!("{}, which resolves to {address},", name.as_str());
+                return Err(Refused(refused(&what)).into());
+            }
+            // The client replaces port 0 with the port of the URL.
+            let dialled = addresses
+                .into_iter()
+                .map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(dialled) as Addrs)
+        })
+    }
+}
+
+/// Why a request was not sent, or its answer not taken. For people: it has no secrets.
+#[derive(Debug)]
+pub(super) struct Refused(pub(super) String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}

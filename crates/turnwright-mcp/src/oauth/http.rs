@@ -1,0 +1,230 @@
+//! The HTTP client for metadata, registration and tokens.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{Method, Request, StatusCode};
+use parking_lot::Mutex;
+use reqwest::Client;
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
+use turnwright_models::fetch::{Resolver, SystemResolver};
+use url::{Url, form_urlencoded};
+
+use super::addresses::{Addresses, GuardedResolver, Refused};
+use super::answers;
+use super::grant::Secret;
+
+/// Maximum size of an answer.
+const MAX_BYTES: usize = 256 << 10;
+
+/// Maximum time for a request and its answer.
+const TOTAL: Duration = Duration::from_secs(30);
+
+/// Maximum time to connect.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What `rmcp` gets instead of an authorization code, which it would write to the log.
+pub(super) const CODE: &str = "code-is-inserted-when-it-is-sent";
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+type Body = http::Response<Vec<u8>>;
+
+/// Sends the requests of one authorisation. Follows no redirects.
+pub(super) struct GuardedHttp {
+    addresses: Addresses,
+    resolver: Arc<dyn Resolver>,
+    /// For the server itself, for others, and for others without TLS.
+    clients: [OnceLock<Client>; 3],
+    code: Mutex<Option<Secret>>,
+    /// Why the last request failed. `rmcp` shows it together with the URL, which may contain a key.
+    failure: Mutex<Option<String>>,
+}
+
+impl GuardedHttp {
+    pub(super) fn new(addresses: Addresses) -> Self {
+        GuardedHttp::with_resolver(addresses, Arc::new(SystemResolver))
+    }
+
+    pub(super) fn with_resolver(addresses: Addresses, resolver: Arc<dyn Resolver>) -> Self {
+        GuardedHttp {
+            addresses,
+            resolver,
+            clients: Default::default(),
+            code: Mutex::default(),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// Sets the authorization code that is sent instead of [`CODE`].
+    pub(super) fn set_code(&self, code: Secret) {
+        *self.code.lock() = Some(code);
+    }
+
+    /// Returns why the last request failed, if it did.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.lock().clone()
+    }
+
+    async fn send(&self, request: Request<Vec<u8>>) -> Result<Body, String> {
+        let url = Url::parse(&request.uri().to_string())
+            .map_err(|_| "a URL of the OAuth metadata is invalid".to_owned())?;
+        self.addresses.check(&url)?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let client = self
+            .client(&url)
+            .map_err(|error| format!("the HTTP client cannot be set up: {error}"))?;
+        let (parts, body) = request.into_parts();
+        let kind = Kind::of(&parts);
+        let body = match kind {
+            Kind::Token => self.with_code(&body),
+            Kind::Metadata | Kind::Registration => body,
+        };
+        let sent = client
+            .request(parts.method, url)
+            .headers(parts.headers)
+            .body(body)
+            .send();
+        let answer = async {
+            let response = sent.await.map_err(|error| unanswered(&host, error))?;
+            read(&host, response, kind).await
+        };
+        match tokio::time::timeout(TOTAL, answer).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("{host} did not answer within {TOTAL:?}")),
+        }
+    }
+
+    /// Returns the client for a request.
+    fn client(&self, url: &Url) -> reqwest::Result<Client> {
+        let plain = url.scheme() == "http";
+        let [own, others, plain_others] = &self.clients;
+        let (cell, guarded) = match self.addresses.is_own(url) {
+            // The user has chosen it, and the transport dials it in the same way.
+            true => (own, false),
+            false if plain => (plain_others, true),
+            false => (others, true),
+        };
+        if let Some(client) = cell.get() {
+            return Ok(client.clone());
+        }
+        let mut client = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .no_gzip()
+            .connect_timeout(CONNECT)
+            .user_agent(concat!("turnwright/", env!("CARGO_PKG_VERSION")));
+        if guarded {
+            let resolver = GuardedResolver {
+                addresses: self.addresses.clone(),
+                resolver: Arc::clone(&self.resolver),
+                plain,
+            };
+            // A proxy would resolve names itself.
+            client = client.dns_resolver(resolver).no_proxy();
+        }
+        // No connection outlives its request, so that each request is checked.
+        let client = client.pool_max_idle_per_host(0).build()?;
+        Ok(cell.get_or_init(|| client).clone())
+    }
+
+    fn with_code(&self, body: &[u8]) -> Vec<u8> {
+        let code = self.code.lock();
+        let fields = form_urlencoded::parse(body).map(|(name, value)| match &*code {
+            Some(code) if name == "code" && value == CODE => (name, code.expose().into()),
+            _ => (name, value),
+        });
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.extend_pairs(fields).finish().into_bytes()
+    }
+}
+
+impl OAuthHttpClient for GuardedHttp {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let answer = self.send(request.request).await;
+            *self.failure.lock() = answer.as_ref().err().cloned();
+            answer.map_err(|why| Refused(why).into())
+        })
+    }
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Metadata,
+    Registration,
+    Token,
+}
+
+impl Kind {
+    fn of(request: &http::request::Parts) -> Self {
+        let content_type = request.headers.get(CONTENT_TYPE);
+        let is_form = content_type.is_some_and(|kind| kind.as_bytes().starts_with(FORM.as_bytes()));
+        match request.method {
+            Method::GET => Kind::Metadata,
+            _ if is_form => Kind::Token,
+            _ => Kind::Registration,
+        }
+    }
+}
+
+async fn read(host: &str, response: reqwest::Response, kind: Kind) -> Result<Body, String> {
+    let status = response.status();
+    let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
+    let mut body = Vec::new();
+    let mut stream = response.bytes_stream();
+    while let Some(piece) = stream.next().await {
+        let piece = piece.map_err(|error| unanswered(host, error))?;
+        if body.len() + piece.len() > MAX_BYTES {
+            return Err(format!(
+                "the answer of {host} has more than {MAX_BYTES} bytes"
+            ));
+        }
+        body.extend_from_slice(&piece);
+    }
+    let invalid = |why: String| format!("{host}: {why}");
+    let body = match kind {
+        Kind::Metadata => body,
+        _ if !status.is_success() => answers::error(&body).to_string().into_bytes(),
+        Kind::Registration => {
+            let body = answers::registration(&body).map_err(invalid)?;
+            body.to_string().into_bytes()
+        }
+        Kind::Token => {
+            let body = answers::tokens(&body).map_err(invalid)?;
+            body.to_string().into_bytes()
+        }
+    };
+    // No `Location`: `rmcp` would follow it.
+    let mut answer = http::Response::builder()
+        .status(match kind {
+            Kind::Token if status.is_success() => StatusCode::OK,
+            _ => status,
+        })
+        .header(CONTENT_TYPE, JSON);
+    if let Some(challenge) = challenge {
+        answer = answer.header(WWW_AUTHENTICATE, challenge);
+    }
+    answer
+        .body(body)
+        .map_err(|error| invalid(error.to_string()))
+}
+
+/// Returns why a request has no answer.
+fn unanswered(host: &str, error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut root = error.to_string();
+    while let Some(error) = cause {
+        if let Some(Refused(why)) = error.downcast_ref::<Refused>() {
+            return why.clone();
+        }
+        root = error.to_string();
+        cause = error.source();
+    }
+    format!("{host} cannot be reached: {root}")
+}

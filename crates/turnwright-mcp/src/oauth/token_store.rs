@@ -1,0 +1,205 @@
+//! Where tokens are kept.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::grant::Grant;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// Maximum size of the file.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Where the tokens of [`OAuth`](crate::OAuth) are kept. A handle: clones share the tokens. One store can have the tokens of many
+/// servers; each server gets only its own.
+///
+/// ```
+/// use turnwright_mcp::{OAuth, TokenStore};
+///
+/// // Tokens survive the end of the process.
+/// let tokens = TokenStore::file("/home/me/.config/my-agent/mcp-tokens.json");
+/// let oauth = OAuth::new().token_store(tokens);
+/// ```
+#[derive(Clone)]
+pub struct TokenStore(Arc<Kind>);
+
+enum Kind {
+    Memory(Mutex<BTreeMap<String, Grant>>),
+    /// The lock is for this process. Other processes see whole files.
+    File(PathBuf, Mutex<()>),
+}
+
+/// The content of a file. Tokens by the URL of their server.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    version: u32,
+    servers: BTreeMap<String, Grant>,
+}
+
+impl TokenStore {
+    /// Keeps tokens in memory.
+    #[must_use]
+    pub fn memory() -> Self {
+        TokenStore(Arc::new(Kind::Memory(Mutex::default())))
+    }
+
+    /// Keeps tokens in a file that only its owner can read (mode 0600). A missing folder is created (mode 0700). Each change replaces
+    /// the file as a whole.
+    ///
+    /// A file that others can read is refused. Permissions are not checked on systems other than Unix.
+    #[must_use]
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        TokenStore(Arc::new(Kind::File(path.into(), Mutex::default())))
+    }
+
+    /// Returns the tokens of a server.
+    pub(super) fn load(&self, server: &str) -> Result<Option<Grant>, String> {
+        match &*self.0 {
+            Kind::Memory(grants) => Ok(grants.lock().get(server).cloned()),
+            Kind::File(path, _) => {
+                let mut content = read(path).map_err(|error| shown(path, &error))?;
+                Ok(content.servers.remove(server))
+            }
+        }
+    }
+
+    /// Sets or removes the tokens of a server.
+    pub(super) fn save(&self, server: &str, grant: Option<Grant>) -> Result<(), String> {
+        let change = |grants: &mut BTreeMap<String, Grant>| match grant {
+            Some(grant) => grants.insert(server.to_owned(), grant),
+            None => grants.remove(server),
+        };
+        match &*self.0 {
+            Kind::Memory(grants) => {
+                change(&mut grants.lock());
+                Ok(())
+            }
+            Kind::File(path, lock) => {
+                let _lock = lock.lock();
+                let saved = read(path).and_then(|mut content| {
+                    change(&mut content.servers);
+                    write(path, &content)
+                });
+                saved.map_err(|error| shown(path, &error))
+            }
+        }
+    }
+}
+
+impl Default for TokenStore {
+    fn default() -> Self {
+        TokenStore::memory()
+    }
+}
+
+impl fmt::Debug for TokenStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The URLs of servers may contain keys.
+        match &*self.0 {
+            Kind::Memory(_) => f.write_str("TokenStore::memory"),
+            Kind::File(path, _) => f.debug_tuple("TokenStore::file").field(path).finish(),
+        }
+    }
+}
+
+fn shown(path: &Path, error: &io::Error) -> String {
+    format!("the token file `{}`: {error}", path.display())
+}
+
+fn read(path: &Path) -> io::Result<Content> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Content {
+                version: VERSION,
+                servers: BTreeMap::new(),
+            });
+        }
+        Err(error) => return Err(error),
+    };
+    check_permissions(&file)?;
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    // The error of the parser would show parts of the file.
+    let content: Content = serde_json::from_str(&text)
+        .map_err(|_| invalid("it is not a file of tokens: delete it to authorise again"))?;
+    match content.version {
+        VERSION => Ok(content),
+        other => Err(invalid(&format!(
+            "its version is {other}; this program reads {VERSION}"
+        ))),
+    }
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+#[cfg(unix)]
+fn check_permissions(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = file.metadata()?.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let message = format!("others can access it (mode {mode:o}): set its mode to 600");
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+#[cfg(not(unix))]
+fn check_permissions(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Replaces the file: it is complete or as before.
+fn write(path: &Path, content: &Content) -> io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        make_folder(folder)?;
+    }
+    let text = serde_json::to_vec_pretty(content)?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}-{number}.tmp", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    // One of a process that died would have the permissions that it had.
+    let _ = fs::remove_file(&temporary);
+    let written = make_file(&temporary).and_then(|mut file| {
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    written.inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// Creates a file that only its owner can access.
+fn make_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Creates a folder that only its owner can access, if it does not exist.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
