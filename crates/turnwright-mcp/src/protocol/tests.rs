@@ -28,7 +28,7 @@ async fn a_line_that_is_too_long_is_skipped_and_its_ends_are_kept() {
     let long = format!(
         "{}{}{}",
         "a".repeat(256),
-        "b".repeat(100_000),
+        "b".repeat(5_000),
         "c".repeat(256)
     );
     let read = lines(format!("{long}\nnext\n").as_bytes(), 1_000).await;
