@@ -119,6 +119,7 @@ struct Facts {
     result_hooks: Vec<Arc<dyn ResultHook>>,
     required_state: Vec<StateType>,
     version: Option<String>,
+    output_schema: Option<Schema>,
     fingerprint: OnceLock<String>,
 }
 
@@ -286,6 +287,12 @@ impl Tool {
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.0.facts.version.as_deref()
+    }
+
+    /// Returns the schema of the results, if one was set: see [`ToolBuilder::output_schema`].
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&Schema> {
+        self.0.facts.output_schema.as_ref()
     }
 
     /// Returns a digest of [`Tool::describe`] and [`Tool::version`]. Equal for equal definitions.
