@@ -5,5 +5,9 @@ mod definition;
 mod limits;
 pub mod process;
 mod protocol;
+#[cfg(feature = "serve")]
+pub mod serve;
 
 pub use limits::Limits;
+#[cfg(feature = "serve")]
+pub use serve::McpService;

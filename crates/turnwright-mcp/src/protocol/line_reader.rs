@@ -10,7 +10,7 @@ const ENDS: usize = 256;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Complete(Vec<u8>),
     /// Its first and last bytes. The rest was read and dropped.
     TooLong {
@@ -21,7 +21,7 @@ pub(super) enum Line {
 
 /// Reads lines. Memory is bounded by the limit for a line.
 #[derive(Debug)]
-pub(super) struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     input: R,
     limit: usize,
     buffer: BytesMut,
@@ -32,7 +32,7 @@ pub(super) struct LineReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(super) fn new(input: R, limit: usize) -> Self {
+    pub(crate) fn new(input: R, limit: usize) -> Self {
         LineReader {
             input,
             limit,
@@ -45,7 +45,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Returns the next line, or `None` at the end of the stream. A last line without an end is dropped: it may be incomplete.
     ///
     /// Cancel safe: what was read stays in the reader.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.take_line() {
                 return Ok(Some(line));

@@ -7,7 +7,7 @@ mod connect;
 mod failure;
 mod handler;
 mod http;
-mod line_reader;
+pub(crate) mod line_reader;
 mod raw_results;
 mod request;
 mod stdio;
