@@ -10,6 +10,7 @@ use serde_json::Value;
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::MediaKind;
 use turnwright_core::record::ToolResults;
+use turnwright_core::schema::Limits;
 use turnwright_core::{Media, Tool, ToolCall};
 
 use super::server::Server;
@@ -157,7 +158,9 @@ async fn read(media: &Media, most: u64) -> io::Result<(Bytes, bool)> {
 /// Returns the result as JSON that matches the output schema.
 async fn structured(tool: &Tool, record: &ToolCall) -> Option<Value> {
     let text = record.text().await?;
-    let checked = tool.output_schema()?.check(text).ok()?;
+    let limits = Limits::default().max_bytes(text.len().saturating_mul(2));
+    let schema = tool.output_schema()?.clone().with_limits(limits);
+    let checked = schema.check(text).ok()?;
     Some(checked.into_value())
 }
 

@@ -1,0 +1,27 @@
+//! The server that the official conformance suite tests: `scripts/mcp-conformance.sh server`.
+//!
+//! Tools, approvals, gates, progress, logs and large results are those of the library. Prompts, static resources and completion are
+//! added as methods, because the suite asks for them.
+
+#[path = "conformance_server/methods.rs"]
+mod methods;
+#[path = "conformance_server/questions.rs"]
+mod questions;
+#[path = "conformance_server/tools.rs"]
+mod tools;
+
+use turnwright_core::{BoxError, ToolRegistry};
+use turnwright_mcp::McpService;
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let port = std::env::args().nth(1).unwrap_or_else(|| "8765".to_owned());
+    let tools = tools::all()?.into_iter().chain(questions::all()?);
+    let service = McpService::new(ToolRegistry::new(tools)?)
+        .name("turnwright-conformance", "1.0.0")
+        .send_logs(true);
+    let service = methods::add_to(service);
+    println!("http://127.0.0.1:{port}/mcp");
+    service.http().serve_loopback(port.parse()?).await?;
+    Ok(())
+}

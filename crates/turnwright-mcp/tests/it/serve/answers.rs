@@ -1,0 +1,166 @@
+//! Approvals and gates as questions to the client.
+
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode};
+use rmcp::service::ServiceError;
+use serde_json::{Value, json};
+use turnwright_core::Tool;
+use turnwright_core::gate::TurnGate;
+use turnwright_core::schema::{object, string};
+use turnwright_core::tool::approval::always;
+use turnwright_mcp::McpService;
+use turnwright_mcp::serve::client_request;
+
+use super::person::{Connected, LIFECYCLES, Lifecycle, Person, text_of, tool};
+
+fn pay() -> McpService {
+    let schema = json!({ "type": "object", "properties": { "euros": { "type": "integer" } }, "required": ["euros"] });
+    let pay = Tool::dynamic("pay", schema)
+        .description("Pays.")
+        .handler(async |args: Value, _| format!("paid {}", args["euros"]))
+        .build();
+    let service = McpService::of([pay.unwrap()]).unwrap();
+    service.policy(always("it costs money"))
+}
+
+#[tokio::test]
+async fn an_approval_asks_with_the_arguments_and_runs_if_granted() {
+    for lifecycle in LIFECYCLES {
+        for http in [false, true] {
+            let person = Person::who_accepts(json!({ "approve": true }));
+            let connected = match http {
+                true => Connected::over_http(pay(), person.clone(), lifecycle).await,
+                false => Connected::over_streams(pay(), person.clone(), lifecycle).await,
+            };
+            let result = connected.call("pay", json!({ "euros": 7 })).await.unwrap();
+            assert_eq!(text_of(&result), "paid 7", "{lifecycle:?}, HTTP: {http}");
+            let asked = person.asked.lock().clone();
+            let [message] = asked.as_slice() else {
+                panic!("{asked:?}")
+            };
+            for part in ["pay", "it costs money", r#"{"euros":7}"#] {
+                assert!(message.contains(part), "{message}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_denied_call_does_not_run() {
+    for lifecycle in LIFECYCLES {
+        let denies = Person::who_accepts(json!({ "approve": false, "reason": "too much" }));
+        for person in [denies, Person::who_declines()] {
+            let connected = Connected::over_streams(pay(), person, lifecycle).await;
+            let result = connected.call("pay", json!({ "euros": 7 })).await.unwrap();
+            assert_eq!(result.is_error, Some(true));
+            assert!(!text_of(&result).contains("paid"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_elicitation_an_approval_is_a_denial() {
+    for lifecycle in LIFECYCLES {
+        let connected = Connected::over_streams(pay(), Person::absent(), lifecycle).await;
+        let result = connected.call("pay", json!({ "euros": 7 })).await.unwrap();
+        assert_eq!(result.is_error, Some(true), "{lifecycle:?}");
+        assert!(text_of(&result).contains("not run"), "{}", text_of(&result));
+    }
+}
+
+#[tokio::test]
+async fn invalid_arguments_are_refused_before_anyone_is_asked() {
+    let person = Person::who_accepts(json!({ "approve": true }));
+    let connected = Connected::over_streams(pay(), person.clone(), Lifecycle::Stateless).await;
+    let result = connected.call("pay", json!({ "euros": "x" })).await.unwrap();
+    assert_eq!(result.is_error, Some(true));
+    assert!(person.asked.lock().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_is_valid_once_and_for_its_call_only() {
+    let person = Person::who_accepts(json!({ "approve": true }));
+    let connected = Connected::over_streams(pay(), person, Lifecycle::Stateless).await;
+    let call = |euros: i64| {
+        let args = json!({ "euros": euros }).as_object().unwrap().clone();
+        CallToolRequestParams::new("pay").with_arguments(args)
+    };
+    let CallToolResponse::InputRequired(asked) =
+        connected.client.call_tool_once(call(7)).await.unwrap()
+    else {
+        panic!("no question");
+    };
+    let state = asked.request_state.unwrap();
+    let yes = json!({ "action": "accept", "content": { "approve": true } });
+    let repeat = |euros: i64| {
+        let mut repeated = call(euros);
+        repeated.request_state = Some(state.clone());
+        repeated.input_responses = Some([("approval".to_owned(), yes.clone())].into());
+        connected.client.call_tool_once(repeated)
+    };
+    let refused = |error: ServiceError| match error {
+        ServiceError::McpError(error) => assert_eq!(error.code, ErrorCode::INVALID_PARAMS),
+        other => panic!("{other:?}"),
+    };
+    // Other arguments than those that were shown.
+    refused(repeat(1_000_000).await.unwrap_err());
+    let CallToolResponse::Complete(paid) = repeat(7).await.unwrap() else {
+        panic!("not complete");
+    };
+    assert_eq!(text_of(&paid), "paid 7");
+    refused(repeat(7).await.unwrap_err());
+}
+
+#[tokio::test]
+async fn a_handler_asks_at_its_gates() {
+    let ships = tool("ships", |ctx| async move {
+        let gate = TurnGate::new("address")
+            .question("Where to?")
+            .schema(object().field("street", string().required()))
+            .build()?;
+        let address = ctx.wait_for(gate).await?;
+        Ok(format!("shipped to {}", address["street"]))
+    });
+    for lifecycle in LIFECYCLES {
+        let person = Person::who_accepts(json!({ "street": "Elm Street" }));
+        let service = McpService::of([ships.clone()]).unwrap();
+        let connected = Connected::over_streams(service, person.clone(), lifecycle).await;
+        let result = connected.call("ships", json!({})).await.unwrap();
+        assert_eq!(text_of(&result), r#"shipped to "Elm Street""#);
+        assert_eq!(*person.asked.lock(), ["Where to?"]);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_match_is_not_accepted() {
+    let ships = tool("ships", |ctx| async move {
+        let gate = TurnGate::new("address")
+            .question("Where to?")
+            .schema(object().field("street", string().min_length(3).required()))
+            .build()?;
+        ctx.wait_for(gate).await?;
+        Ok("shipped".to_owned())
+    });
+    let person = Person::who_accepts(json!({ "street": "x" }));
+    let service = McpService::of([ships]).unwrap();
+    let connected = Connected::over_streams(service, person, Lifecycle::Sessions).await;
+    let result = connected.call("ships", json!({})).await.unwrap();
+    assert_eq!(result.is_error, Some(true));
+}
+
+#[tokio::test]
+async fn a_stateless_client_without_the_capability_reads_which_one_is_missing() {
+    let samples = tool("samples", |ctx| async move {
+        let params = json!({ "messages": [], "maxTokens": 10 });
+        let gate = client_request("question", "sampling/createMessage", params)?;
+        Ok(ctx.wait_for(gate).await?.to_string())
+    });
+    let service = McpService::of([samples]).unwrap();
+    let connected =
+        Connected::over_streams(service, Person::absent(), Lifecycle::Stateless).await;
+    let ServiceError::McpError(error) = connected.call("samples", json!({})).await.unwrap_err()
+    else {
+        panic!("another error");
+    };
+    assert_eq!(error.code, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY);
+    assert!(error.data.unwrap()["requiredCapabilities"]["sampling"].is_object());
+}
