@@ -10,14 +10,31 @@ mod questions;
 #[path = "conformance_server/tools.rs"]
 mod tools;
 
-use turnwright_core::{BoxError, ToolRegistry};
+use serde_json::{Value, json};
+use turnwright_core::{BoxError, Error, Tool, ToolRegistry};
 use turnwright_mcp::McpService;
+
+/// A tool that hides or shows another one.
+fn change(tools: &ToolRegistry) -> Result<Tool, Error> {
+    Tool::dynamic("test_trigger_tool_change", json!({ "type": "object", "properties": {} }))
+        .description("Changes the list of tools.")
+        .handler_with(tools.clone(), async |tools, _: Value, _| {
+            let name = "test_logging_tool";
+            if !tools.unhide(name) {
+                tools.hide(name);
+            }
+            "changed"
+        })
+        .build()
+}
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     let port = std::env::args().nth(1).unwrap_or_else(|| "8765".to_owned());
     let tools = tools::all()?.into_iter().chain(questions::all()?);
-    let service = McpService::new(ToolRegistry::new(tools)?)
+    let tools = ToolRegistry::new(tools)?;
+    tools.register(change(&tools)?)?;
+    let service = McpService::new(tools)
         .name("turnwright-conformance", "1.0.0")
         .send_logs(true);
     let service = methods::add_to(service);

@@ -92,6 +92,12 @@ pub(crate) fn all() -> Result<Vec<Tool>, Error> {
         tool("test_elicitation_sep1330_enums")
             .handler(async |_, ctx: ToolContext| Ok(completed(&ask(&ctx, "enums", "Please choose", enums()).await?)))
             .build()?,
+        tool("test_streaming_elicitation")
+            .handler(async |_, ctx: ToolContext| {
+                ctx.progress("asks");
+                Ok(completed(&ask(&ctx, "user_name", "What is your name?", text_field("name")).await?))
+            })
+            .build()?,
         tool("test_missing_capability")
             .handler(async |_, ctx: ToolContext| sample(&ctx, "sampling", "Hello", 10).await)
             .build()?,

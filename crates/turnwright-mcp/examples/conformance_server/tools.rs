@@ -91,6 +91,20 @@ pub(crate) fn all() -> Result<Vec<Tool>, Error> {
                 "Tool with logging executed successfully"
             })
             .build()?,
+        tool("test_logging_tool")
+            .handler(async |_, ctx| {
+                ctx.log(Level::Info, "This is logged only for requests with a level");
+                "Logged"
+            })
+            .build()?,
+        Tool::dynamic("test_header", json!({
+                "type": "object",
+                "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
+                "required": ["region"],
+            }))
+            .description("A tool with an argument that is also a header.")
+            .handler(async |args: Value, _| format!("The region is {}", args["region"]))
+            .build()?,
         tool("test_error_handling")
             .handler(async |_, _| {
                 let message = "This tool intentionally returns an error for testing";

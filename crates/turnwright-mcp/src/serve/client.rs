@@ -126,7 +126,8 @@ impl Need {
     }
 }
 
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+/// Returns whether a request uses the lifecycle without sessions.
+pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     let version = context.protocol_version();
     // Versions are dates.
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())

@@ -15,19 +15,20 @@ use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     LoggingLevel, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
-    SubscribeRequestMethod, SubscribeRequestParams, UnsubscribeRequestMethod,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod,
     UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use turnwright_core::Cancellation;
 
-use super::client::Client;
+use super::client::{Client, is_modern};
 use super::method::Methods;
 use super::server::Server;
-use super::{listing, results};
+use super::{changes, listing, results};
 
 type Context = RequestContext<RoleServer>;
 
@@ -35,15 +36,30 @@ type Context = RequestContext<RoleServer>;
 #[derive(Clone)]
 pub(super) struct Handler {
     server: Arc<Server>,
+    session: Arc<Session>,
+}
+
+/// The state of a session.
+struct Session {
     /// The lowest level of log entries that the client wants.
-    level: Arc<Mutex<LoggingLevel>>,
+    level: Mutex<LoggingLevel>,
+    ended: Cancellation,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
 }
 
 impl Handler {
     pub(super) fn new(server: Arc<Server>) -> Self {
         Handler {
             server,
-            level: Arc::new(Mutex::new(LoggingLevel::Info)),
+            session: Arc::new(Session {
+                level: Mutex::new(LoggingLevel::Info),
+                ended: Cancellation::new(),
+            }),
         }
     }
 
@@ -70,7 +86,7 @@ impl Handler {
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let service = &self.server.service;
-        let mut capabilities = json!({ "tools": {}, "resources": {} });
+        let mut capabilities = json!({ "tools": { "listChanged": true }, "resources": {} });
         if let Some(all) = capabilities.as_object_mut() {
             if service.sends_logs {
                 all.insert("logging".to_owned(), json!({}));
@@ -87,7 +103,22 @@ impl ServerHandler for Handler {
         }
     }
 
-    async fn on_initialized(&self, _: NotificationContext<RoleServer>) {}
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let tools = self.server.service.tools.clone();
+        let ended = self.session.ended.clone();
+        tokio::spawn(changes::announce(tools, context.peer, ended));
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        changes::listen(&self.server.service.tools, &subscription).await
+    }
 
     async fn list_tools(
         &self,
@@ -109,7 +140,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let level = self.server.service.sends_logs.then(|| *self.level.lock());
+        let level = self.server.service.sends_logs.then(|| *self.session.level.lock());
         let client = Client::new(context, level);
         Box::pin(self.server.call_tool(request, &client)).await
     }
@@ -192,7 +223,7 @@ impl ServerHandler for Handler {
         if !self.server.service.sends_logs {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        *self.level.lock() = request.level;
+        *self.session.level.lock() = request.level;
         Ok(())
     }
 
@@ -211,29 +242,45 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: Context,
+        context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
+        let not_found = |method| Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        if is_modern(&context) && OF_SESSIONS.contains(&&*method) {
+            return not_found(method);
+        }
         // `rmcp` takes a request whose parameters it cannot read for one that it does not know.
-        if KNOWN.contains(&&*method) {
+        if KNOWN.contains(&&*method) || OF_SESSIONS.contains(&&*method) {
             let message = format!("The parameters of `{method}` are invalid.");
             return Err(ErrorData::invalid_params(message, None));
         }
         match self.methods().call_raw(&method, params).await {
             Some(result) => result.map(CustomResult::new),
-            None => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+            None => not_found(method),
         }
     }
 }
 
-/// The methods that `rmcp` reads and this server answers.
-const KNOWN: [&str; 6] = [
-    "initialize",
-    "tools/list",
-    "tools/call",
+/// The methods that `rmcp` reads, in both lifecycles.
+const KNOWN: [&str; 9] = [
+    "completion/complete",
+    "prompts/get",
+    "prompts/list",
     "resources/list",
     "resources/read",
     "resources/templates/list",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
+
+/// The methods that exist only in sessions.
+const OF_SESSIONS: [&str; 5] = [
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
 ];
 
 enum Either<T> {

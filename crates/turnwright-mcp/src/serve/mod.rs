@@ -21,6 +21,7 @@
 
 mod agent;
 mod call;
+mod changes;
 mod client;
 mod content;
 mod gate;
@@ -120,7 +121,7 @@ pub struct McpService {
 }
 
 impl McpService {
-    /// Serves the visible tools of a registry. Tools that are added later are served too.
+    /// Serves the visible tools of a registry. Later changes of the registry are announced to clients.
     pub fn new(tools: impl Into<ToolRegistry>) -> Self {
         McpService {
             tools: tools.into(),

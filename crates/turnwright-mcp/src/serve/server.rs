@@ -71,10 +71,15 @@ impl Server {
         Ok(Running::start(tool, call, stop, gates, notices))
     }
 
-    /// Cancels all calls and waits until they have ended.
-    pub(super) async fn end(&self) {
+    /// Cancels all calls.
+    pub(super) fn stop(&self) {
         self.stop.cancel();
         self.waiting.clear();
+    }
+
+    /// Cancels all calls and waits until they have ended.
+    pub(super) async fn end(&self) {
+        self.stop();
         // The sender is in `self`.
         let _ = self.running.subscribe().wait_for(|count| *count == 0).await;
     }

@@ -1,15 +1,20 @@
 //! Serves one client over a pair of streams: one JSON-RPC message per line.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 use super::McpService;
 use super::handler::Handler;
@@ -18,6 +23,9 @@ use crate::protocol::line_reader::{Line, LineReader};
 
 /// How many messages may wait to be written.
 const QUEUE: usize = 64;
+
+/// How long calls may still run after the input has ended.
+const GRACE: Duration = Duration::from_secs(5);
 
 impl McpService {
     /// Serves the process that started this one, over standard input and output. Returns when the standard input is closed and all
@@ -47,19 +55,39 @@ impl McpService {
         let server = Arc::new(Server::new(self));
         let (lines, incoming) = mpsc::channel(QUEUE);
         let (outgoing, queue) = mpsc::channel(QUEUE);
+        let open = Arc::new(watch::channel(HashSet::new()).0);
         let transport = Lines {
             incoming,
             outgoing: Some(outgoing.clone()),
+            open: Arc::clone(&open),
         };
         let served = async {
             let served = serve(Handler::new(Arc::clone(&server)), transport).await;
             server.end().await;
             served
         };
-        let reading = read(LineReader::new(input, limit), limit, lines, outgoing);
+        let reading = async {
+            let reader = Reader {
+                lines: LineReader::new(input, limit),
+                limit,
+                open: Arc::clone(&open),
+            };
+            let read = reader.read(&lines, outgoing).await;
+            // `rmcp` stops sending notifications when its input ends. So it ends only after the last call.
+            let answered = async { drop(open.subscribe().wait_for(HashSet::is_empty).await) };
+            let _ = timeout(GRACE, answered).await;
+            server.stop();
+            drop(lines);
+            read
+        };
         // The reader ends with its input, and the writer with the last message. If the output fails, so do the requests.
         let (served, read, written) = tokio::join!(served, reading, write(output, queue));
-        served.and(read).and(written)
+        let ended = served.and(read).and(written);
+        match ended {
+            // The client has left.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            ended => ended,
+        }
     }
 }
 
@@ -77,7 +105,11 @@ struct Lines {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     /// `None` once the transport was closed.
     outgoing: Option<mpsc::Sender<Outgoing>>,
+    open: Open,
 }
+
+/// The requests that were not answered yet.
+type Open = Arc<watch::Sender<HashSet<RequestId>>>;
 
 struct Outgoing {
     line: Vec<u8>,
@@ -93,6 +125,12 @@ impl Transport<RoleServer> for Lines {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let line = serde_json::to_vec(&message);
         let outgoing = self.outgoing.clone();
+        let open = Arc::clone(&self.open);
+        let answers = match message {
+            JsonRpcMessage::Response(response) => Some(response.id),
+            JsonRpcMessage::Error(error) => error.id,
+            _ => None,
+        };
         async move {
             let ended = || io::Error::from(io::ErrorKind::BrokenPipe);
             let (written, done) = oneshot::channel();
@@ -102,7 +140,11 @@ impl Transport<RoleServer> for Lines {
             };
             let outgoing = outgoing.ok_or_else(ended)?;
             outgoing.send(message).await.map_err(|_| ended())?;
-            done.await.map_err(|_| ended())
+            let done = done.await.map_err(|_| ended());
+            if let Some(id) = answers {
+                open.send_modify(|open| drop(open.remove(&id)));
+            }
+            done
         }
     }
 
@@ -117,42 +159,71 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// Reads messages until the input or the server ends.
-async fn read<R: AsyncRead + Unpin>(
-    mut input: LineReader<R>,
+/// Reads messages.
+struct Reader<R> {
+    lines: LineReader<R>,
     limit: usize,
-    lines: mpsc::Sender<ClientJsonRpcMessage>,
-    outgoing: mpsc::Sender<Outgoing>,
-) -> io::Result<()> {
-    loop {
-        let line = tokio::select! {
-            line = input.next() => line?,
-            () = lines.closed() => return Ok(()),
-            () = outgoing.closed() => return Ok(()),
-        };
-        let message = match line {
-            None => return Ok(()),
-            Some(Line::Complete(line)) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Some(Line::Complete(line)) => parse(&line),
-            Some(Line::TooLong { .. }) => {
-                let message = format!("The message has more than {limit} bytes.");
-                Err(error_line(Value::Null, &ErrorData::invalid_request(message, None)))
-            }
-        };
-        match message {
-            Ok(message) => {
-                if lines.send(message).await.is_err() {
-                    return Ok(());
+    open: Open,
+}
+
+impl<R: AsyncRead + Unpin> Reader<R> {
+    /// Reads until the input or the server ends.
+    async fn read(
+        mut self,
+        messages: &mpsc::Sender<ClientJsonRpcMessage>,
+        outgoing: mpsc::Sender<Outgoing>,
+    ) -> io::Result<()> {
+        loop {
+            let line = tokio::select! {
+                line = self.lines.next() => line?,
+                () = messages.closed() => return Ok(()),
+                () = outgoing.closed() => return Ok(()),
+            };
+            let message = match line {
+                None => return Ok(()),
+                Some(Line::Complete(line)) if line.iter().all(u8::is_ascii_whitespace) => continue,
+                Some(Line::Complete(line)) => parse(&line),
+                Some(Line::TooLong { .. }) => {
+                    let message = format!("The message has more than {} bytes.", self.limit);
+                    let error = ErrorData::invalid_request(message, None);
+                    Err(error_line(Value::Null, &error))
+                }
+            };
+            match message {
+                Ok(message) => {
+                    self.note(&message);
+                    if messages.send(message).await.is_err() {
+                        return Ok(());
+                    }
+                }
+                Err(line) => {
+                    let answer = Outgoing {
+                        line,
+                        written: None,
+                    };
+                    // The output may have failed.
+                    let _ = outgoing.send(answer).await;
                 }
             }
-            Err(line) => {
-                let answer = Outgoing {
-                    line,
-                    written: None,
-                };
-                // The output may have failed.
-                let _ = outgoing.send(answer).await;
+        }
+    }
+
+    /// Notes which requests are open. A request that was cancelled gets no answer.
+    fn note(&self, message: &ClientJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                let id = request.id.clone();
+                self.open.send_modify(|open| drop(open.insert(id)));
             }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open.send_modify(|open| drop(open.remove(id)));
+                }
+            }
+            _ => {}
         }
     }
 }

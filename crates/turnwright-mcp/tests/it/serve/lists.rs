@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rmcp::model::PaginatedRequestParams;
 use serde_json::{Value, json};
 use turnwright_core::schema::{integer, object};
-use turnwright_core::{DispatchContext, Effects, Tool};
+use turnwright_core::{DispatchContext, Effects, Tool, ToolRegistry};
 use turnwright_mcp::serve::{ServeLimits, agent_tool};
-use turnwright_mcp::{McpService};
+use turnwright_mcp::McpService;
 
 use super::person::{Connected, LIFECYCLES, Lifecycle, Person, text_of, tool};
 
@@ -59,6 +59,20 @@ async fn pages_have_every_tool_once_and_in_order() {
     assert_eq!(first.tools.len(), 3);
     let bad = PaginatedRequestParams::default().with_cursor(Some("no_such_tool".to_owned()));
     assert!(connected.client.list_tools(Some(bad)).await.is_err());
+}
+
+#[tokio::test]
+async fn changes_of_the_registry_are_announced_in_a_session() {
+    let tools = ToolRegistry::new([tool("first", |_| async { Ok(String::new()) })]).unwrap();
+    let person = Person::absent();
+    let service = McpService::new(tools.clone());
+    let connected =
+        Connected::over_streams(service, person.clone(), Lifecycle::Sessions).await;
+    // The client is initialised when it gets an answer.
+    connected.client.list_all_tools().await.unwrap();
+    tools.register(tool("second", |_| async { Ok(String::new()) })).unwrap();
+    drop(person.changes.acquire().await.unwrap());
+    assert_eq!(connected.client.list_all_tools().await.unwrap().len(), 2);
 }
 
 #[tokio::test]

@@ -50,6 +50,8 @@ pub(super) struct Person {
     /// The messages of the forms.
     pub(super) asked: Arc<Mutex<Vec<String>>>,
     progress: mpsc::UnboundedSender<ProgressNotificationParam>,
+    /// Counts announcements of changed tools.
+    pub(super) changes: Arc<tokio::sync::Semaphore>,
     pub(super) progressed: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<ProgressNotificationParam>>>,
 }
 
@@ -73,6 +75,7 @@ impl Person {
             answer,
             asked: Arc::default(),
             progress,
+            changes: Arc::new(tokio::sync::Semaphore::new(0)),
             progressed: Arc::new(tokio::sync::Mutex::new(progressed)),
         }
     }
@@ -101,6 +104,10 @@ impl ClientHandler for Person {
             self.asked.lock().push(message);
         }
         Ok(self.answer.clone().unwrap())
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changes.add_permits(1);
     }
 
     fn on_progress(
