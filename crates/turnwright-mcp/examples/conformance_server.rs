@@ -2,6 +2,10 @@
 //!
 //! Tools, approvals, gates, progress, logs and large results are those of the library. Prompts, static resources and completion are
 //! added as methods, because the suite asks for them.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "a missing field of a JSON value is `null`"
+)]
 
 #[path = "conformance_server/methods.rs"]
 mod methods;
@@ -16,16 +20,19 @@ use turnwright_mcp::McpService;
 
 /// A tool that hides or shows another one.
 fn change(tools: &ToolRegistry) -> Result<Tool, Error> {
-    Tool::dynamic("test_trigger_tool_change", json!({ "type": "object", "properties": {} }))
-        .description("Changes the list of tools.")
-        .handler_with(tools.clone(), async |tools, _: Value, _| {
-            let name = "test_logging_tool";
-            if !tools.unhide(name) {
-                tools.hide(name);
-            }
-            "changed"
-        })
-        .build()
+    Tool::dynamic(
+        "test_trigger_tool_change",
+        json!({ "type": "object", "properties": {} }),
+    )
+    .description("Changes the list of tools.")
+    .handler_with(tools.clone(), async |tools, _: Value, _| {
+        let name = "test_logging_tool";
+        if !tools.unhide(name) {
+            tools.hide(name);
+        }
+        "changed"
+    })
+    .build()
 }
 
 #[tokio::main]

@@ -1,6 +1,10 @@
 //! Serves an agent as one tool over standard input and output, for any client of the Model Context Protocol.
 //!
 //! Runs offline, with a scripted model: `cargo run -p turnwright-mcp --example serve_agent`. Configure it in a client as a command.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "a missing field of a JSON value is `null`"
+)]
 
 use serde_json::json;
 use turnwright_core::tool::approval::before_writes;
@@ -13,7 +17,10 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let calls = ctx.records().own_tool_calls();
     match calls.as_slice() {
         [] => drop(ctx.call("search", json!({ "words": "lighthouses" })).await),
-        [_] => drop(ctx.call("order", json!({ "book": "The Lighthouse Book" })).await),
+        [_] => drop(
+            ctx.call("order", json!({ "book": "The Lighthouse Book" }))
+                .await,
+        ),
         [found, ordered, ..] => {
             let found = found.text().await.unwrap_or_default();
             let ordered = ordered.text().await.unwrap_or_default();
@@ -41,7 +48,11 @@ async fn main() -> Result<(), BoxError> {
         .tool(order)
         .policy(before_writes("it may cost money"))
         .build()?;
-    let research = agent_tool("librarian", "Asks a librarian to find and order books.", librarian)?;
+    let research = agent_tool(
+        "librarian",
+        "Asks a librarian to find and order books.",
+        librarian,
+    )?;
     McpService::of([research])?
         .name("library", "1.0.0")
         .serve_stdio()

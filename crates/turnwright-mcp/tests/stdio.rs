@@ -1,6 +1,13 @@
 //! A server as a child process. Without the harness of `cargo test`, because standard output must belong to the protocol alone.
 //!
 //! The program starts itself with the argument `serve`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -43,7 +50,8 @@ fn standard_output_belongs_to_the_protocol_and_the_end_of_the_input_ends_the_ser
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let client = json!({ "name": "raw", "version": "1" });
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     for message in [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
@@ -61,7 +69,12 @@ fn standard_output_belongs_to_the_protocol_and_the_end_of_the_input_ends_the_ser
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
     let mut errors = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut errors)
+        .unwrap();
     assert!(child.wait().unwrap().success(), "{errors}");
     if cfg!(unix) {
         assert!(errors.contains("noise of a handler"), "{errors}");

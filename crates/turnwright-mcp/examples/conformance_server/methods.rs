@@ -50,7 +50,9 @@ fn prompt(params: &Value) -> Result<Value, MethodError> {
         "test_simple_prompt" => vec![text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments" => {
             let (one, two) = (argument("arg1"), argument("arg2"));
-            vec![text(&format!("Prompt with arguments: arg1='{one}', arg2='{two}'"))]
+            vec![text(&format!(
+                "Prompt with arguments: arg1='{one}', arg2='{two}'"
+            ))]
         }
         "test_prompt_with_embedded_resource" => {
             let content = "Embedded resource content for testing.";
@@ -104,13 +106,19 @@ fn templates() -> Value {
 fn resource(params: &Value) -> Result<Value, MethodError> {
     let uri = params["uri"].as_str().unwrap_or_default();
     let text = |mime: &str, text: &str| json!({ "uri": uri, "mimeType": mime, "text": text });
-    let template = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
+    let template = uri
+        .strip_prefix("test://template/")
+        .and_then(|rest| rest.strip_suffix("/data"));
     let contents = match (uri, template) {
-        ("test://static-text", _) => text("text/plain", "This is the content of the static text resource."),
+        ("test://static-text", _) => text(
+            "text/plain",
+            "This is the content of the static text resource.",
+        ),
         ("test://static-binary", _) => json!({ "uri": uri, "mimeType": "image/png", "blob": PNG }),
         ("test://watched-resource", _) => text("text/plain", "Watched resource content"),
         (_, Some(id)) => {
-            let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
+            let data =
+                json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
             text("application/json", &data.to_string())
         }
         _ => return Err(MethodError::resource_not_found(uri)),

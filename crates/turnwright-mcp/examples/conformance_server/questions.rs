@@ -8,22 +8,38 @@ fn text_field(name: &str) -> Value {
     json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] })
 }
 
-async fn ask(ctx: &ToolContext, name: &str, message: &str, schema: Value) -> Result<Value, ToolError> {
+async fn ask(
+    ctx: &ToolContext,
+    name: &str,
+    message: &str,
+    schema: Value,
+) -> Result<Value, ToolError> {
     let params = json!({ "message": message, "requestedSchema": schema });
     let gate = client_request(name, "elicitation/create", params)?;
     Ok(ctx.wait_for(gate).await?)
 }
 
-async fn sample(ctx: &ToolContext, name: &str, prompt: &str, tokens: u32) -> Result<String, ToolError> {
+async fn sample(
+    ctx: &ToolContext,
+    name: &str,
+    prompt: &str,
+    tokens: u32,
+) -> Result<String, ToolError> {
     let content = json!({ "type": "text", "text": prompt });
-    let params = json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": tokens });
+    let params =
+        json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": tokens });
     let gate = client_request(name, "sampling/createMessage", params)?;
     let answer = ctx.wait_for(gate).await?;
-    Ok(answer["content"]["text"].as_str().unwrap_or_default().to_owned())
+    Ok(answer["content"]["text"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned())
 }
 
 async fn roots(ctx: &ToolContext, name: &str) -> Result<Value, ToolError> {
-    Ok(ctx.wait_for(client_request(name, "roots/list", json!({}))?).await?)
+    Ok(ctx
+        .wait_for(client_request(name, "roots/list", json!({}))?)
+        .await?)
 }
 
 fn completed(content: &Value) -> String {
@@ -46,7 +62,8 @@ fn defaults() -> Value {
 fn enums() -> Value {
     let titled = |values: [&str; 3], titles: [&str; 3]| -> Vec<Value> {
         let both = values.iter().zip(titles);
-        both.map(|(value, title)| json!({ "const": value, "title": title })).collect()
+        both.map(|(value, title)| json!({ "const": value, "title": title }))
+            .collect()
     };
     let values = ["value1", "value2", "value3"];
     json!({
@@ -62,7 +79,9 @@ fn enums() -> Value {
 }
 
 pub(crate) fn all() -> Result<Vec<Tool>, Error> {
-    let with = |name: &str, schema: Value| Tool::dynamic(name, schema).description("A tool of the conformance suite.");
+    let with = |name: &str, schema: Value| {
+        Tool::dynamic(name, schema).description("A tool of the conformance suite.")
+    };
     let tool = |name: &str| with(name, json!({ "type": "object", "properties": {} }));
     Ok(vec![
         with("test_sampling", text_field("prompt"))

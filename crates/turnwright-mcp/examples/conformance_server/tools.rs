@@ -38,7 +38,8 @@ fn document(mime: &str, uri: &str, text: &str) -> Result<Media, ToolError> {
 }
 
 pub(crate) fn all() -> Result<Vec<Tool>, Error> {
-    let tool = |name: &str| Tool::dynamic(name, none()).description("A tool of the conformance suite.");
+    let tool =
+        |name: &str| Tool::dynamic(name, none()).description("A tool of the conformance suite.");
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -61,21 +62,43 @@ pub(crate) fn all() -> Result<Vec<Tool>, Error> {
             .handler(async |_, _| "This is a simple text response for testing.")
             .build()?,
         tool("test_image_content")
-            .handler(async |_, _| Ok(ToolOutput::media([media(MediaKind::Image, "image/png", "pixel.png", PNG)?])))
+            .handler(async |_, _| {
+                Ok(ToolOutput::media([media(
+                    MediaKind::Image,
+                    "image/png",
+                    "pixel.png",
+                    PNG,
+                )?]))
+            })
             .build()?,
         tool("test_audio_content")
-            .handler(async |_, _| Ok(ToolOutput::media([media(MediaKind::Audio, "audio/wav", "silence.wav", WAV)?])))
+            .handler(async |_, _| {
+                Ok(ToolOutput::media([media(
+                    MediaKind::Audio,
+                    "audio/wav",
+                    "silence.wav",
+                    WAV,
+                )?]))
+            })
             .build()?,
         tool("test_embedded_resource")
             .handler(async |_, _| {
                 let text = "This is an embedded resource content.";
-                Ok(ToolOutput::media([document("text/plain", "test://embedded-resource", text)?]))
+                Ok(ToolOutput::media([document(
+                    "text/plain",
+                    "test://embedded-resource",
+                    text,
+                )?]))
             })
             .build()?,
         tool("test_multiple_content_types")
             .handler(async |_, _| {
                 let image = media(MediaKind::Image, "image/png", "pixel.png", PNG)?;
-                let image = image.with_derived("caption", "Multiple content types test:", TrustTier::FirstParty);
+                let image = image.with_derived(
+                    "caption",
+                    "Multiple content types test:",
+                    TrustTier::FirstParty,
+                );
                 let data = r#"{"test":"data","value":123}"#;
                 let data = document("application/json", "test://mixed-content-resource", data)?;
                 Ok(ToolOutput::media([image, data]))
@@ -97,14 +120,17 @@ pub(crate) fn all() -> Result<Vec<Tool>, Error> {
                 "Logged"
             })
             .build()?,
-        Tool::dynamic("test_header", json!({
+        Tool::dynamic(
+            "test_header",
+            json!({
                 "type": "object",
                 "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
                 "required": ["region"],
-            }))
-            .description("A tool with an argument that is also a header.")
-            .handler(async |args: Value, _| format!("The region is {}", args["region"]))
-            .build()?,
+            }),
+        )
+        .description("A tool with an argument that is also a header.")
+        .handler(async |args: Value, _| format!("The region is {}", args["region"]))
+        .build()?,
         tool("test_error_handling")
             .handler(async |_, _| {
                 let message = "This tool intentionally returns an error for testing";

@@ -1,6 +1,6 @@
 //! An agent as a tool.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use turnwright_core::{Error, Tool, ToolContext, ToolError, TurnEventKind, TurnInput, TurnRunner};
 
 /// Creates a tool that runs an agent: it takes a task as text and returns the answer of a turn.
@@ -43,8 +43,8 @@ pub fn agent_tool(
         .description(description)
         .no_timeout()
         .handler_with(runner, async |runner, args, ctx| {
-            let task = args["task"].as_str().unwrap_or_default().to_owned();
-            run(&runner, task, ctx).await
+            let task = args.get("task").and_then(Value::as_str).unwrap_or_default();
+            run(&runner, task.to_owned(), ctx).await
         })
         .build()
 }

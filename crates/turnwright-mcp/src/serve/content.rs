@@ -45,7 +45,9 @@ impl Server {
                         tool = tool.name(),
                         "a result does not match the output schema"
                     );
-                    return failed("The tool ran, but its result does not match its output schema.");
+                    return failed(
+                        "The tool ran, but its result does not match its output schema.",
+                    );
                 }
             }
         }
@@ -110,9 +112,7 @@ impl Server {
         let mime_type = media.mime_type();
         if bytes.len() as u64 > limits.media_bytes {
             let artifact = SpooledArtifact::in_memory(bytes, ArtifactKind::TEXT);
-            let link = self
-                .results
-                .add(tool.name(), artifact, mime_type, limits)?;
+            let link = self.results.add(tool.name(), artifact, mime_type, limits)?;
             return Ok(ContentBlock::resource_link(link));
         }
         Ok(match media.kind() {
@@ -129,7 +129,10 @@ fn failed(text: &str) -> CallToolResult {
 
 /// A document or video as an embedded resource.
 fn embedded(media: &Media, bytes: &Bytes) -> ResourceContents {
-    let uri = match media.source().filter(|source| url::Url::parse(source).is_ok()) {
+    let uri = match media
+        .source()
+        .filter(|source| url::Url::parse(source).is_ok())
+    {
         Some(source) => source.to_owned(),
         None => format!("turnwright://media/{}", media.id()),
     };
@@ -171,7 +174,10 @@ async fn mime_type(artifact: &SpooledArtifact) -> io::Result<&'static str> {
         "json5" => "application/json5",
         "markdown" => "text/markdown",
         _ => {
-            let first = artifact.reader().read(0..artifact.byte_length().min(1024)).await?;
+            let first = artifact
+                .reader()
+                .read(0..artifact.byte_length().min(1024))
+                .await?;
             match std::str::from_utf8(&first) {
                 Err(error) if error.error_len().is_some() => "application/octet-stream",
                 _ => "text/plain",

@@ -157,7 +157,10 @@ fn approval(gate: &OpenGate) -> Value {
     let args = match length > MAX_ARGS {
         true => {
             let shown: String = args.chars().take(MAX_ARGS).collect();
-            format!("{shown}… ({} more characters are not shown)", length - MAX_ARGS)
+            format!(
+                "{shown}… ({} more characters are not shown)",
+                length - MAX_ARGS
+            )
         }
         false => args,
     };
@@ -187,7 +190,9 @@ fn form(gate: &OpenGate) -> (Value, Reading) {
     let (schema, reading) = match schema.filter(|_| has_fields) {
         Some(schema) => (schema.clone(), Reading::Fields),
         None => {
-            let field = schema.cloned().unwrap_or_else(|| json!({ "type": "string" }));
+            let field = schema
+                .cloned()
+                .unwrap_or_else(|| json!({ "type": "string" }));
             let fields = json!({ "type": "object", "properties": { "answer": field }, "required": ["answer"] });
             (fields, Reading::Field)
         }

@@ -79,7 +79,10 @@ impl Handler {
     /// Calls a method whose result has no content.
     async fn acknowledged<M: ConstString>(&self, params: impl Serialize) -> Result<(), ErrorData> {
         let result = self.methods().call_raw(M::VALUE, params).await;
-        result.map_or_else(|| Err(ErrorData::method_not_found::<M>()), |done| done.map(drop))
+        result.map_or_else(
+            || Err(ErrorData::method_not_found::<M>()),
+            |done| done.map(drop),
+        )
     }
 }
 
@@ -140,7 +143,11 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let level = self.server.service.sends_logs.then(|| *self.session.level.lock());
+        let level = self
+            .server
+            .service
+            .sends_logs
+            .then(|| *self.session.level.lock());
         let client = Client::new(context, level);
         Box::pin(self.server.call_tool(request, &client)).await
     }
@@ -227,7 +234,11 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
         self.acknowledged::<SubscribeRequestMethod>(request).await
     }
 

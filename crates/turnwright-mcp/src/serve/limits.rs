@@ -21,11 +21,13 @@ pub struct ServeLimits {
     /// Maximum size in bytes of a text that is sent in the result of a call. A larger one is sent as a link to a resource. A tool
     /// can override it with [`inline`](turnwright_core::ToolBuilder::inline). Default: 64 KiB.
     pub inline_bytes: u64,
-    /// Maximum size in bytes of an image or audio that is sent in the result of a call. A larger one is sent as a link. Default: 8 MiB.
+    /// Maximum size in bytes of an image or audio that is sent in the result of a call. A larger one is sent as a link. Default: 700
+    /// KiB, so that the message stays below 1 MiB, which is as much as some clients accept over HTTP.
     pub media_bytes: u64,
     /// Maximum size of one result in bytes. The rest is cut off, and the client reads that it was. Default: 64 MiB.
     pub result_bytes: u64,
-    /// Maximum number of bytes that one `resources/read` returns. Default: 1 MiB.
+    /// Maximum number of bytes that one `resources/read` returns. Default: 128 KiB, so that the message stays below 1 MiB however
+    /// much of the content is escaped.
     pub read_bytes: u64,
     /// Maximum number of large results that are kept for reading. The oldest is dropped first. Default: 100.
     pub results: usize,
@@ -49,9 +51,9 @@ impl Default for ServeLimits {
             calls: 64,
             page: 100,
             inline_bytes: 64 << 10,
-            media_bytes: 8 << 20,
+            media_bytes: 700 << 10,
             result_bytes: 64 << 20,
-            read_bytes: 1 << 20,
+            read_bytes: 128 << 10,
             results: 100,
             results_bytes: 256 << 20,
             waiting_calls: 32,

@@ -22,7 +22,8 @@ pub(super) fn page(
         None => 0,
         Some(last) => {
             let at = visible.iter().position(|tool| tool.name() == last);
-            let unknown = || ErrorData::invalid_params("The cursor is not valid. Start again.", None);
+            let unknown =
+                || ErrorData::invalid_params("The cursor is not valid. Start again.", None);
             at.ok_or_else(unknown)? + 1
         }
     };
@@ -45,7 +46,8 @@ pub(super) fn find(tools: &ToolRegistry, name: &str) -> Result<Tool, ErrorData> 
     let visible = tools.visible();
     let names = || visible.iter().map(Tool::name);
     let asked = name.to_lowercase();
-    let holds = |other: &&str| asked.len() > 3 && (other.contains(&asked) || asked.contains(*other));
+    let holds =
+        |other: &&str| asked.len() > 3 && (other.contains(&asked) || asked.contains(*other));
     let mut close = near(name, names());
     close.extend(names().filter(holds).filter(|other| *other != name));
     close.dedup();
@@ -53,7 +55,10 @@ pub(super) fn find(tools: &ToolRegistry, name: &str) -> Result<Tool, ErrorData> 
     let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
     let message = match close.as_slice() {
         [] => format!("Unknown tool: {shown}. `tools/list` returns the tools."),
-        close => format!("Unknown tool: {shown}. Similar tools: {}.", close.join(", ")),
+        close => format!(
+            "Unknown tool: {shown}. Similar tools: {}.",
+            close.join(", ")
+        ),
     };
     Err(ErrorData::invalid_params(message, None))
 }

@@ -86,7 +86,9 @@ impl Results {
             tracing::error!(%error, "a result could not be read");
             ErrorData::internal_error("The result could not be read.", None)
         })?;
-        Ok(ReadResourceResult::new(vec![piece(&range, &stored, &bytes)]))
+        Ok(ReadResourceResult::new(vec![piece(
+            &range, &stored, &bytes,
+        )]))
     }
 }
 

@@ -74,8 +74,8 @@ impl McpService {
             };
             let read = reader.read(&lines, outgoing).await;
             // `rmcp` stops sending notifications when its input ends. So it ends only after the last call.
-            let answered = async { drop(open.subscribe().wait_for(HashSet::is_empty).await) };
-            let _ = timeout(GRACE, answered).await;
+            let mut unanswered = open.subscribe();
+            let _ = timeout(GRACE, unanswered.wait_for(HashSet::is_empty)).await;
             server.stop();
             drop(lines);
             read
@@ -142,7 +142,7 @@ impl Transport<RoleServer> for Lines {
             outgoing.send(message).await.map_err(|_| ended())?;
             let done = done.await.map_err(|_| ended());
             if let Some(id) = answers {
-                open.send_modify(|open| drop(open.remove(&id)));
+                open.send_if_modified(|open| open.remove(&id));
             }
             done
         }
@@ -186,7 +186,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 Some(Line::TooLong { .. }) => {
                     let message = format!("The message has more than {} bytes.", self.limit);
                     let error = ErrorData::invalid_request(message, None);
-                    Err(error_line(Value::Null, &error))
+                    Err(error_line(&Value::Null, &error))
                 }
             };
             match message {
@@ -213,14 +213,14 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         match message {
             JsonRpcMessage::Request(request) => {
                 let id = request.id.clone();
-                self.open.send_modify(|open| drop(open.insert(id)));
+                self.open.send_if_modified(|open| open.insert(id));
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open.send_modify(|open| drop(open.remove(id)));
+                    self.open.send_if_modified(|open| open.remove(id));
                 }
             }
             _ => {}
@@ -239,16 +239,18 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Vec<u8>> {
             (Value::Null, ErrorData::parse_error(message, None))
         }
         Ok(message) => {
-            let id = message.get("id").filter(|id| id.is_string() || id.is_number());
+            let id = message
+                .get("id")
+                .filter(|id| id.is_string() || id.is_number());
             let error = "The message is not a valid JSON-RPC message of the protocol.";
             let error = ErrorData::invalid_request(error, None);
             (id.cloned().unwrap_or_default(), error)
         }
     };
-    Err(error_line(id, &error))
+    Err(error_line(&id, &error))
 }
 
-fn error_line(id: Value, error: &ErrorData) -> Vec<u8> {
+fn error_line(id: &Value, error: &ErrorData) -> Vec<u8> {
     let error = json!({ "jsonrpc": "2.0", "id": id, "error": error });
     error.to_string().into_bytes()
 }

@@ -34,7 +34,8 @@ impl Waiting {
         limits: &ServeLimits,
     ) -> io::Result<InputRequiredResult> {
         let questions = call.asked.iter();
-        let questions = questions.map(|(name, (_, question))| (name.clone(), question.request.clone()));
+        let questions =
+            questions.map(|(name, (_, question))| (name.clone(), question.request.clone()));
         let requests: InputRequests = questions.collect();
         let token = new_id()?;
         let dropped = {
@@ -84,7 +85,9 @@ impl WaitingCall {
             if !open.iter().any(|gate| gate.id == *id) {
                 return false;
             }
-            let answer = responses.remove(name).and_then(|answer| question.read(answer));
+            let answer = responses
+                .remove(name)
+                .and_then(|answer| question.read(answer));
             match answer {
                 None => true,
                 // An error: the gate does not accept the answer and stays open.

@@ -1,3 +1,10 @@
-//! Tests across modules.
+//! Tests across modules, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
 
 mod serve;

@@ -71,7 +71,10 @@ async fn without_elicitation_an_approval_is_a_denial() {
 async fn invalid_arguments_are_refused_before_anyone_is_asked() {
     let person = Person::who_accepts(json!({ "approve": true }));
     let connected = Connected::over_streams(pay(), person.clone(), Lifecycle::Stateless).await;
-    let result = connected.call("pay", json!({ "euros": "x" })).await.unwrap();
+    let result = connected
+        .call("pay", json!({ "euros": "x" }))
+        .await
+        .unwrap();
     assert_eq!(result.is_error, Some(true));
     assert!(person.asked.lock().is_empty());
 }
@@ -155,8 +158,7 @@ async fn a_stateless_client_without_the_capability_reads_which_one_is_missing() 
         Ok(ctx.wait_for(gate).await?.to_string())
     });
     let service = McpService::of([samples]).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Stateless).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Stateless).await;
     let ServiceError::McpError(error) = connected.call("samples", json!({})).await.unwrap_err()
     else {
         panic!("another error");

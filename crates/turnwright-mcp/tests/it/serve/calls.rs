@@ -76,8 +76,7 @@ async fn a_failure_is_a_result_with_the_models_text_only() {
 async fn a_panic_is_a_failure_without_its_message() {
     let panics = tool("panics", |_| async { panic!("secret") });
     let service = McpService::of([panics]).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let result = connected.call("panics", json!({})).await.unwrap();
     assert_eq!(result.is_error, Some(true));
     assert!(!text_of(&result).contains("secret"));
@@ -85,10 +84,10 @@ async fn a_panic_is_a_failure_without_its_message() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_a_protocol_error_with_similar_names() {
-    let tools = ["search_mail", "send_mail", "weather"].map(|name| tool(name, |_| async { Ok("".into()) }));
+    let tools =
+        ["search_mail", "send_mail", "weather"].map(|name| tool(name, |_| async { Ok("".into()) }));
     let service = McpService::of(tools).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let error = connected.call("serch_mail", json!({})).await.unwrap_err();
     let ServiceError::McpError(error) = error else {
         panic!("{error:?}")
@@ -100,12 +99,12 @@ async fn an_unknown_tool_is_a_protocol_error_with_similar_names() {
 
 #[tokio::test]
 async fn a_hidden_tool_cannot_be_called() {
-    let tools = turnwright_core::ToolRegistry::new([tool("hidden", |_| async { Ok("ran".into()) })]);
+    let tools =
+        turnwright_core::ToolRegistry::new([tool("hidden", |_| async { Ok("ran".into()) })]);
     let tools = tools.unwrap();
     tools.hide("hidden");
     let service = McpService::new(tools);
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     assert!(connected.call("hidden", json!({})).await.is_err());
 }
 
@@ -156,8 +155,7 @@ async fn a_client_that_leaves_cancels_its_calls() {
         }
     });
     let service = McpService::of([waits]).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let call = Request::new(CallToolRequestParams::new("waits"));
     let request = ClientRequest::CallToolRequest(call);
     let options = PeerRequestOptions::no_options();
@@ -218,8 +216,7 @@ async fn calls_run_concurrently_up_to_the_limit() {
         ..ServeLimits::default()
     };
     let service = McpService::of([meets]).unwrap().limits(limits);
-    let connected =
-        Connected::over_http(service, Person::absent(), Lifecycle::Stateless).await;
+    let connected = Connected::over_http(service, Person::absent(), Lifecycle::Stateless).await;
     // All four must run at the same time, twice.
     let calls = (0..8).map(|_| connected.call("meets", json!({})));
     for result in futures_util::future::join_all(calls).await {
@@ -247,8 +244,7 @@ async fn calls_above_the_limit_wait() {
         ..ServeLimits::default()
     };
     let service = McpService::of([counts]).unwrap().limits(limits);
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let calls = (0..8).map(|_| connected.call("counts", json!({})));
     for result in futures_util::future::join_all(calls).await {
         assert_eq!(text_of(&result.unwrap()), "1");

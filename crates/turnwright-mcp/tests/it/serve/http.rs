@@ -14,7 +14,8 @@ fn service() -> McpService {
 
 fn initialize() -> String {
     let client = json!({ "name": "raw", "version": "1" });
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string()
 }
 
@@ -41,12 +42,18 @@ async fn foreign_hosts_and_origins_are_refused() {
         (Some((ORIGIN, "http://localhost:3000")), StatusCode::OK),
         (Some((ORIGIN, "http://evil.example")), StatusCode::FORBIDDEN),
         (Some((ORIGIN, "null")), StatusCode::FORBIDDEN),
-        (Some((ORIGIN, "https://localhost.evil.example")), StatusCode::FORBIDDEN),
+        (
+            Some((ORIGIN, "https://localhost.evil.example")),
+            StatusCode::FORBIDDEN,
+        ),
     ] {
         let headers: Vec<_> = header.clone().into_iter().collect();
         let response = post(&url, initialize(), &headers).await;
         assert_eq!(response.status(), status, "{header:?}");
-        let cors = response.headers().keys().any(|name| name.as_str().starts_with("access-control"));
+        let cors = response
+            .headers()
+            .keys()
+            .any(|name| name.as_str().starts_with("access-control"));
         assert!(!cors, "{header:?}");
     }
 }
@@ -73,7 +80,11 @@ async fn large_and_malformed_bodies_are_refused() {
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     for body in ["{", "", "[]", "42", r#"{"jsonrpc":"2.0"}"#] {
         let response = post(&url, body.to_owned(), &[]).await;
-        assert!(response.status().is_client_error(), "{body}: {}", response.status());
+        assert!(
+            response.status().is_client_error(),
+            "{body}: {}",
+            response.status()
+        );
     }
     assert_eq!(post(&url, initialize(), &[]).await.status(), StatusCode::OK);
 }

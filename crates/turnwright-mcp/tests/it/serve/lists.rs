@@ -6,8 +6,8 @@ use rmcp::model::PaginatedRequestParams;
 use serde_json::{Value, json};
 use turnwright_core::schema::{integer, object};
 use turnwright_core::{DispatchContext, Effects, Tool, ToolRegistry};
-use turnwright_mcp::serve::{ServeLimits, agent_tool};
 use turnwright_mcp::McpService;
+use turnwright_mcp::serve::{ServeLimits, agent_tool};
 
 use super::person::{Connected, LIFECYCLES, Lifecycle, Person, text_of, tool};
 
@@ -29,10 +29,19 @@ async fn definitions_have_annotations_and_schemas() {
             panic!("{tools:?}")
         };
         let hints = reads.annotations.as_ref().unwrap();
-        assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), None));
-        assert_eq!(reads.output_schema.as_ref().unwrap()["required"], json!(["n"]));
+        assert_eq!(
+            (hints.read_only_hint, hints.destructive_hint),
+            (Some(true), None)
+        );
+        assert_eq!(
+            reads.output_schema.as_ref().unwrap()["required"],
+            json!(["n"])
+        );
         let hints = writes.annotations.as_ref().unwrap();
-        assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(false), Some(true)));
+        assert_eq!(
+            (hints.read_only_hint, hints.destructive_hint),
+            (Some(false), Some(true))
+        );
         assert!(writes.output_schema.is_none());
         let info = connected.client.peer_info().unwrap();
         assert_eq!(info.instructions.as_deref(), Some("Be kind."));
@@ -42,14 +51,15 @@ async fn definitions_have_annotations_and_schemas() {
 #[tokio::test]
 async fn pages_have_every_tool_once_and_in_order() {
     let names: Vec<String> = (0..7).map(|n| format!("tool_{}", (n * 3) % 7)).collect();
-    let tools = names.iter().map(|name| tool(name, |_| async { Ok(String::new()) }));
+    let tools = names
+        .iter()
+        .map(|name| tool(name, |_| async { Ok(String::new()) }));
     let limits = ServeLimits {
         page: 3,
         ..ServeLimits::default()
     };
     let service = McpService::of(tools).unwrap().limits(limits);
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     for _ in 0..2 {
         let listed = connected.client.list_all_tools().await.unwrap();
         let listed: Vec<&str> = listed.iter().map(|tool| &*tool.name).collect();
@@ -66,11 +76,12 @@ async fn changes_of_the_registry_are_announced_in_a_session() {
     let tools = ToolRegistry::new([tool("first", |_| async { Ok(String::new()) })]).unwrap();
     let person = Person::absent();
     let service = McpService::new(tools.clone());
-    let connected =
-        Connected::over_streams(service, person.clone(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, person.clone(), Lifecycle::Sessions).await;
     // The client is initialised when it gets an answer.
     connected.client.list_all_tools().await.unwrap();
-    tools.register(tool("second", |_| async { Ok(String::new()) })).unwrap();
+    tools
+        .register(tool("second", |_| async { Ok(String::new()) }))
+        .unwrap();
     drop(person.changes.acquire().await.unwrap());
     assert_eq!(connected.client.list_all_tools().await.unwrap().len(), 2);
 }
@@ -85,10 +96,12 @@ async fn structured_results_match_their_schema_or_fail() {
             .build()
             .unwrap()
     };
-    let tools = [number("good", json!({ "n": 1 })), number("bad", json!({ "n": "many" }))];
+    let tools = [
+        number("good", json!({ "n": 1 })),
+        number("bad", json!({ "n": "many" })),
+    ];
     let service = McpService::of(tools).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let good = connected.call("good", json!({})).await.unwrap();
     assert_eq!(good.structured_content, Some(json!({ "n": 1 })));
     assert_eq!(text_of(&good), r#"{"n":1}"#);
@@ -109,8 +122,7 @@ async fn added_methods_are_served_as_json() {
             Ok(json!({ "messages": [{ "role": "user", "content": text }] }))
         });
     for lifecycle in LIFECYCLES {
-        let connected =
-            Connected::over_streams(service.clone(), Person::absent(), lifecycle).await;
+        let connected = Connected::over_streams(service.clone(), Person::absent(), lifecycle).await;
         let prompts = connected.client.list_all_prompts().await.unwrap();
         assert_eq!(prompts[0].name, "greet");
         let arguments = BTreeMap::from([("name", "Ada")]);
@@ -132,13 +144,19 @@ async fn an_agent_is_one_tool_whose_calls_are_progress() {
         }
         Ok(())
     };
-    let runner = turnwright_core::runner(model).tool(looks_up).build().unwrap();
+    let runner = turnwright_core::runner(model)
+        .tool(looks_up)
+        .build()
+        .unwrap();
     let agent = agent_tool("research", "Asks a librarian.", runner).unwrap();
     for lifecycle in LIFECYCLES {
         let service = McpService::of([agent.clone()]).unwrap();
         let person = Person::absent();
         let connected = Connected::over_streams(service, person.clone(), lifecycle).await;
-        let result = connected.call("research", json!({ "task": "books" })).await.unwrap();
+        let result = connected
+            .call("research", json!({ "task": "books" }))
+            .await
+            .unwrap();
         assert_eq!(text_of(&result), "three books");
         let progress = person.next_progress().await;
         assert_eq!(progress.message.as_deref(), Some("calls looks_up"));

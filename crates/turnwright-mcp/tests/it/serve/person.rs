@@ -52,7 +52,8 @@ pub(super) struct Person {
     progress: mpsc::UnboundedSender<ProgressNotificationParam>,
     /// Counts announcements of changed tools.
     pub(super) changes: Arc<tokio::sync::Semaphore>,
-    pub(super) progressed: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<ProgressNotificationParam>>>,
+    pub(super) progressed:
+        Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<ProgressNotificationParam>>>,
 }
 
 impl Person {

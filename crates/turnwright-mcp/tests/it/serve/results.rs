@@ -15,7 +15,9 @@ use super::person::{Connected, LIFECYCLES, Lifecycle, Person, text_of};
 fn returns(name: &str, content: Vec<u8>) -> Tool {
     Tool::dynamic(name, json!({ "type": "object" }))
         .description("Returns much.")
-        .handler_with(content, async |content, _: Value, _| ToolOutput::bytes(Vec::clone(&content)))
+        .handler_with(content, async |content, _: Value, _| {
+            ToolOutput::bytes(Vec::clone(&content))
+        })
         .build()
         .unwrap()
 }
@@ -41,7 +43,9 @@ async fn read_all(connected: &Connected, uri: &str) -> (Vec<u8>, usize) {
             other => panic!("{other:?}"),
         };
         let meta = &meta.as_ref().unwrap().0;
-        next = meta.get("turnwright/next").map(|uri| uri.as_str().unwrap().to_owned());
+        next = meta
+            .get("turnwright/next")
+            .map(|uri| uri.as_str().unwrap().to_owned());
         pieces += 1;
     }
     (all, pieces)
@@ -62,7 +66,10 @@ async fn a_large_result_is_a_link_that_is_read_in_pieces() {
             let connected = Connected::over_streams(service, Person::absent(), lifecycle).await;
             let result = connected.call("much", json!({})).await.unwrap();
             assert!(text_of(&result).len() < 2_000);
-            let link = result.content.iter().find_map(|block| block.as_resource_link());
+            let link = result
+                .content
+                .iter()
+                .find_map(|block| block.as_resource_link());
             let link = link.unwrap();
             assert_eq!(link.size, Some(content.len() as u64));
             let (read, pieces) = read_all(&connected, &link.uri).await;
@@ -75,7 +82,9 @@ async fn a_large_result_is_a_link_that_is_read_in_pieces() {
             let part = serde_json::to_value(&part.contents[0]).unwrap();
             let bytes = match part["text"].as_str() {
                 Some(text) => text.as_bytes().to_vec(),
-                None => BASE64_STANDARD.decode(part["blob"].as_str().unwrap()).unwrap(),
+                None => BASE64_STANDARD
+                    .decode(part["blob"].as_str().unwrap())
+                    .unwrap(),
             };
             assert_eq!(bytes, content[1000..1010]);
         }
@@ -85,8 +94,7 @@ async fn a_large_result_is_a_link_that_is_read_in_pieces() {
 #[tokio::test]
 async fn a_small_result_is_text() {
     let service = McpService::of([returns("little", b"a few words".to_vec())]).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let result = connected.call("little", json!({})).await.unwrap();
     assert_eq!(result.content.len(), 1);
     assert_eq!(text_of(&result), "a few words");
@@ -99,10 +107,18 @@ async fn a_result_that_is_too_large_says_so() {
         ..ServeLimits::default()
     };
     let service = McpService::of([returns("much", vec![b'x'; 5_000])]).unwrap();
-    let connected =
-        Connected::over_streams(service.limits(limits), Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(
+        service.limits(limits),
+        Person::absent(),
+        Lifecycle::Sessions,
+    )
+    .await;
     let result = connected.call("much", json!({})).await.unwrap();
-    assert!(text_of(&result).contains("too large"), "{}", text_of(&result));
+    assert!(
+        text_of(&result).contains("too large"),
+        "{}",
+        text_of(&result)
+    );
     assert!(text_of(&result).len() < 2_000);
 }
 
@@ -114,26 +130,39 @@ async fn the_oldest_results_are_dropped() {
         ..ServeLimits::default()
     };
     let service = McpService::of([returns("much", vec![b'x'; 5_000])]).unwrap();
-    let connected =
-        Connected::over_streams(service.limits(limits), Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(
+        service.limits(limits),
+        Person::absent(),
+        Lifecycle::Sessions,
+    )
+    .await;
     let mut uris = Vec::new();
     for _ in 0..3 {
         let result = connected.call("much", json!({})).await.unwrap();
-        let link = result.content.iter().find_map(|block| block.as_resource_link());
+        let link = result
+            .content
+            .iter()
+            .find_map(|block| block.as_resource_link());
         uris.push(link.unwrap().uri.clone());
     }
     let oldest = ReadResourceRequestParams::new(uris[0].clone());
     assert!(connected.client.read_resource(oldest).await.is_err());
     assert_eq!(read_all(&connected, &uris[2]).await.0.len(), 5_000);
     // They are not listed: another client must not find them.
-    assert!(connected.client.list_all_resources().await.unwrap().is_empty());
+    assert!(
+        connected
+            .client
+            .list_all_resources()
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn bad_uris_are_errors() {
     let service = McpService::of([]).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     for uri in [
         "turnwright://results/",
         "turnwright://results/00",
@@ -151,7 +180,9 @@ async fn bad_uris_are_errors() {
 #[tokio::test]
 async fn media_are_content_of_their_type() {
     let media = |kind, mime: &str, name: &str, bytes: &'static str| {
-        Media::user_attachment(kind, mime, name, MemoryReader::new(bytes)).build().unwrap()
+        Media::user_attachment(kind, mime, name, MemoryReader::new(bytes))
+            .build()
+            .unwrap()
     };
     let all = [
         media(MediaKind::Image, "image/png", "a.png", "png"),
@@ -161,11 +192,12 @@ async fn media_are_content_of_their_type() {
     ];
     let shows = Tool::dynamic("shows", json!({ "type": "object" }))
         .description("Shows.")
-        .handler_with(all, async |all, _: Value, _| ToolOutput::media(all.iter().cloned()))
+        .handler_with(all, async |all, _: Value, _| {
+            ToolOutput::media(all.iter().cloned())
+        })
         .build();
     let service = McpService::of([shows.unwrap()]).unwrap();
-    let connected =
-        Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
     let result = connected.call("shows", json!({})).await.unwrap();
     let [
         ContentBlock::Image(image),
@@ -176,7 +208,10 @@ async fn media_are_content_of_their_type() {
     else {
         panic!("{:?}", result.content)
     };
-    assert_eq!((image.data.as_str(), image.mime_type.as_str()), ("cG5n", "image/png"));
+    assert_eq!(
+        (image.data.as_str(), image.mime_type.as_str()),
+        ("cG5n", "image/png")
+    );
     assert_eq!(audio.mime_type, "audio/wav");
     assert_eq!(text.get_text(), "plain");
     let pdf = serde_json::to_value(pdf).unwrap();

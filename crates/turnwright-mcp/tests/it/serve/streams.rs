@@ -20,7 +20,10 @@ async fn exchange(service: McpService, lines: &str) -> Vec<Value> {
     let input = format!("{INITIALIZE}{lines}");
     service.serve(input.as_bytes(), &mut output).await.unwrap();
     let output = String::from_utf8(output).unwrap();
-    output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn answer<'m>(messages: &'m [Value], id: &Value) -> &'m Value {
@@ -38,7 +41,10 @@ async fn requests_before_the_end_of_the_input_are_answered() {
     let messages = exchange(service(), &format!("{call}\n")).await;
     let result = &answer(&messages, &json!("x"))["result"];
     assert_eq!(result["content"][0]["text"], "pong");
-    assert_eq!(answer(&messages, &json!(1))["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        answer(&messages, &json!(1))["result"]["protocolVersion"],
+        "2025-11-25"
+    );
 }
 
 #[tokio::test]
@@ -50,8 +56,16 @@ async fn lines_that_are_no_messages_get_errors_and_change_nothing() {
         ("[]", Value::Null, -32600),
         ("42", Value::Null, -32600),
         (r#"{"id":5}"#, json!(5), -32600),
-        (r#"{"jsonrpc":"2.0","id":6,"method":"no/such"}"#, json!(6), -32601),
-        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"pings","arguments":[1]}}"#, json!(7), -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":6,"method":"no/such"}"#,
+            json!(6),
+            -32601,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"pings","arguments":[1]}}"#,
+            json!(7),
+            -32602,
+        ),
     ] {
         let messages = exchange(service(), &format!("{line}\n\n{ping}\n")).await;
         assert_eq!(answer(&messages, &id)["error"]["code"], code, "{line}");
@@ -69,7 +83,10 @@ async fn a_line_that_is_too_long_gets_an_error() {
     let ping = json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" });
     let messages = exchange(service().limits(limits), &format!("{long}\n{ping}\n")).await;
     let error = &answer(&messages, &Value::Null)["error"];
-    assert!(error["message"].as_str().unwrap().contains("1000 bytes"), "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("1000 bytes"),
+        "{error}"
+    );
     assert!(answer(&messages, &json!(9))["result"].is_object());
 }
 
@@ -86,7 +103,8 @@ async fn without_a_token_there_is_no_progress() {
         ctx.progress("half");
         Ok("done".to_owned())
     });
-    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "works" } });
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "works" } });
     let service = McpService::of([works]).unwrap();
     let messages = exchange(service, &format!("{call}\n")).await;
     assert_eq!(messages.len(), 2, "{messages:?}");
@@ -103,12 +121,18 @@ async fn log_entries_are_sent_only_if_enabled() {
             Ok("done".to_owned())
         })
     };
-    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "logs" } });
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "logs" } });
     let call = format!("{call}\n");
     let silent = exchange(McpService::of([logs()]).unwrap(), &call).await;
     assert_eq!(silent.len(), 2, "{silent:?}");
     let loud = exchange(McpService::of([logs()]).unwrap().send_logs(true), &call).await;
-    let entries = loud.iter().filter(|it| it["method"] == "notifications/message");
+    let entries = loud
+        .iter()
+        .filter(|it| it["method"] == "notifications/message");
     let entries: Vec<&Value> = entries.map(|entry| &entry["params"]).collect();
-    assert_eq!(entries, [&json!({ "level": "warning", "data": "the disk is full" })]);
+    assert_eq!(
+        entries,
+        [&json!({ "level": "warning", "data": "the disk is full" })]
+    );
 }
