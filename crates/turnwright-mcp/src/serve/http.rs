@@ -99,6 +99,10 @@ impl McpHttp {
 
     /// Returns a router with the endpoint. If no host is allowed, it refuses all requests.
     pub fn into_router(self) -> Router {
+        self.router(StreamableHttpServerConfig::default())
+    }
+
+    fn router(self, config: StreamableHttpServerConfig) -> Router {
         let limits = &self.server.service.limits;
         let sessions = Arc::new(LimitedSessions::new(limits));
         // An empty list would allow every host.
@@ -106,7 +110,7 @@ impl McpHttp {
             true => vec!["invalid.".to_owned()],
             false => self.hosts,
         };
-        let config = StreamableHttpServerConfig::default()
+        let config = config
             .with_max_request_body_bytes(limits.request_bytes)
             .with_allowed_hosts(hosts)
             .with_allowed_origins(self.origins)
@@ -119,7 +123,7 @@ impl McpHttp {
             .layer(from_fn_with_state(sessions, limit_sessions))
     }
 
-    /// Serves this machine on a port, until the future is dropped. See [`serve_on`](Self::serve_on) for another listener.
+    /// Serves this machine on a port, until the future is dropped, which cancels all calls. See [`serve_on`](Self::serve_on) for another listener.
     ///
     /// # Errors
     /// Returns an error if the port cannot be used.
@@ -128,12 +132,26 @@ impl McpHttp {
         self.serve_on(listener).await
     }
 
-    /// Serves the clients of a listener, until the future is dropped.
+    /// Serves the clients of a listener, until the future is dropped, which cancels all calls.
     ///
     /// # Errors
     /// Returns an error if the listener fails.
     pub async fn serve_on(self, listener: TcpListener) -> io::Result<()> {
-        axum::serve(listener, self.into_router()).await
+        let config = StreamableHttpServerConfig::default();
+        let connections = config.cancellation_token.clone().drop_guard();
+        let calls = StopOnDrop(Arc::clone(&self.server));
+        let served = axum::serve(listener, self.router(config)).await;
+        drop((connections, calls));
+        served
+    }
+}
+
+/// Cancels the calls of a server.
+struct StopOnDrop(Arc<Server>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

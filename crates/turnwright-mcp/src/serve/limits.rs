@@ -16,6 +16,8 @@ pub struct ServeLimits {
     pub request_bytes: usize,
     /// Maximum number of calls that run at the same time. Further calls wait. Default: 64.
     pub calls: usize,
+    /// Maximum number of calls that wait to run. Further calls get an error. Default: 256.
+    pub queued_calls: usize,
     /// Maximum number of tools in one page of a list. Default: 100.
     pub page: usize,
     /// Maximum size in bytes of a text that is sent in the result of a call. A larger one is sent as a link to a resource. A tool
@@ -49,6 +51,7 @@ impl Default for ServeLimits {
         ServeLimits {
             request_bytes: 4 << 20,
             calls: 64,
+            queued_calls: 256,
             page: 100,
             inline_bytes: 64 << 10,
             media_bytes: 700 << 10,

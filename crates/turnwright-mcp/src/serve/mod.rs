@@ -99,6 +99,12 @@ use method::Methods;
 /// `turnwright/next`, the URI of the next piece. Pieces of text end at character boundaries, so the joined pieces equal the result.
 /// Results are kept in memory within [`ServeLimits::results_bytes`].
 ///
+/// # Concurrency
+///
+/// Calls run concurrently, up to [`ServeLimits::calls`].
+/// [`Concurrency::Exclusive`](turnwright_core::tool::Concurrency::Exclusive) orders the calls of one model response, not those of
+/// clients: a tool that must not run twice at a time needs a lock of its own.
+///
 /// # Answers of the client
 ///
 /// If a policy requires approval, the client shows a form with the tool, the reason and the arguments. A handler that waits at a

@@ -19,6 +19,7 @@ pub(super) struct Server {
     pub(super) results: Results,
     pub(super) waiting: Arc<Waiting>,
     permits: Arc<Semaphore>,
+    queue: Semaphore,
     /// The number of running calls.
     running: Arc<watch::Sender<usize>>,
     /// Cancels all calls.
@@ -28,11 +29,13 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(service: McpService) -> Self {
         let permits = service.limits.calls.clamp(1, Semaphore::MAX_PERMITS);
+        let queue = service.limits.queued_calls.min(Semaphore::MAX_PERMITS);
         Server {
             service,
             results: Results::default(),
             waiting: Arc::default(),
             permits: Arc::new(Semaphore::new(permits)),
+            queue: Semaphore::new(queue),
             running: Arc::new(watch::channel(0).0),
             stop: Cancellation::new(),
         }
@@ -45,8 +48,18 @@ impl Server {
         args: Value,
         wanted: Wanted,
     ) -> Result<Running, ErrorData> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| ErrorData::internal_error("The server ends.", None))?;
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let busy = |_| {
+                    let message = "The server is busy. Try again later.";
+                    ErrorData::internal_error(message, None)
+                };
+                let _queued = self.queue.try_acquire().map_err(busy)?;
+                let permit = Arc::clone(&self.permits).acquire_owned().await;
+                permit.map_err(|_| ErrorData::internal_error("The server has ended.", None))?
+            }
+        };
         let stop = self.stop.child();
         let McpService {
             tools,

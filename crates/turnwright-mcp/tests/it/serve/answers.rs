@@ -1,14 +1,18 @@
 //! Approvals and gates as questions to the client.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
-use turnwright_core::Tool;
+use tokio::sync::mpsc;
 use turnwright_core::gate::TurnGate;
 use turnwright_core::schema::{object, string};
-use turnwright_core::tool::approval::always;
+use turnwright_core::tool::approval::{always, before_writes};
+use turnwright_core::{DispatchContext, Tool};
 use turnwright_mcp::McpService;
-use turnwright_mcp::serve::client_request;
+use turnwright_mcp::serve::{ServeLimits, agent_tool, client_request};
 
 use super::person::{Connected, LIFECYCLES, Lifecycle, Person, text_of, tool};
 
@@ -111,6 +115,92 @@ async fn an_answer_is_valid_once_and_for_its_call_only() {
     };
     assert_eq!(text_of(&paid), "paid 7");
     refused(repeat(7).await.unwrap_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_answered_is_cancelled() {
+    let (waits, mut ended) = waits_for_an_answer();
+    let person = Person::who_accepts(json!({}));
+    let service = McpService::of([waits]).unwrap();
+    let connected = Connected::over_streams(service, person, Lifecycle::Stateless).await;
+    let asked = ask(&connected).await;
+    // Time passes because nothing else happens.
+    assert_eq!(ended.recv().await, None);
+    let mut late = CallToolRequestParams::new("waits");
+    late.request_state = Some(asked);
+    assert!(connected.client.call_tool_once(late).await.is_err());
+}
+
+#[tokio::test]
+async fn the_oldest_unanswered_call_makes_room() {
+    let (waits, _ended) = waits_for_an_answer();
+    let limits = ServeLimits {
+        waiting_calls: 1,
+        ..ServeLimits::default()
+    };
+    let person = Person::who_accepts(json!({}));
+    let service = McpService::of([waits]).unwrap().limits(limits);
+    let connected = Connected::over_streams(service, person, Lifecycle::Stateless).await;
+    let (first, second) = (ask(&connected).await, ask(&connected).await);
+    for (state, is_known) in [(first, false), (second, true)] {
+        let mut again = CallToolRequestParams::new("waits");
+        again.request_state = Some(state);
+        let answer = connected.client.call_tool_once(again).await;
+        assert_eq!(answer.is_ok(), is_known, "{answer:?}");
+    }
+}
+
+/// A tool that waits at a gate. The receiver ends when no handler is left.
+fn waits_for_an_answer() -> (Tool, mpsc::Receiver<()>) {
+    let (sender, ended) = mpsc::channel(1);
+    let weak = sender.downgrade();
+    let running = Arc::new(Mutex::new(Some(sender)));
+    let waits = tool("waits", move |ctx| {
+        // The last sender belongs to the handlers.
+        let own = weak.upgrade();
+        running.lock().take();
+        async move {
+            let _own = own;
+            let gate = TurnGate::new("question").question("Well?").build()?;
+            ctx.wait_for(gate).await?;
+            Ok("answered".to_owned())
+        }
+    });
+    (waits, ended)
+}
+
+/// Calls the tool and returns the state of the call that waits.
+async fn ask(connected: &Connected) -> String {
+    let call = CallToolRequestParams::new("waits");
+    match connected.client.call_tool_once(call).await.unwrap() {
+        CallToolResponse::InputRequired(asked) => asked.request_state.unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_approvals_of_an_agent_ask_the_client() {
+    let model = |ctx: DispatchContext| async move {
+        match ctx.records().own_tool_calls().pop() {
+            None => drop(ctx.call("order", "{}").await),
+            Some(call) => drop(ctx.answer(call.text().await.unwrap_or_default()).await?),
+        }
+        Ok(())
+    };
+    let order = tool("order", |_| async { Ok("ordered".to_owned()) });
+    let runner = turnwright_core::runner(model).tool(order);
+    let runner = runner.policy(before_writes("it may cost money")).build();
+    let agent = agent_tool("librarian", "Orders books.", runner.unwrap()).unwrap();
+    for lifecycle in LIFECYCLES {
+        let person = Person::who_accepts(json!({ "approve": true }));
+        let service = McpService::of([agent.clone()]).unwrap();
+        let connected = Connected::over_streams(service, person.clone(), lifecycle).await;
+        let result = connected
+            .call("librarian", json!({ "task": "order" }))
+            .await;
+        assert_eq!(text_of(&result.unwrap()), "ordered", "{lifecycle:?}");
+        assert!(person.asked.lock()[0].contains("order"), "{lifecycle:?}");
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use tokio::sync::{Barrier, mpsc};
 use turnwright_core::{Effects, Tool, ToolError};
 use turnwright_mcp::{McpService, serve::ServeLimits};
 
-use super::person::{Connected, LIFECYCLES, Lifecycle, Person, text_of, tool};
+use super::person::{Connected, LIFECYCLES, Lifecycle, Person, listen, text_of, tool};
 
 /// Adds two integers, and counts how often it ran.
 fn add(ran: &Arc<AtomicUsize>) -> Tool {
@@ -249,4 +249,59 @@ async fn calls_above_the_limit_wait() {
     for result in futures_util::future::join_all(calls).await {
         assert_eq!(text_of(&result.unwrap()), "1");
     }
+}
+
+#[tokio::test]
+async fn calls_beyond_the_queue_are_refused() {
+    let (started, mut starts) = mpsc::unbounded_channel();
+    let waits = tool("waits", move |_| {
+        let started = started.clone();
+        async move {
+            started.send(()).unwrap();
+            std::future::pending().await
+        }
+    });
+    let limits = ServeLimits {
+        calls: 1,
+        queued_calls: 0,
+        ..ServeLimits::default()
+    };
+    let service = McpService::of([waits]).unwrap().limits(limits);
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let call = Request::new(CallToolRequestParams::new("waits"));
+    let request = ClientRequest::CallToolRequest(call);
+    let options = PeerRequestOptions::no_options();
+    let first = connected
+        .client
+        .send_cancellable_request(request, options)
+        .await;
+    starts.recv().await.unwrap();
+    let error = connected.call("waits", json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("busy"), "{error}");
+    first.unwrap().cancel(None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_ends_cancels_its_calls() {
+    let (started, mut starts) = mpsc::unbounded_channel();
+    let (ended, mut ends) = mpsc::unbounded_channel();
+    let waits = tool("waits", move |ctx| {
+        let (started, ended) = (started.clone(), ended.clone());
+        async move {
+            let token = ctx.cancellation().clone();
+            tokio::spawn(async move {
+                token.cancelled().await;
+                ended.send(()).unwrap();
+            });
+            started.send(()).unwrap();
+            std::future::pending().await
+        }
+    });
+    let (url, server) = listen(McpService::of([waits]).unwrap()).await;
+    let connected = Connected::to(&url, Person::absent(), Lifecycle::Stateless).await;
+    let call = tokio::spawn(async move { connected.call("waits", json!({})).await });
+    starts.recv().await.unwrap();
+    server.abort();
+    ends.recv().await.unwrap();
+    call.abort();
 }

@@ -151,11 +151,20 @@ impl Connected {
         lifecycle: Lifecycle,
     ) -> Self {
         let (url, server) = listen(service).await;
+        let connected = Connected::to(&url, person, lifecycle).await;
+        Connected {
+            server,
+            ..connected
+        }
+    }
+
+    /// Connects to a server over HTTP.
+    pub(super) async fn to(url: &str, person: Person, lifecycle: Lifecycle) -> Self {
         let transport = StreamableHttpClientTransport::from_uri(url);
         let client = serve_client_with_lifecycle(person, transport, lifecycle.mode()).await;
         Connected {
             client: client.unwrap(),
-            server,
+            server: tokio::spawn(async { Ok(()) }),
         }
     }
 
