@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ContentBlock};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -233,7 +233,12 @@ impl Server {
             // In sessions there is no such error: the result says it.
             Some(need) if record.is_error() && client.is_modern() => Err(need.missing()),
             _ => {
-                let result = self.content(&running.tool, &record).await;
+                let mut result = self.content(&running.tool, &record).await;
+                if !client.knows_links() {
+                    // A text has the URI too.
+                    let is_link = |block: &ContentBlock| block.as_resource_link().is_some();
+                    result.content.retain(|block| !is_link(block));
+                }
                 Ok(CallToolResponse::Complete(result))
             }
         }

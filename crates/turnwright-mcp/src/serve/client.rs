@@ -53,6 +53,12 @@ impl Client {
         is_modern(&self.context)
     }
 
+    /// Returns whether the client knows links to resources in results.
+    pub(super) fn knows_links(&self) -> bool {
+        let version = self.context.protocol_version();
+        version.is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str())
+    }
+
     pub(super) fn wanted(&self) -> Wanted {
         Wanted {
             progress: self.progress.is_some(),

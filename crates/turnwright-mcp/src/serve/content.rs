@@ -98,28 +98,36 @@ impl Server {
             for derived in item.stash().values() {
                 content.push(ContentBlock::text(&derived.text));
             }
-            content.push(self.medium(tool, item).await?);
+            content.extend(self.medium(tool, item).await?);
         }
         Ok(content)
     }
 
-    async fn medium(&self, tool: &Tool, media: &Media) -> io::Result<ContentBlock> {
+    async fn medium(&self, tool: &Tool, media: &Media) -> io::Result<Vec<ContentBlock>> {
         let limits = &self.service.limits;
         let (bytes, is_cut) = read(media, limits.result_bytes).await?;
         if is_cut {
             return Err(io::Error::other("it is larger than `result_bytes`"));
         }
         let mime_type = media.mime_type();
-        if bytes.len() as u64 > limits.media_bytes {
+        let size = bytes.len() as u64;
+        if size > limits.media_bytes {
             let artifact = SpooledArtifact::in_memory(bytes, ArtifactKind::TEXT);
             let link = self.results.add(tool.name(), artifact, mime_type, limits)?;
-            return Ok(ContentBlock::resource_link(link));
+            let text = format!(
+                "The {mime_type} has {size} bytes and was not included. Read it with resources/read: {}",
+                link.uri
+            );
+            return Ok(vec![
+                ContentBlock::text(text),
+                ContentBlock::resource_link(link),
+            ]);
         }
-        Ok(match media.kind() {
+        Ok(vec![match media.kind() {
             MediaKind::Image => ContentBlock::image(BASE64_STANDARD.encode(bytes), mime_type),
             MediaKind::Audio => ContentBlock::audio(BASE64_STANDARD.encode(bytes), mime_type),
             _ => ContentBlock::resource(embedded(media, &bytes)),
-        })
+        }])
     }
 }
 

@@ -218,3 +218,30 @@ async fn media_are_content_of_their_type() {
     assert_eq!(pdf["resource"]["mimeType"], "application/pdf");
     assert_eq!(pdf["resource"]["blob"], "JVBERg==");
 }
+
+#[tokio::test]
+async fn large_media_are_links() {
+    let limits = ServeLimits {
+        media_bytes: 1_000,
+        ..ServeLimits::default()
+    };
+    let reader = MemoryReader::new(vec![7; 5_000]);
+    let image = Media::user_attachment(MediaKind::Image, "image/png", "large.png", reader);
+    let image = image.build().unwrap();
+    let shows = Tool::dynamic("shows", json!({ "type": "object" }))
+        .description("Shows.")
+        .handler_with(image, async |image, _: Value, _| {
+            ToolOutput::media([Media::clone(&image)])
+        })
+        .build();
+    let service = McpService::of([shows.unwrap()]).unwrap().limits(limits);
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
+    let result = connected.call("shows", json!({})).await.unwrap();
+    let link = result
+        .content
+        .iter()
+        .find_map(|block| block.as_resource_link());
+    let link = link.unwrap();
+    assert_eq!(link.mime_type.as_deref(), Some("image/png"));
+    assert_eq!(read_all(&connected, &link.uri).await.0, [7; 5_000]);
+}

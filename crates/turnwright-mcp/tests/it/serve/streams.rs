@@ -1,5 +1,6 @@
 //! Raw messages over a pair of streams.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use turnwright_mcp::McpService;
 use turnwright_mcp::serve::ServeLimits;
@@ -16,9 +17,12 @@ const INITIALIZE: &str = concat!(
 
 /// Sends lines, closes the input and returns the messages of the server.
 async fn exchange(service: McpService, lines: &str) -> Vec<Value> {
+    exchange_bytes(service, format!("{INITIALIZE}{lines}").as_bytes()).await
+}
+
+async fn exchange_bytes(service: McpService, input: &[u8]) -> Vec<Value> {
     let mut output = Vec::new();
-    let input = format!("{INITIALIZE}{lines}");
-    service.serve(input.as_bytes(), &mut output).await.unwrap();
+    service.serve(input, &mut output).await.unwrap();
     let output = String::from_utf8(output).unwrap();
     output
         .lines()
@@ -135,4 +139,54 @@ async fn log_entries_are_sent_only_if_enabled() {
         entries,
         [&json!({ "level": "warning", "data": "the disk is full" })]
     );
+}
+
+#[tokio::test]
+async fn old_clients_get_the_uri_of_a_large_result_as_text() {
+    let much = tool("much", |_| async { Ok("x".repeat(100_000)) });
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "much" } });
+    for (version, blocks) in [("2025-03-26", 1), ("2025-06-18", 2)] {
+        let start = INITIALIZE.replace("2025-11-25", version);
+        let service = McpService::of([much.clone()]).unwrap();
+        let messages = exchange_bytes(service, format!("{start}{call}\n").as_bytes()).await;
+        let content = &answer(&messages, &json!(2))["result"]["content"];
+        assert_eq!(content.as_array().unwrap().len(), blocks, "{content}");
+        let text = content[0]["text"].as_str().unwrap();
+        assert!(text.contains("turnwright://results/"), "{text}");
+    }
+}
+
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let known = prop::sample::select(vec![
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pings"}}"#,
+        r#"{"jsonrpc":"2.0","id":[],"method":"tools/list","params":{"cursor":7}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":null}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"pings","requestState":"x"}}"#,
+        "\n",
+        "[",
+        "{",
+        "}",
+    ]);
+    prop_oneof![
+        known.prop_map(|text| text.as_bytes().to_vec()),
+        prop::collection::vec(any::<u8>(), 0..20),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_a_client_sends_the_answers_are_messages(pieces in prop::collection::vec(piece(), 0..12)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        let mut input = INITIALIZE.as_bytes().to_vec();
+        pieces.iter().for_each(|piece| input.extend(piece));
+        let messages = runtime.block_on(exchange_bytes(service(), &input));
+        for message in messages {
+            prop_assert_eq!(&message["jsonrpc"], "2.0");
+        }
+    }
 }
