@@ -185,6 +185,12 @@ impl Tool {
         &self.0.schema
     }
 
+    /// Returns the schema of the results, if one was set: see [`ToolBuilder::output_schema`].
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&Schema> {
+        self.0.facts.output_schema.as_ref()
+    }
+
     /// Returns the content type of results, unless the handler sets another one.
     #[must_use]
     pub fn artifact_kind(&self) -> ArtifactKind {
@@ -287,12 +293,6 @@ impl Tool {
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.0.facts.version.as_deref()
-    }
-
-    /// Returns the schema of the results, if one was set: see [`ToolBuilder::output_schema`].
-    #[must_use]
-    pub fn output_schema(&self) -> Option<&Schema> {
-        self.0.facts.output_schema.as_ref()
     }
 
     /// Returns a digest of [`Tool::describe`] and [`Tool::version`]. Equal for equal definitions.
