@@ -31,6 +31,10 @@ pub(super) struct Running {
     /// Whether the call is being polled.
     polled: watch::Receiver<bool>,
     notices: mpsc::Receiver<Notice>,
+    /// The record, once the call has ended.
+    ended: Option<Result<Arc<ToolCall>, ErrorData>>,
+    /// Gates that the client was not asked about yet.
+    opened: Vec<OpenGate>,
     /// The number of progress notifications.
     progress: u32,
     /// What the call needed and the client does not support.
@@ -77,6 +81,8 @@ impl Running {
             gates,
             polled,
             notices,
+            ended: None,
+            opened: Vec::new(),
             progress: 0,
             missing: None,
         }
@@ -87,27 +93,36 @@ impl Running {
     }
 
     /// Waits until the call has ended or waits at new gates. Sends what it reports meanwhile.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, at most one notice is lost.
     async fn step(&mut self, client: &Client) -> Step {
         loop {
+            if self.ended.is_some() {
+                while let Ok(notice) = self.notices.try_recv() {
+                    client.notify(notice, &mut self.progress).await;
+                }
+            }
+            if let Some(ended) = self.ended.take() {
+                return Step::Ended(ended);
+            }
+            if !self.opened.is_empty() {
+                // A handler may open several gates at once: wait until it waits.
+                let _ = self.polled.wait_for(|polled| !polled).await;
+                while let Some(Some(gate)) = self.gates.next().now_or_never() {
+                    self.opened.push(gate);
+                }
+                return Step::Asks(std::mem::take(&mut self.opened));
+            }
             tokio::select! {
                 biased;
                 Some(notice) = self.notices.recv() => client.notify(notice, &mut self.progress).await,
                 ended = &mut self.done => {
-                    while let Ok(notice) = self.notices.try_recv() {
-                        client.notify(notice, &mut self.progress).await;
-                    }
-                    return Step::Ended(ended.map_err(|_| ErrorData::internal_error("The call failed.", None)));
+                    let failed = |_| ErrorData::internal_error("The call failed.", None);
+                    self.ended = Some(ended.map_err(failed));
                 }
                 () = client.cancelled(), if !self.stop.is_cancelled() => self.stop.cancel(),
-                Some(gate) = self.gates.next() => {
-                    let mut gates = vec![gate];
-                    // A handler may open several gates at once: wait until it waits.
-                    let _ = self.polled.wait_for(|polled| !polled).await;
-                    while let Some(Some(gate)) = self.gates.next().now_or_never() {
-                        gates.push(gate);
-                    }
-                    return Step::Asks(gates);
-                }
+                Some(gate) = self.gates.next() => self.opened.push(gate),
             }
         }
     }

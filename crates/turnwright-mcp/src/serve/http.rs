@@ -20,7 +20,7 @@ use super::session_limit::LimitedSessions;
 
 /// An HTTP endpoint of a server. Created by [`McpService::http`](super::McpService::http).
 ///
-/// By default it serves this machine: requests with another `Host` than a loopback name, or with an `Origin` that is not a loopback
+/// By default it serves local clients: requests with another `Host` than a loopback name, or with an `Origin` that is not a loopback
 /// address, get status 403. Bodies are limited to [`ServeLimits::request_bytes`](super::ServeLimits::request_bytes). There are no
 /// CORS headers: a browser reaches the endpoint only through its own origin. There is no authentication: add it as a layer to the
 /// router if other users can reach the endpoint.
@@ -123,7 +123,8 @@ impl McpHttp {
             .layer(from_fn_with_state(sessions, limit_sessions))
     }
 
-    /// Serves this machine on a port, until the future is dropped, which cancels all calls. See [`serve_on`](Self::serve_on) for another listener.
+    /// Serves local clients on a port of 127.0.0.1, until the future is dropped, which cancels all calls. See
+    /// [`serve_on`](Self::serve_on) for another listener.
     ///
     /// # Errors
     /// Returns an error if the port cannot be used.

@@ -13,7 +13,7 @@
 //! | [`Effects`](turnwright_core::Effects) | the annotations `readOnlyHint` and `destructiveHint` |
 //! | [`output_schema`](turnwright_core::ToolBuilder::output_schema) | `outputSchema`; each result is checked and sent as `structuredContent` |
 //!
-//! Both lifecycles of the protocol are supported: sessions (`initialize`, up to 2025-11-25) and requests that stand alone
+//! Both lifecycles of the protocol are supported: sessions (`initialize`, up to 2025-11-25) and independent requests
 //! (`server/discover`, 2026-07-28).
 //!
 //! `rmcp` speaks the protocol. It logs messages with `tracing` under the target `rmcp`, including arguments and results at the
@@ -255,7 +255,7 @@ impl McpService {
         McpHttp::new(Arc::new(server::Server::new(self)))
     }
 
-    /// Returns a router with the endpoint `/mcp`, for clients on this machine: see [`McpHttp`].
+    /// Returns a router with the endpoint `/mcp`, for local clients: see [`McpHttp`].
     pub fn into_router(self) -> axum::Router {
         self.http().into_router()
     }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use turnwright_core::gate::TurnGate;
 use turnwright_core::schema::{object, string};
 use turnwright_core::tool::approval::{always, before_writes};
-use turnwright_core::{DispatchContext, Tool};
+use turnwright_core::{DispatchContext, Tool, ToolError};
 use turnwright_mcp::McpService;
 use turnwright_mcp::serve::{ServeLimits, agent_tool, client_request};
 
@@ -220,6 +220,34 @@ async fn a_handler_asks_at_its_gates() {
         let result = connected.call("ships", json!({})).await.unwrap();
         assert_eq!(text_of(&result), r#"shipped to "Elm Street""#);
         assert_eq!(*person.asked.lock(), ["Where to?"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_questions_and_reports_at_once_are_all_answered() {
+    let busy = tool("busy", |ctx| async move {
+        let questions = (0..8).map(|number| {
+            let ctx = ctx.clone();
+            async move {
+                for step in 0..4 {
+                    ctx.progress(format!("{number}/{step}"));
+                    let gate = TurnGate::new(format!("question_{number}"));
+                    let gate = gate.question("Well?").build()?;
+                    ctx.wait_for(gate).await?;
+                }
+                Ok::<_, ToolError>(())
+            }
+        });
+        futures_util::future::try_join_all(questions).await?;
+        Ok("answered".to_owned())
+    });
+    for lifecycle in LIFECYCLES {
+        let person = Person::who_accepts(json!({ "answer": "yes" }));
+        let service = McpService::of([busy.clone()]).unwrap();
+        let connected = Connected::over_streams(service, person.clone(), lifecycle).await;
+        let result = connected.call("busy", json!({})).await.unwrap();
+        assert_eq!(text_of(&result), "answered", "{lifecycle:?}");
+        assert_eq!(person.asked.lock().len(), 32, "{lifecycle:?}");
     }
 }
 
