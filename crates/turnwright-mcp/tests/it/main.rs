@@ -7,4 +7,5 @@
     reason = "a test may end loudly"
 )]
 
+#[cfg(feature = "serve")]
 mod serve;
