@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the official MCP conformance suite against the client. Installs the suite and the Node.js that it needs into target/.
-# Scenarios of extensions that are not implemented fail and are not scored: client credentials, enterprise-managed authorisation, DPoP,
-# workload identity.
-# usage: scripts/mcp-conformance.sh client [REVISION…]     default: 2025-11-25 2026-07-28
+# Runs the official MCP conformance suite. Installs the suite and the Node.js that it needs into target/.
+# usage: scripts/mcp-conformance.sh client|server [REVISION…]     default: 2025-11-25 2026-07-28
+#   client    against examples/conformance_client.rs
+#   server    against examples/conformance_server.rs on loopback (PORT, default 8765). Exits with an error if a scored scenario fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 side=${1:-client}
@@ -25,6 +25,26 @@ case $side in
       $suite client --command "$PWD/target/debug/examples/conformance_client" --requirements "$revision" \
         -o "$folder/client-$revision" 2>&1 | tail -70
     done
+    ;;
+  server)
+    cargo build --quiet -p turnwright-mcp --example conformance_server
+    port=${PORT:-8765}
+    target/debug/examples/conformance_server "$port" > "$folder/server.log" 2>&1 &
+    server=$!
+    trap 'kill "$server" 2> /dev/null || true' EXIT
+    for _ in $(seq 100); do
+      grep -q '^http' "$folder/server.log" && break
+      sleep 0.1
+    done
+    failed=0
+    for revision in "${revisions[@]}"; do
+      log=$folder/server-$revision.log
+      echo "== server, requirements $revision"
+      $suite server --url "http://127.0.0.1:$port/mcp" --requirements "$revision" -o "$folder/server-$revision" > "$log" 2>&1 || failed=1
+      # One line per scenario, then the counts.
+      sed -n '/SUMMARY/,$p' "$log"
+    done
+    exit "$failed"
     ;;
   *) echo "unknown side: $side" >&2; exit 2 ;;
 esac

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
+use crate::gate::Gates;
 use crate::ids::new_id;
 use crate::settings::{ModelSettings, TurnSettings};
 use crate::stash::Stash;
@@ -23,7 +24,10 @@ use crate::tool::registry::ToolRegistry;
 /// assert!(ctx.tools().all().is_empty());
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Default)]
+///
+/// A clone is a template: everything is shared with it that [`tools`](Self::tools), [`stash`](Self::stash),
+/// [`events`](Self::events) and [`cancellation`](Self::cancellation) do not replace.
+#[derive(Clone, Default)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct DispatchContextBuilder {
     turn_id: Option<Arc<str>>,
@@ -45,6 +49,36 @@ impl DispatchContext {
     /// Returns a builder.
     pub fn builder() -> DispatchContextBuilder {
         DispatchContextBuilder::default()
+    }
+
+    /// Returns the handle for answering at the gates of this dispatch, including approvals. While it is held, calls wait for an
+    /// answer instead of being denied. A turn of a runner has [`Turn::gates`](crate::Turn::gates).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use turnwright_core::tool::approval::always;
+    /// use turnwright_core::{DispatchContext, Tool, ToolRegistry};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let pay = Tool::dynamic("pay", json!({ "type": "object" }))
+    ///     .description("Pays the bill.")
+    ///     .approval(always("it costs money"))
+    ///     .handler(async |_, _| "paid")
+    ///     .build()?;
+    /// let ctx = DispatchContext::builder().tools(ToolRegistry::new([pay])?).build();
+    /// let mut gates = ctx.gates();
+    /// let answer = async {
+    ///     let gate = gates.next().await.unwrap();
+    ///     gates.approve(&gate.id)
+    /// };
+    /// let (call, answered) = tokio::join!(ctx.call("pay", "{}"), answer);
+    /// assert!(answered?);
+    /// assert_eq!(call.text().await.as_deref(), Some("paid"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn gates(&self) -> Gates {
+        Gates::new(self.turn().inner().gates.clone())
     }
 }
 
@@ -97,8 +131,7 @@ impl DispatchContextBuilder {
     /// Sets the maximum size in bytes of a text result that is inlined into the prompt.
     ///
     /// Default: 4 KiB.
-    #[cfg(test)]
-    pub(crate) fn inline_limit(mut self, bytes: u64) -> Self {
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
         self.setup.inline_limit = bytes;
         self
     }
@@ -107,8 +140,7 @@ impl DispatchContextBuilder {
     /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes).
     ///
     /// Default: 64 MiB.
-    #[cfg(test)]
-    pub(crate) fn max_result_bytes(mut self, bytes: u64) -> Self {
+    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.setup.max_result_bytes = bytes;
         self
     }

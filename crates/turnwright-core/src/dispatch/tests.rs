@@ -220,3 +220,49 @@ fn executors_check_the_tools_of_a_runner_when_it_is_built() {
         assert_eq!(error.message(), "`bad` is bad");
     }
 }
+
+#[tokio::test]
+async fn clones_of_a_builder_are_independent_dispatches() {
+    let tool = Tool::dynamic("much", json!({ "type": "object" }))
+        .description("Returns much.")
+        .handler(async |_, ctx| Ok(format!("{}{}", ctx.state::<String>()?, "x".repeat(100))))
+        .build()
+        .unwrap();
+    let template = DispatchContext::builder()
+        .tools(ToolRegistry::new([tool]).unwrap())
+        .state("shared ".to_owned())
+        .inline_limit(50);
+    let stop = Cancellation::new();
+    let first = template.clone().cancellation(stop.clone()).build();
+    let second = template.inline_limit(500).build();
+    stop.cancel();
+    assert!(first.call("much", "{}").await.is_error());
+    let call = second.call("much", "{}").await;
+    assert!(call.is_inline() && call.text().await.unwrap().starts_with("shared x"));
+    assert_ne!(first.turn_id(), second.turn_id());
+    assert!(first.records().all::<ToolCall>().len() == 1);
+}
+
+#[tokio::test]
+async fn without_a_handle_to_its_gates_a_dispatch_denies_approvals() {
+    let tool = Tool::dynamic("pay", json!({ "type": "object" }))
+        .description("Pays.")
+        .approval(tool::approval::always("it costs money"))
+        .handler(async |_, _| "paid")
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([tool]).unwrap())
+        .build();
+    assert!(ctx.call("pay", "{}").await.is_error());
+    let mut gates = ctx.gates();
+    let deny = async {
+        let gate = gates.next().await.unwrap();
+        assert_eq!(gate.tool(), Some("pay"));
+        gates.deny(&gate.id, "too much").unwrap()
+    };
+    let (call, denied) = tokio::join!(ctx.call("pay", "{}"), deny);
+    assert!(denied && call.is_error());
+    drop(gates);
+    assert!(ctx.call("pay", "{}").await.is_error());
+}

@@ -52,7 +52,8 @@ struct Observers {
 
 impl EventBus {
     /// Creates a bus for one turn. Its events also reach the observers of this bus, but not the reverse.
-    pub(crate) fn below(&self) -> Self {
+    #[must_use]
+    pub fn below(&self) -> Self {
         EventBus {
             own: Arc::default(),
             above: Some(Arc::clone(&self.own)),

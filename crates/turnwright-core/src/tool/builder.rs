@@ -52,6 +52,7 @@ pub(crate) const MAX_NAME_LEN: usize = 64;
 pub struct ToolBuilder<A> {
     pub(super) facts: Facts,
     schema: Result<Schema, SchemaError>,
+    output_schema: Option<Result<Schema, SchemaError>>,
     handler: Option<Handler>,
     limits: Option<Limits>,
     args: PhantomData<fn(A)>,
@@ -108,11 +109,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             required_state: Vec::new(),
             result_hooks: Vec::new(),
             version: None,
+            output_schema: None,
             fingerprint: OnceLock::new(),
         };
         ToolBuilder {
             facts,
             schema,
+            output_schema: None,
             handler: None,
             limits: None,
             args: PhantomData,
@@ -330,6 +333,29 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
+    /// Sets the schema of the results, for protocols that publish it. Results must then be JSON. A server of the Model Context
+    /// Protocol checks each result before it sends it; a model sees the result, not this schema.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use turnwright_core::Tool;
+    /// use turnwright_core::schema::{integer, object};
+    ///
+    /// let count = Tool::dynamic("count", json!({ "type": "object" }))
+    ///     .description("Counts the open tickets.")
+    ///     .output_schema(object().field("open", integer().required()))
+    ///     .handler(async |_, _| json!({ "open": 3 }))
+    ///     .build()?;
+    /// assert_eq!(count.output_schema().unwrap().document()["required"], json!(["open"]));
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// Default: none.
+    pub fn output_schema(mut self, schema: impl IntoSchema) -> Self {
+        self.output_schema = Some(schema.into_schema());
+        self
+    }
+
     /// Sets whether the tool exists for one dispatch only.
     pub fn ephemeral(mut self, ephemeral: bool) -> Self {
         self.facts.ephemeral = ephemeral;
@@ -456,7 +482,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///
     /// # Errors
     /// Returns `E_INVALID_INITIAL_TOOL_VALUE`, which lists all invalid fields.
-    pub fn build(self) -> Result<Tool, Error> {
+    pub fn build(mut self) -> Result<Tool, Error> {
         let mut wrong = self.facts.wrong();
         if self.handler.is_none() {
             wrong.push("handler: is missing: set one with `handler` or `handler_blocking`".into());
@@ -468,6 +494,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                 let problems = error.problems().to_vec();
                 let ill_defined = ill_defined(&self.facts.name, &wrong);
                 return Err(ill_defined.with_problems(problems).with_source(error));
+            }
+        };
+        self.facts.output_schema = match self.output_schema.transpose() {
+            Ok(schema) => schema,
+            Err(error) => {
+                wrong.push(format!("output_schema: {}", Error::from(error).message()));
+                None
             }
         };
         let Some(handler) = self.handler.filter(|_| wrong.is_empty()) else {

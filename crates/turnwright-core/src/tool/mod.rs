@@ -122,6 +122,7 @@ struct Facts {
     result_hooks: Vec<Arc<dyn ResultHook>>,
     required_state: Vec<StateType>,
     version: Option<String>,
+    output_schema: Option<Schema>,
     fingerprint: OnceLock<String>,
 }
 
@@ -185,6 +186,12 @@ impl Tool {
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.0.schema
+    }
+
+    /// Returns the schema of the results, if one was set: see [`ToolBuilder::output_schema`].
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&Schema> {
+        self.0.facts.output_schema.as_ref()
     }
 
     /// Returns the content type of results, unless the handler sets another one.

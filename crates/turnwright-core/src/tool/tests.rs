@@ -393,3 +393,19 @@ fn every_code_has_a_unique_name_that_matches_the_pattern() {
         ]
     );
 }
+
+#[test]
+fn an_output_schema_is_checked_when_the_tool_is_built() {
+    let tool = noop("count")
+        .output_schema(json!({ "type": "object" }))
+        .build()
+        .unwrap();
+    assert_eq!(tool.output_schema().unwrap().document()["type"], "object");
+    assert!(noop("count").build().unwrap().output_schema().is_none());
+    let error = noop("count")
+        .output_schema(json!({ "type": "strnig" }))
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
+    assert!(error.message().contains("output_schema: "), "{error}");
+}

@@ -13,7 +13,7 @@ const ENDLESS: usize = 8;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Complete(Vec<u8>),
     /// Its first and last bytes. The rest was read and dropped.
     TooLong {
@@ -24,7 +24,7 @@ pub(super) enum Line {
 
 /// Reads lines. Memory is bounded by the limit for a line.
 #[derive(Debug)]
-pub(super) struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     input: R,
     limit: usize,
     buffer: BytesMut,
@@ -37,7 +37,7 @@ pub(super) struct LineReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(super) fn new(input: R, limit: usize) -> Self {
+    pub(crate) fn new(input: R, limit: usize) -> Self {
         LineReader {
             input,
             limit,
@@ -54,7 +54,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// The stream fails, or a line does not end.
     ///
     /// Cancel safe: what was read stays in the reader.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.take_line() {
                 return Ok(Some(line));

@@ -8,7 +8,7 @@ mod failure;
 mod handler;
 mod http;
 mod http_settings;
-mod line_reader;
+pub(crate) mod line_reader;
 mod raw_results;
 mod request;
 mod stdio;

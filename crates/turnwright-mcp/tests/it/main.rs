@@ -1,8 +1,17 @@
-//! Integration tests of MCP.
+//! Tests across modules, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
 
 mod client;
 mod hostile;
 mod oauth;
 mod pins;
 mod real;
+#[cfg(feature = "serve")]
+mod serve;
 mod server;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::RwLock;
-
+use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::{ToolRegistry, clash};
 use crate::effects::OnCollision;
@@ -33,7 +32,7 @@ impl ToolRegistry {
             let incoming = Arc::clone(&registry.0.read());
             Arc::make_mut(&mut merged).take_in(&incoming, policy)?;
         }
-        Ok(ToolRegistry(Arc::new(RwLock::new(merged))))
+        Ok(ToolRegistry(Arc::new(Shared::new(merged))))
     }
 }
 

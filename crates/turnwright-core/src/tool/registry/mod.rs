@@ -1,6 +1,7 @@
 //! The tools of one turn, by name.
 
 mod merge;
+mod shared;
 mod snapshot;
 
 #[cfg(test)]
@@ -9,12 +10,10 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
-
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
 use crate::tool::context::{AckHook, DispatchContext};
-use snapshot::Snapshot;
+use shared::Shared;
 
 /// Tools by name, in registration order; tools that were [revealed](ToolRegistry::reveal) come last. A handle: clones share the content, [`ToolRegistry::fork`] copies it.
 ///
@@ -37,7 +36,7 @@ use snapshot::Snapshot;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct ToolRegistry(Arc<RwLock<Arc<Snapshot>>>);
+pub struct ToolRegistry(Arc<Shared>);
 
 impl ToolRegistry {
     /// Creates a registry.
@@ -202,6 +201,29 @@ impl ToolRegistry {
         self.0.read().hidden.contains(name)
     }
 
+    /// Waits until tools are added, removed, replaced, hidden or shown. Changes after the call of this method count, not only those
+    /// after the first poll. One change may complete it several times, or several changes once: compare the tools.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::{Tool, ToolContext, ToolRegistry};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let registry = ToolRegistry::new([])?;
+    /// let changed = registry.changed();
+    /// let late = Tool::dynamic("late", json!({ "type": "object" }))
+    ///     .description("Is added later.")
+    ///     .handler(|_: Value, _: ToolContext| async { "here" })
+    ///     .build()?;
+    /// registry.register(late)?;
+    /// changed.await;
+    /// assert!(registry.has("late"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn changed(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.0.changed()
+    }
+
     /// Removes all ephemeral tools and returns them.
     pub fn prune_ephemeral(&self) -> Vec<Tool> {
         let mut tools = self.0.write();
@@ -252,7 +274,7 @@ impl ToolRegistry {
     #[must_use]
     pub fn fork(&self) -> Self {
         let tools = Arc::clone(&self.0.read());
-        ToolRegistry(Arc::new(RwLock::new(tools)))
+        ToolRegistry(Arc::new(Shared::new(tools)))
     }
 }
 

@@ -1,3 +1,4 @@
+mod changes;
 mod forks;
 
 use crate::effects::OnCollision;

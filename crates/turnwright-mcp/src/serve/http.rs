@@ -1,0 +1,188 @@
+//! Serves clients over streamable HTTP.
+
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use rmcp::model::ProtocolVersion;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+use super::handler::Handler;
+use super::server::Server;
+use super::session_limit::LimitedSessions;
+
+/// An HTTP endpoint of a server. Created by [`McpService::http`](super::McpService::http).
+///
+/// By default it serves local clients: requests with another `Host` than a loopback name, or with an `Origin` that is not a loopback
+/// address, get status 403. Bodies are limited to [`ServeLimits::request_bytes`](super::ServeLimits::request_bytes). There are no
+/// CORS headers: a browser reaches the endpoint only through its own origin. There is no authentication: add it as a layer to the
+/// router if other users can reach the endpoint.
+///
+/// ```no_run
+/// use turnwright_core::ToolRegistry;
+/// use turnwright_mcp::McpService;
+///
+/// # async fn serve() -> std::io::Result<()> {
+/// let service = McpService::new(ToolRegistry::default());
+/// // http://127.0.0.1:8765/mcp
+/// service.http().serve_loopback(8765).await
+/// # }
+/// ```
+///
+/// As part of an application:
+///
+/// ```
+/// use axum::Router;
+/// use turnwright_core::ToolRegistry;
+/// use turnwright_mcp::McpService;
+///
+/// let mcp = McpService::new(ToolRegistry::default())
+///     .http()
+///     .path("/tools")
+///     .allowed_hosts(["tools.example.com"])
+///     .allowed_origins(["https://app.example.com:443"]);
+/// let app: Router = Router::new().merge(mcp.into_router());
+/// ```
+#[must_use = "an endpoint does nothing until it is served"]
+pub struct McpHttp {
+    server: Arc<Server>,
+    path: String,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+impl McpHttp {
+    pub(super) fn new(server: Arc<Server>) -> Self {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        McpHttp {
+            server,
+            path: "/mcp".to_owned(),
+            hosts: owned(&["localhost", "127.0.0.1", "::1"]),
+            origins: owned(&["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
+        }
+    }
+
+    /// Sets the path of the endpoint.
+    ///
+    /// Default: `/mcp`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Sets the host names, or `name:port`, under which clients reach the server.
+    ///
+    /// Default: the loopback names.
+    pub fn allowed_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the origins from which browsers may send requests, as `scheme://host:port` with `*` for any port. Requests without an
+    /// `Origin`, which programs send, are always accepted.
+    ///
+    /// Default: the loopback addresses.
+    pub fn allowed_origins<S: Into<String>>(
+        mut self,
+        origins: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Returns a router with the endpoint. If no host is allowed, it refuses all requests.
+    pub fn into_router(self) -> Router {
+        self.router(StreamableHttpServerConfig::default())
+    }
+
+    fn router(self, config: StreamableHttpServerConfig) -> Router {
+        let limits = &self.server.service.limits;
+        let sessions = Arc::new(LimitedSessions::new(limits));
+        // An empty list would allow every host.
+        let hosts = match self.hosts.is_empty() {
+            true => vec!["invalid.".to_owned()],
+            false => self.hosts,
+        };
+        let config = config
+            .with_max_request_body_bytes(limits.request_bytes)
+            .with_allowed_hosts(hosts)
+            .with_allowed_origins(self.origins)
+            .enforce_origin_validation();
+        let server = self.server;
+        let handler = move || Ok(Handler::new(Arc::clone(&server)));
+        let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
+        Router::new()
+            .route_service(&self.path, service)
+            .layer(from_fn_with_state(sessions, limit_sessions))
+    }
+
+    /// Serves local clients on a port of 127.0.0.1, until the future is dropped, which cancels all calls. See
+    /// [`serve_on`](Self::serve_on) for another listener.
+    ///
+    /// # Errors
+    /// Returns an error if the port cannot be used.
+    pub async fn serve_loopback(self, port: u16) -> io::Result<()> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        self.serve_on(listener).await
+    }
+
+    /// Serves the clients of a listener, until the future is dropped, which cancels all calls.
+    ///
+    /// # Errors
+    /// Returns an error if the listener fails.
+    pub async fn serve_on(self, listener: TcpListener) -> io::Result<()> {
+        let config = StreamableHttpServerConfig::default();
+        let connections = config.cancellation_token.clone().drop_guard();
+        let calls = StopOnDrop(Arc::clone(&self.server));
+        let served = axum::serve(listener, self.router(config)).await;
+        drop((connections, calls));
+        served
+    }
+}
+
+/// Cancels the calls of a server.
+struct StopOnDrop(Arc<Server>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Refuses to open a session if too many are open.
+async fn limit_sessions(
+    State(sessions): State<Arc<LimitedSessions>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if opens_session(request.method(), request.headers()) && sessions.are_full().await {
+        let message = "Too many sessions are open. Try again later.";
+        return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
+    }
+    next.run(request).await
+}
+
+fn opens_session(method: &Method, headers: &HeaderMap) -> bool {
+    let version = headers.get("mcp-protocol-version");
+    let version = version.and_then(|version| version.to_str().ok());
+    // Versions are dates.
+    let is_modern = version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28.as_str());
+    method == Method::POST && !headers.contains_key("mcp-session-id") && !is_modern
+}
+
+impl fmt::Debug for McpHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpHttp")
+            .field("path", &self.path)
+            .field("hosts", &self.hosts)
+            .field("origins", &self.origins)
+            .finish_non_exhaustive()
+    }
+}

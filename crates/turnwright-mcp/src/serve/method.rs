@@ -1,0 +1,134 @@
+//! Methods that the author of a server adds.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+type Method =
+    Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, MethodError>> + Send + Sync + 'static>;
+
+/// Methods by name.
+#[derive(Clone, Default)]
+pub(super) struct Methods(HashMap<String, Method>);
+
+/// The error of a method that was added with [`McpService::method`](super::McpService::method). The client reads it.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use turnwright_mcp::serve::MethodError;
+///
+/// fn get(params: &Value) -> Result<Value, MethodError> {
+///     match params["name"].as_str() {
+///         Some("greet") => Ok(json!({ "messages": [] })),
+///         _ => Err(MethodError::invalid_params("there is no such prompt")),
+///     }
+/// }
+/// assert_eq!(get(&json!({ "name": "x" })).unwrap_err().to_string(), "there is no such prompt");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MethodError {
+    /// The error code of JSON-RPC.
+    pub code: i32,
+    /// The message.
+    pub message: String,
+    /// Data for programs.
+    pub data: Option<Value>,
+}
+
+impl MethodError {
+    /// The parameters are invalid.
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        MethodError::new(ErrorCode::INVALID_PARAMS.0, message)
+    }
+
+    /// There is no resource with this URI.
+    pub fn resource_not_found(uri: &str) -> Self {
+        let data = Some(json!({ "uri": uri }));
+        let code = ErrorCode::RESOURCE_NOT_FOUND.0;
+        MethodError {
+            data,
+            ..MethodError::new(code, "Resource not found")
+        }
+    }
+
+    /// The method failed.
+    pub fn internal(message: impl Into<String>) -> Self {
+        MethodError::new(ErrorCode::INTERNAL_ERROR.0, message)
+    }
+
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        MethodError {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+}
+
+impl fmt::Display for MethodError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for MethodError {}
+
+impl From<MethodError> for ErrorData {
+    fn from(error: MethodError) -> Self {
+        ErrorData::new(ErrorCode(error.code), error.message, error.data)
+    }
+}
+
+impl Methods {
+    pub(super) fn add<F, Fut>(&mut self, name: String, handler: F)
+    where
+        F: Fn(Value) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Value, MethodError>> + Send + 'static,
+    {
+        let method: Method = Arc::new(move |params| Box::pin(handler(params)));
+        self.0.insert(name, method);
+    }
+
+    /// Calls a method. `None` if there is none with this name.
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        params: impl Serialize,
+    ) -> Option<Result<T, ErrorData>> {
+        let result = self.call_raw(name, params).await?;
+        Some(result.and_then(|result| {
+            serde_json::from_value(result).map_err(|error| {
+                // The author reads it, while the server is being written.
+                tracing::error!(method = name, %error, "the result of a method is malformed");
+                ErrorData::internal_error("The method returned a malformed result.", None)
+            })
+        }))
+    }
+
+    pub(super) async fn call_raw(
+        &self,
+        name: &str,
+        params: impl Serialize,
+    ) -> Option<Result<Value, ErrorData>> {
+        let method = self.0.get(name)?;
+        let params = match serde_json::to_value(params) {
+            Ok(Value::Null) => json!({}),
+            Ok(params) => params,
+            Err(error) => return Some(Err(ErrorData::invalid_params(error.to_string(), None))),
+        };
+        let mut result = method(params).await.map_err(ErrorData::from);
+        if let Ok(Value::Object(result)) = &mut result {
+            // Required in protocol 2026-07-28. `rmcp` removes it for other clients.
+            result.entry("resultType").or_insert("complete".into());
+        }
+        Some(result)
+    }
+}

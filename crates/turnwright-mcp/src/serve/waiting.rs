@@ -1,0 +1,107 @@
+//! Calls that wait for the answer of a client without a session.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rmcp::model::{InputRequests, InputRequiredResult, InputResponses};
+use serde_json::Value;
+
+use super::call::Running;
+use super::gate::Question;
+use super::limits::ServeLimits;
+use super::results::new_id;
+
+/// The calls that wait. Dropping one cancels it.
+#[derive(Default)]
+pub(super) struct Waiting(Mutex<VecDeque<(String, WaitingCall)>>);
+
+/// A call, and what the client was asked.
+pub(super) struct WaitingCall {
+    pub(super) running: Running,
+    pub(super) tool: String,
+    pub(super) args: Value,
+    /// The gate and the question, by the name that the client sees.
+    pub(super) asked: BTreeMap<String, (Arc<str>, Question)>,
+}
+
+impl Waiting {
+    /// Keeps a call and returns what the client is asked.
+    pub(super) fn put(
+        self: &Arc<Self>,
+        call: WaitingCall,
+        limits: &ServeLimits,
+    ) -> io::Result<InputRequiredResult> {
+        let questions = call.asked.iter();
+        let questions =
+            questions.map(|(name, (_, question))| (name.clone(), question.request.clone()));
+        let requests: InputRequests = questions.collect();
+        let token = new_id()?;
+        let dropped = {
+            let mut waiting = self.0.lock();
+            waiting.push_back((token.clone(), call));
+            let over = waiting.len().saturating_sub(limits.waiting_calls.max(1));
+            waiting.drain(..over).collect::<Vec<_>>()
+        };
+        drop(dropped);
+        let (waiting, expiring, after) = (Arc::downgrade(self), token.clone(), limits.waiting);
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            if let Some(waiting) = waiting.upgrade() {
+                drop(waiting.take(&expiring, |_| true));
+            }
+        });
+        Ok(InputRequiredResult::new(Some(requests), Some(token)))
+    }
+
+    /// Takes a call that satisfies a condition.
+    pub(super) fn take(
+        &self,
+        token: &str,
+        accept: impl FnOnce(&WaitingCall) -> bool,
+    ) -> Option<WaitingCall> {
+        let mut waiting = self.0.lock();
+        let at = waiting.iter().position(|(other, _)| other == token)?;
+        if !accept(&waiting.get(at)?.1) {
+            return None;
+        }
+        waiting.remove(at).map(|(_, call)| call)
+    }
+
+    /// Drops all calls.
+    pub(super) fn clear(&self) {
+        let all = std::mem::take(&mut *self.0.lock());
+        drop(all);
+    }
+}
+
+impl WaitingCall {
+    /// Gives the answers to the gates. What was not answered, or not in a form that a gate accepts, stays asked.
+    pub(super) fn answer(&mut self, mut responses: InputResponses) {
+        let gates = self.running.gates();
+        let open = gates.open();
+        self.asked.retain(|name, (id, question)| {
+            if !open.iter().any(|gate| gate.id == *id) {
+                return false;
+            }
+            let answer = responses
+                .remove(name)
+                .and_then(|answer| question.read(answer));
+            match answer {
+                None => true,
+                // An error: the gate does not accept the answer and stays open.
+                Some(answer) => gates.answer(&**id, answer).is_err(),
+            }
+        });
+    }
+
+    /// Adds a question. Gates of the same name get a number.
+    pub(super) fn ask(&mut self, name: &str, id: Arc<str>, question: Question) {
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        if let Some(free) = names.find(|name| !self.asked.contains_key(name)) {
+            self.asked.insert(free, (id, question));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The server, with the client of `rmcp` and with raw messages.
+
+mod answers;
+mod calls;
+mod http;
+mod lists;
+mod person;
+mod results;
+mod streams;

@@ -1,0 +1,112 @@
+//! What HTTP requests are refused.
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::json;
+use turnwright_mcp::McpService;
+use turnwright_mcp::serve::ServeLimits;
+
+use super::person::{listen, tool};
+
+fn service() -> McpService {
+    McpService::of([tool("pings", |_| async { Ok("pong".to_owned()) })]).unwrap()
+}
+
+fn initialize() -> String {
+    let client = json!({ "name": "raw", "version": "1" });
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string()
+}
+
+async fn post(url: &str, body: String, more: &[(reqwest::header::HeaderName, &str)]) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    headers.insert(ACCEPT, both);
+    for (name, value) in more {
+        headers.insert(name, HeaderValue::from_str(value).unwrap());
+    }
+    let client = Client::builder().no_proxy().build().unwrap();
+    let request = client.post(url).headers(headers).body(body);
+    request.send().await.unwrap()
+}
+
+#[tokio::test]
+async fn foreign_hosts_and_origins_are_refused() {
+    let (url, _server) = listen(service()).await;
+    for (header, status) in [
+        (None, StatusCode::OK),
+        (Some((HOST, "localhost:1234")), StatusCode::OK),
+        (Some((HOST, "evil.example")), StatusCode::FORBIDDEN),
+        (Some((ORIGIN, "http://localhost:3000")), StatusCode::OK),
+        (Some((ORIGIN, "http://evil.example")), StatusCode::FORBIDDEN),
+        (Some((ORIGIN, "null")), StatusCode::FORBIDDEN),
+        (
+            Some((ORIGIN, "https://localhost.evil.example")),
+            StatusCode::FORBIDDEN,
+        ),
+    ] {
+        let headers: Vec<_> = header.clone().into_iter().collect();
+        let response = post(&url, initialize(), &headers).await;
+        assert_eq!(response.status(), status, "{header:?}");
+        let cors = response
+            .headers()
+            .keys()
+            .any(|name| name.as_str().starts_with("access-control"));
+        assert!(!cors, "{header:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_allowed_host_allows_none() {
+    let none: [&str; 0] = [];
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let _server = tokio::spawn(service().http().allowed_hosts(none).serve_on(listener));
+    let response = post(&url, initialize(), &[]).await;
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn large_and_malformed_bodies_are_refused() {
+    let limits = ServeLimits {
+        request_bytes: 10_000,
+        ..ServeLimits::default()
+    };
+    let (url, _server) = listen(service().limits(limits)).await;
+    let large = format!("{}{}", initialize(), " ".repeat(20_000));
+    let response = post(&url, large, &[]).await;
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    for body in ["{", "", "[]", "42", r#"{"jsonrpc":"2.0"}"#] {
+        let response = post(&url, body.to_owned(), &[]).await;
+        assert!(
+            response.status().is_client_error(),
+            "{body}: {}",
+            response.status()
+        );
+    }
+    assert_eq!(post(&url, initialize(), &[]).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn sessions_are_limited() {
+    let limits = ServeLimits {
+        sessions: 2,
+        ..ServeLimits::default()
+    };
+    let (url, _server) = listen(service().limits(limits)).await;
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let response = post(&url, initialize(), &[]).await;
+        let session = response.headers()["mcp-session-id"].to_str().unwrap();
+        sessions.push(session.to_owned());
+    }
+    let refused = post(&url, initialize(), &[]).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    // A client that ends its session makes room.
+    let client = Client::builder().no_proxy().build().unwrap();
+    let ended = client.delete(&url).header("mcp-session-id", &sessions[0]);
+    assert!(ended.send().await.unwrap().status().is_success());
+    assert_eq!(post(&url, initialize(), &[]).await.status(), StatusCode::OK);
+}
