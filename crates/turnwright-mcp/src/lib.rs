@@ -9,6 +9,6 @@ pub mod process;
 mod protocol;
 
 pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld};
-pub use definition::Definition;
+pub use definition::{Definition, shown};
 pub use limits::Limits;
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

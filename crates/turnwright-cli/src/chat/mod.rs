@@ -14,6 +14,7 @@ use crate::agent::Agent;
 use crate::args;
 use crate::exit::Exit;
 use crate::extensions::Extensions;
+use crate::mcp_servers;
 use crate::storage::ConversationPart;
 use crate::terminal::{Screen, Signals};
 
@@ -27,9 +28,15 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     // From here on Ctrl-C is handled here.
     let mut signals = Signals::listen()?;
-    screen.busy("connecting to the model server");
+    let find = async {
+        screen.busy("connecting to the model server");
+        let record = options.record.as_deref();
+        let (agent, runner) = Agent::find(options.agent.clone(), extensions, record).await?;
+        let servers = mcp_servers::open(&options.agent.mcp, &mut screen).await?;
+        anyhow::Ok(agent.with_mcp(runner, servers))
+    };
     let agent = tokio::select! {
-        agent = Agent::find(options.agent.clone(), extensions, options.record.as_deref()) => agent,
+        agent = find => agent,
         signal = signals.next() => {
             screen.rest();
             return Ok(signal.exit());

@@ -9,6 +9,7 @@ use crate::agent::{Agent, with_storage};
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::extensions::Extensions;
+use crate::mcp_servers;
 use crate::show::Show;
 use crate::storage::{ChatNote, Storage, other_server};
 use crate::terminal::{ApprovalPrompt, Editor, Screen, Signals, one_line, plain, style};
@@ -53,8 +54,11 @@ pub(super) async fn run(
             Some(_) => options.agent,
             None => known(options.agent, chat_note.as_ref(), &storage, &options.again)?,
         };
+        let mcp = agent.mcp.clone();
         let (agent, runner) = Agent::find(agent, extensions, None).await?;
         check_server(&agent, chat_note.as_ref())?;
+        let servers = mcp_servers::open(&mcp, &mut screen).await?;
+        let (agent, runner) = agent.with_mcp(runner, servers);
         let warnings = [agent.warnings(), left_out(&agent, chat_note.as_ref())].concat();
         anyhow::Ok((summary, Some((agent, runner, warnings))))
     };
@@ -93,7 +97,9 @@ pub(super) async fn run(
         }
     }
     let runner = with_storage(runner, Some(&storage)).await?;
-    resume(show, &storage, &runner, &summary).await
+    let exit = resume(show, &storage, &runner, &summary).await;
+    agent.stop().await;
+    exit
 }
 
 /// Shows a turn that has ended for good: its answer, or why it cannot be resumed. That needs neither a model nor tools.
@@ -157,6 +163,9 @@ fn known(
         if options.tool_files.files.is_empty() && !again.without_tools {
             options.tool_files.files = chat_note.tools;
         }
+        if options.mcp.file.is_none() && !again.without_tools {
+            options.mcp.file = chat_note.mcp;
+        }
     }
     Ok(options)
 }
@@ -173,8 +182,14 @@ fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
             "its chat could read {folder}; pass it with `--folder`"
         ));
     }
-    let there = agent.chat_note().tools;
-    for file in had.tools.iter().filter(|file| !there.contains(file)) {
+    let has = agent.chat_note();
+    if let Some(file) = had.mcp.as_ref().filter(|_| has.mcp != had.mcp) {
+        let file = one_line(&file.display().to_string(), 200);
+        warnings.push(format!(
+            "its chat had the MCP servers of {file}; pass it with `--mcp`"
+        ));
+    }
+    for file in had.tools.iter().filter(|file| !has.tools.contains(file)) {
         let file = one_line(&file.display().to_string(), 200);
         warnings.push(format!(
             "its chat had the tools of {file}; pass it with `--tools`"

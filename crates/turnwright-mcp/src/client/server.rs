@@ -32,6 +32,8 @@ pub struct McpServer {
     pub(super) believe_annotations: bool,
     pub(super) use_instructions: bool,
     pub(super) optional: bool,
+    /// What is pinned as the command line or URL, if not that itself.
+    pin_source: Option<String>,
     /// What is wrong with the settings.
     problems: Vec<String>,
 }
@@ -74,6 +76,7 @@ impl McpServer {
             believe_annotations: false,
             use_instructions: false,
             optional: false,
+            pin_source: None,
             problems: Vec::new(),
         }
     }
@@ -186,6 +189,15 @@ impl McpServer {
         self
     }
 
+    /// Sets what is pinned as the source of the server: a text that is the same on every machine, such as the command line before
+    /// variables were expanded.
+    ///
+    /// Default: the command line or the URL.
+    pub fn pin_source(mut self, source: impl Into<String>) -> Self {
+        self.pin_source = Some(source.into());
+        self
+    }
+
     /// Returns what is wrong with the settings.
     pub(super) fn problems(&self) -> Vec<String> {
         let alias = check_alias(&self.alias).err();
@@ -199,9 +211,10 @@ impl McpServer {
 
     /// Returns the digest of the command line or URL.
     pub(super) fn source(&self) -> String {
-        digest_of(&match &self.endpoint {
-            Endpoint::Stdio(program) => json!({ "command": program.command_line() }),
-            Endpoint::Http(settings) => json!({ "url": settings.url() }),
+        digest_of(&match (&self.pin_source, &self.endpoint) {
+            (Some(source), _) => json!({ "source": source }),
+            (None, Endpoint::Stdio(program)) => json!({ "command": program.command_line() }),
+            (None, Endpoint::Http(settings)) => json!({ "url": settings.url() }),
         })
     }
 }

@@ -86,8 +86,8 @@ impl Described {
                 self.name
             ));
         };
-        let environment = self.env.into_iter();
-        let environment = environment
+        let mut names = self.env.into_iter();
+        let environment = names
             .try_fold(Environment::default(), Environment::inherit)
             .map_err(|why| format!("the `env` of `{}`: {why}", self.name))?;
         let program = Program::new(program_path(program, folder)).args(args);

@@ -10,7 +10,6 @@ use tokio::process::ChildStdin;
 use turnwright::prelude::*;
 use turnwright_mcp::process::Program;
 
-
 /// The most bytes of its output.
 const MAX_BYTES: u64 = 64 << 20;
 
