@@ -3,6 +3,7 @@
 mod approval;
 mod confirm;
 mod editor;
+mod elicitation;
 mod flow;
 mod lines;
 pub(crate) mod markdown;
