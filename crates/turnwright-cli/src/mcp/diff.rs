@@ -7,6 +7,7 @@ use crate::args::McpFile;
 use crate::exit::{Exit, misuse};
 use crate::mcp_servers::{Ask, Config, McpServers, command, lock_file, read_lock, shown};
 use crate::terminal::{Screen, one_line, style};
+use crate::units::plural;
 
 pub(super) async fn run(options: &McpFile, screen: &mut Screen) -> anyhow::Result<Exit> {
     let config = Config::read(&options.file)?;
@@ -40,10 +41,15 @@ fn compare(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<Exit> {
         match (count, is_complete) {
             (0, true) => screen.painted(style::GOOD, "No differences.")?,
             (0, false) => {}
-            _ => screen.dim(format!(
-                "These tools are withheld. To accept the changes, run `{}`",
-                servers.command("pin")
-            ))?,
+            _ => {
+                let status = servers.mcp.status();
+                let withheld: usize = status.iter().map(|status| status.withheld.len()).sum();
+                let withheld = plural(withheld as u64, "tool");
+                let pin = servers.command("pin");
+                screen.dim(format!(
+                    "Withheld: {withheld}. To accept the changes, run `{pin}`"
+                ))?;
+            }
         }
     }
     Ok(match count == 0 && is_complete {

@@ -9,10 +9,13 @@ use crate::doctor::{Check, Status, print};
 use crate::exit::Exit;
 use crate::mcp_servers::{Config, command, is_given, lock_file, read_lock, shown};
 use crate::terminal::{Screen, one_line};
-use crate::units::plural;
+use crate::units::{listed, plural};
 
 /// The most lines of the standard error of a server.
 const LOG_LINES: usize = 5;
+
+/// The most names of tools in a line.
+const SHOWN: usize = 8;
 
 /// Versions of the protocol before this one lack structured results and questions to the user.
 const OLD_PROTOCOL: &str = "2025-06-18";
@@ -160,20 +163,27 @@ fn checks_of(status: &ServerStatus, timing: &str, log: &str, config: &Config) ->
         ),
         false => Check::ok("server", detail),
     }];
-    if !status.withheld.is_empty() {
-        let names = status.withheld.iter().map(|item| one_line(&item.tool, 64));
-        let names: Vec<String> = names.take(8).collect();
-        let count = plural(status.withheld.len() as u64, "tool");
-        let detail = format!("{alias}: {count} withheld: {}", names.join(", "));
-        let (diff, list) = (command("diff", &config.file), command("list", &config.file));
-        let fix = match status.differences.is_empty() {
-            true => format!("`{list}` shows the reasons"),
-            false => {
-                let pin = command("pin", &config.file);
-                format!("look at the changes with `{diff}`, then accept them with `{pin}`")
-            }
-        };
-        checks.push(Check::warn("pins", detail, fix));
+    let names = status.withheld.iter().map(|item| one_line(&item.tool, 64));
+    let names = listed(names, SHOWN);
+    let withheld = plural(status.withheld.len() as u64, "tool");
+    match (status.differences.len(), status.withheld.len()) {
+        (0, 0) => {}
+        (0, _) => {
+            let detail = format!("{alias}: {withheld} cannot be used: {names}");
+            let fix = format!("`{}` shows the reasons", command("list", &config.file));
+            checks.push(Check::warn("tools", detail, fix));
+        }
+        (differences, count) => {
+            let differences = plural(differences as u64, "difference");
+            let withheld = match count {
+                0 => "no tools withheld".to_owned(),
+                _ => format!("{withheld} withheld: {names}"),
+            };
+            let (diff, pin) = (command("diff", &config.file), command("pin", &config.file));
+            let fix = format!("look at the changes with `{diff}`, then accept them with `{pin}`");
+            let detail = format!("{alias}: {differences} to the lock file, {withheld}");
+            checks.push(Check::warn("pins", detail, fix));
+        }
     }
     checks
 }

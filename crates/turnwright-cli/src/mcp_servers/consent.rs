@@ -10,6 +10,9 @@ use crate::terminal::{Screen, confirm, one_line, plain, shell_path, shell_word};
 /// Parts of the names of variables whose values are not shown.
 const SECRETS: &[&str] = &["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
 
+/// The margin of text from the configuration.
+const QUOTED: &str = "  │ ";
+
 /// The most characters of a value.
 const MAX_VALUE: usize = 80;
 
@@ -69,19 +72,13 @@ pub(crate) fn show(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
         "{} uses these MCP servers. Programs run with all of your permissions:",
         plain(&file)
     ))?;
-    let longest = config.servers.iter().map(|(alias, _)| alias.len()).max();
-    let longest = longest.unwrap_or_default();
     for (alias, entry) in &config.servers {
-        let name = paint(
-            style::NAME,
-            format_args!("{:longest$}", one_line(alias, 24)),
-        );
-        let mut facts = facts(entry).into_iter();
-        let first = facts.next().unwrap_or_default();
-        screen.line(format_args!("  {name}  {first}"))?;
-        for fact in facts {
-            let fact = paint(style::DIM, fact);
-            screen.line(format_args!("  {:longest$}  {fact}", ""))?;
+        let name = paint(style::NAME, one_line(alias, 24));
+        screen.line(format_args!("  {name}"))?;
+        let mut look = style::BOLD;
+        for fact in facts(entry) {
+            screen.quoting(look, QUOTED, QUOTED, &fact)?;
+            look = style::DIM;
         }
     }
     screen.dim("  Your answer is stored, and asked for again when the file changes.")?;

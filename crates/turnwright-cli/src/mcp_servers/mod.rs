@@ -86,17 +86,21 @@ impl McpServers {
                 }
                 _ => {}
             }
-            if status.withheld.is_empty() {
-                continue;
+            let withheld = plural(status.withheld.len() as u64, "tool");
+            match (status.differences.len(), status.withheld.len()) {
+                (0, 0) => {}
+                (0, _) => warnings.push(format!(
+                    "{withheld} of {alias} cannot be used. Run `{}` for the reasons",
+                    self.command("list")
+                )),
+                (differences, _) => {
+                    let differences = plural(differences as u64, "difference");
+                    warnings.push(format!(
+                        "{alias} is not as it was pinned: {differences}, {withheld} withheld. Run `{}`",
+                        self.command("diff")
+                    ));
+                }
             }
-            let count = plural(status.withheld.len() as u64, "tool");
-            let (why, advice) = match status.differences.is_empty() {
-                true => ("they cannot be used", self.command("list")),
-                false => ("they differ from the lock file", self.command("diff")),
-            };
-            warnings.push(format!(
-                "{count} of {alias} withheld: {why}. Run `{advice}`"
-            ));
         }
         warnings
     }

@@ -37,11 +37,14 @@ fn a_chat_asks_for_consent_and_pins_once_and_calls_need_approval() {
     let mut terminal = chat(&setup, &model);
     terminal.wait_for_prompt(CONSENT);
     let shown = terminal.words();
-    assert!(
-        shown.contains("mcp_server::runs_when_it_is_started_as_a_server"),
-        "{shown}"
-    );
+    assert!(shown.contains("--nocapture"), "{shown}");
     assert!(shown.contains("TURNWRIGHT_TEST_MCP_FOLDER="), "{shown}");
+    let rows = terminal.rows();
+    let named = rows.iter().position(|row| row == "  files").unwrap();
+    let quoted = rows[named + 1..]
+        .iter()
+        .take_while(|row| row.starts_with("  │ "));
+    assert!(quoted.count() >= 3, "each line has the margin: {rows:?}");
     terminal.line("y").wait_for_prompt(PIN);
     assert!(
         terminal
