@@ -9,6 +9,7 @@ mod session;
 use std::path::Path;
 
 use serde_json::json;
+use turnwright::runner::TurnRunnerBuilder;
 
 use crate::agent::Agent;
 use crate::args;
@@ -44,6 +45,22 @@ pub(crate) async fn run(
     };
     screen.rest();
     let (agent, runner) = agent?;
+    let mcp = agent.mcp.as_ref().map(|servers| servers.mcp.clone());
+    let exit = converse(options, agent, runner, signals, screen).await;
+    if let Some(mcp) = mcp {
+        mcp.stop().await;
+    }
+    exit
+}
+
+/// Opens the conversation and holds the chat.
+async fn converse(
+    options: args::Chat,
+    agent: Agent,
+    runner: TurnRunnerBuilder,
+    signals: Signals,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
     let name = match &options.conversation {
         Some(name) => name.clone(),
         None => default_name(&agent.folder, &agent.model.address),

@@ -53,7 +53,6 @@ impl Session {
             true => self.interactive(screen, &runner, messages).await,
             false => self.batch(screen, &runner).await,
         };
-        self.agent.stop().await;
         if let Some(conversation) = &self.conversation {
             // Everything is stored already; only cleaning up could fail.
             let _ = conversation.storage.store.close().await;

@@ -12,6 +12,7 @@ use turnwright_mcp::{Mcp, McpServer};
 use super::expand::expand;
 use crate::exit::misuse;
 use crate::text;
+use crate::toolbox::program_path;
 
 /// A configuration, as it is in its file: variables are not expanded.
 pub(crate) struct Config {
@@ -236,14 +237,6 @@ impl Entry {
             true => server.believe_annotations(),
             false => server,
         })
-    }
-}
-
-/// A path with a slash is relative to the configuration. Any other name is looked up in `PATH`.
-fn program_path(program: &str, folder: &Path) -> PathBuf {
-    match program.contains(std::path::is_separator) {
-        true => folder.join(program),
-        false => PathBuf::from(program),
     }
 }
 

@@ -75,31 +75,40 @@ pub(super) async fn run(
         // It ended while another process ran it.
         return ended(&storage, &summary, markdown, screen).await;
     };
-    let person = attended.then(|| Editor::open(None)).transpose()?;
-    let approval_prompt =
-        ApprovalPrompt::new(agent.options.yes, person).tell_model(options.again.tell_model);
-    let mut show = Show::new(screen.answers_alone(), approval_prompt).markdown(markdown);
-    if attended {
-        show.screen.paragraph(style::BOLD, "", &agent.model.shown)?;
-        let reads = match agent.builtin_tools {
-            true => format!(" · reads {}", plain(&agent.folder.display().to_string())),
-            false => String::new(),
-        };
-        show.screen.dim(format!(
-            "resuming turn {} of conversation {}{reads}",
-            one_line(summary.id(), 64),
-            one_line(summary.conversation_id.as_str(), 80),
-        ))?;
-    }
-    if !show.screen.is_json() {
-        for warning in warnings {
-            show.screen.warn(warning)?;
+    let exit = async {
+        let person = attended.then(|| Editor::open(None)).transpose()?;
+        let approval_prompt =
+            ApprovalPrompt::new(agent.options.yes, person).tell_model(options.again.tell_model);
+        let mut show = Show::new(screen.answers_alone(), approval_prompt).markdown(markdown);
+        if attended {
+            announce(&agent, &summary, &mut show.screen)?;
         }
-    }
-    let runner = with_storage(runner, Some(&storage)).await?;
-    let exit = resume(show, &storage, &runner, &summary).await;
+        if !show.screen.is_json() {
+            for warning in warnings {
+                show.screen.warn(warning)?;
+            }
+        }
+        let runner = with_storage(runner, Some(&storage)).await?;
+        resume(show, &storage, &runner, &summary).await
+    };
+    let exit = exit.await;
     agent.stop().await;
     exit
+}
+
+/// Shows the model and the turn.
+fn announce(agent: &Agent, summary: &TurnSummary, screen: &mut Screen) -> anyhow::Result<()> {
+    screen.paragraph(style::BOLD, "", &agent.model.shown)?;
+    let reads = match agent.builtin_tools {
+        true => format!(" · reads {}", plain(&agent.folder.display().to_string())),
+        false => String::new(),
+    };
+    screen.dim(format!(
+        "resuming turn {} of conversation {}{reads}",
+        one_line(summary.id(), 64),
+        one_line(summary.conversation_id.as_str(), 80),
+    ))?;
+    Ok(())
 }
 
 /// Shows a turn that has ended for good: its answer, or why it cannot be resumed. That needs neither a model nor tools.

@@ -164,13 +164,8 @@ fn a_changed_definition_is_withheld_and_its_difference_is_shown() {
         4000
     );
 
-    let ran = setup.run(&[
-        "mcp",
-        "call",
-        "files__write_note",
-        r#"{"text": "a"}"#,
-        "--yes",
-    ]);
+    let call = |tool: &str| setup.run(&["mcp", "call", tool, r#"{"text": "a"}"#, "--yes"]);
+    let ran = call("files__write_note");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
         ran.err.contains(
@@ -179,13 +174,7 @@ fn a_changed_definition_is_withheld_and_its_difference_is_shown() {
         "{}",
         ran.err
     );
-    let ran = setup.run(&[
-        "mcp",
-        "call",
-        "files__read_note",
-        r#"{"text": "a"}"#,
-        "--yes",
-    ]);
+    let ran = call("files__read_note");
     assert_eq!(ran.code, 0, "the others work: {ran:?}");
 
     let ran = setup.run(&["mcp", "pin", "--yes"]);
@@ -195,13 +184,7 @@ fn a_changed_definition_is_withheld_and_its_difference_is_shown() {
         "{}",
         ran.out
     );
-    let ran = setup.run(&[
-        "mcp",
-        "call",
-        "files__write_note",
-        r#"{"text": "a"}"#,
-        "--yes",
-    ]);
+    let ran = call("files__write_note");
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = setup.run(&["mcp", "pin", "--yes"]);
     assert!(ran.out.starts_with("Nothing changes in "), "{}", ran.out);

@@ -355,3 +355,24 @@ fn invalid_settings_are_reported_when_the_runner_is_built() {
         assert!(error.message().contains(expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn servers_that_are_stopped_are_not_started_again() {
+    let folder = folder("stop");
+    let mcp = Mcp::new([server("", &folder)]);
+    mcp.stop().await;
+    mcp.start().await.unwrap();
+    assert!(mcp.latency("test").await.is_some());
+    assert!(mcp.latency("other").await.is_none());
+    mcp.stop().await;
+    let ServerState::Down { .. } = mcp.status().remove(0).state else {
+        panic!("it still runs");
+    };
+    assert!(mcp.latency("test").await.is_none());
+    mcp.start().await.unwrap();
+    let starts = received(&folder)
+        .iter()
+        .filter(|message| message["method"] == "initialize")
+        .count();
+    assert_eq!(starts, 1);
+}

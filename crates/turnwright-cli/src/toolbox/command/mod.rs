@@ -115,8 +115,8 @@ impl Described {
     }
 }
 
-/// A path with a slash is relative to the tools file. Any other name is looked up in `PATH`.
-fn program_path(program: &str, folder: &Path) -> PathBuf {
+/// A path with a slash is relative to the folder of the file that names it. Any other name is looked up in `PATH`.
+pub(crate) fn program_path(program: &str, folder: &Path) -> PathBuf {
     match program.contains(std::path::is_separator) {
         true => folder.join(program),
         false => PathBuf::from(program),

@@ -1,10 +1,13 @@
 //! Questions about consent and pins, and chats with MCP tools.
 
+use serde_json::json;
+use turnwright_testkit::server::Answer;
 use turnwright_testkit::server::model::{self, Reply};
 
 use crate::chat::{PROMPT, launch};
 use crate::mcp_server::{Setup, definition, usual};
-use crate::model::Model;
+use crate::model::{Model, Plays};
+use crate::program::Ran;
 use crate::pty::{Launch, Terminal};
 
 const CONSENT: &str = "  Use these servers? yes or no:";
@@ -81,7 +84,6 @@ fn a_chat_asks_for_consent_and_pins_once_and_calls_need_approval() {
     assert_eq!(terminal.end(), 0);
 
     // The second time nothing is asked.
-    let model = Model::plays([model::text("Hello.", 1)]);
     let mut terminal = chat(&setup, &model);
     terminal.wait_for_prompt(PROMPT).line("/quit");
     assert_eq!(terminal.end(), 0);
@@ -157,13 +159,13 @@ fn a_chat_without_a_terminal_uses_pinned_tools() {
     let model = Model::plays([write_note(), model::text("Done.", 1)]);
     let run = || {
         let mut command = crate::chat::piped(&model, &setup.home, &["--mcp", ".mcp.json", "--yes"]);
-        crate::program::Ran::of(command.current_dir(setup.folder.path()), "note it\n")
+        Ran::of(command.current_dir(setup.folder.path()), "note it\n")
     };
     let ran = run();
     assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
     assert_eq!(setup.calls().len(), 1);
     // `--yes` approves calls. It is no consent for a configuration.
-    setup.configure(&serde_json::json!({ "optional": true }));
+    setup.configure(&json!({ "optional": true }));
     let ran = run();
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
@@ -176,7 +178,7 @@ fn a_chat_without_a_terminal_uses_pinned_tools() {
 #[test]
 fn a_question_of_a_server_is_shown_and_its_answer_is_checked() {
     let setup = Setup::new();
-    setup.define(&serde_json::json!([{
+    setup.define(&json!([{
         "name": "ask_colour", "description": "Asks.", "inputSchema": { "type": "object" },
     }]));
     assert_eq!(setup.run(&["mcp", "pin", "--yes"]).code, 0);
@@ -211,4 +213,20 @@ fn a_question_of_a_server_is_shown_and_its_answer_is_checked() {
         ran.out
     );
     assert!(ran.out.contains(r#"{"action":"decline"}"#), "{}", ran.out);
+}
+
+#[test]
+fn a_turn_is_resumed_with_the_servers_of_its_chat() {
+    let setup = Setup::pinned();
+    let broken = Answer::json(401, json!({ "error": { "message": "no" } }));
+    let done = model::text("Done.", 1);
+    let model = Model::plays([Plays::from(broken), write_note().into(), done.into()]);
+    let mut command = crate::chat::piped(&model, &setup.home, &["--mcp", ".mcp.json"]);
+    let ran = Ran::of(command.current_dir(setup.folder.path()), "note it\n");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let turns = setup.run(&["turns", "list", "--json"]).json();
+    let turn = turns[0]["turn"].as_str().unwrap();
+    let ran = setup.run(&["turns", "resume", turn, "--yes"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
+    assert_eq!(setup.calls(), [json!({ "text": "milk" })]);
 }
