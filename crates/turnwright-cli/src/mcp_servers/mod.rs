@@ -6,7 +6,6 @@ mod expand;
 mod pins;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, ServerStatus};
 
@@ -21,9 +20,6 @@ use crate::units::plural;
 
 /// The lock file, in the directory of the configuration.
 const LOCK_FILE: &str = "mcp.lock.json";
-
-/// How long the program waits for servers that are starting.
-const START_WAIT: Duration = Duration::from_secs(10);
 
 /// The servers of a configuration that the user has agreed to.
 pub(crate) struct McpServers {
@@ -50,13 +46,13 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts the servers, and waits until each is connected or has failed, but not for long.
+    /// Starts the servers, and waits for those that are not optional, but not for long.
     pub(crate) async fn start(&self, screen: &mut Screen) -> anyhow::Result<()> {
         screen.busy("starting the MCP servers");
         // A server that is late is reported by its state.
-        let started = tokio::time::timeout(START_WAIT, self.mcp.start()).await;
+        let started = self.mcp.prepare().await;
         screen.rest();
-        Ok(started.unwrap_or(Ok(()))?)
+        Ok(started?)
     }
 
     /// The command of `mcp` with this name for this configuration, quoted for a shell.

@@ -107,6 +107,17 @@ impl Mcp {
         Ok(())
     }
 
+    /// Starts all servers, and waits as the first turn does: for those that are not optional, and not longer than
+    /// [`first_wait`](Self::first_wait).
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn prepare(&self) -> Result<(), Error> {
+        self.check()?;
+        self.ready().await;
+        Ok(())
+    }
+
     /// Stops all servers, and waits until their processes have ended. They are not started again.
     pub async fn stop(&self) {
         let Some(running) = self.running.get() else {

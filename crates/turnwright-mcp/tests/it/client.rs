@@ -376,3 +376,17 @@ async fn servers_that_are_stopped_are_not_started_again() {
         .count();
     assert_eq!(starts, 1);
 }
+
+#[tokio::test]
+async fn preparing_does_not_wait_for_optional_servers() {
+    let (silent, works) = (folder("optional"), folder("required"));
+    let servers = [
+        server("silent-list", &silent).alias("silent").optional(),
+        server("", &works),
+    ];
+    let mcp = Mcp::new(servers).first_wait(Duration::MAX);
+    mcp.prepare().await.unwrap();
+    assert_eq!(mcp.tools().len(), 1);
+    assert_eq!(mcp.status().remove(0).state, ServerState::Starting);
+    mcp.stop().await;
+}
