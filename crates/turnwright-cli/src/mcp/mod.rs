@@ -77,7 +77,8 @@ async fn trust(options: &args::McpConfirm, screen: &mut Screen) -> anyhow::Resul
     require_consent(&config, ask(options.yes), screen).await?;
     match screen.is_json() {
         true => {
-            screen.value(&serde_json::json!({ "trusted": config.path, "digest": config.digest }))?
+            let trusted = serde_json::json!({ "trusted": config.path, "digest": config.digest });
+            screen.value(&trusted)?;
         }
         false => screen.line(format_args!("{} is trusted.", shown(&config.file)))?,
     }
