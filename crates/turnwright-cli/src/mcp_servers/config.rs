@@ -168,23 +168,26 @@ impl Entry {
             (Some(_), None, _) => false,
             (None, Some(_), _) => true,
         };
-        let of_the_other = match is_web {
-            true => [
-                ("args", self.args.is_empty()),
-                ("env", self.env.0.is_empty()),
-                ("inheritEnv", self.inherit_env.is_empty()),
-                ("cwd", self.cwd.is_none()),
-            ]
-            .into_iter()
-            .find(|(_, is_absent)| !is_absent),
-            false => Some(("headers", self.headers.0.is_empty())).filter(|(_, absent)| !absent),
+        let (whose, has, keys) = match is_web {
+            true => (
+                "programs",
+                "url",
+                vec![
+                    ("args", !self.args.is_empty()),
+                    ("env", !self.env.0.is_empty()),
+                    ("inheritEnv", !self.inherit_env.is_empty()),
+                    ("cwd", self.cwd.is_some()),
+                ],
+            ),
+            false => (
+                "HTTP servers",
+                "command",
+                vec![("headers", !self.headers.0.is_empty())],
+            ),
         };
-        match (of_the_other, is_web) {
-            (Some((key, _)), true) => Err(format!("`{key}` is for programs, and it has a `url`")),
-            (Some((key, _)), false) => Err(format!(
-                "`{key}` is for HTTP servers, and it has a `command`"
-            )),
-            (None, _) => Ok(()),
+        match keys.iter().find(|(_, is_there)| *is_there) {
+            Some((key, _)) => Err(format!("`{key}` is for {whose}, and it has a `{has}`")),
+            None => Ok(()),
         }
     }
 
