@@ -23,6 +23,8 @@ mod doctor;
 mod exit;
 mod extensions;
 mod man;
+mod mcp;
+mod mcp_servers;
 mod models;
 mod new;
 mod program;

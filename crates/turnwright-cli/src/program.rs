@@ -16,7 +16,9 @@ use crate::exit::{Exit, is_broken_pipe, verdict};
 use crate::extensions::{CustomModel, Extensions};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
-use crate::{chat, demo, doctor, man, models, new, schema, serve, storage, tools, turns, wire};
+use crate::{
+    chat, demo, doctor, man, mcp, models, new, schema, serve, storage, tools, turns, wire,
+};
 
 /// The program `turnwright`, extended by your tools, state, policies and executor.
 ///
@@ -231,6 +233,7 @@ impl Program {
             Command::Chat(options) => in_runtime(chat::run(options, extensions, screen)),
             Command::Turns(options) => in_runtime(turns::run(options, extensions, screen)),
             Command::Tools(options) => in_runtime(tools::run(options, extensions, screen)),
+            Command::Mcp(options) => in_runtime(mcp::run(options, extensions, screen)),
             Command::Schema(args::Schema::Check(options)) => schema::check(&options, screen),
             Command::Wire(args::Wire::Decode(options)) => wire::decode(&options, screen),
             Command::Wire(args::Wire::Replay(options)) => in_runtime(wire::replay(options, screen)),

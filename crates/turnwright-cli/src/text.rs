@@ -13,6 +13,7 @@ pub(crate) const SCHEMA: Input = ("the schema", 16);
 pub(crate) const ARGUMENTS: Input = ("the arguments", 16);
 pub(crate) const SCRIPT: Input = ("the script", 64);
 pub(crate) const TOOLS_FILE: Input = ("the tools file", 16);
+pub(crate) const MCP_CONFIG: Input = ("the MCP configuration", 16);
 pub(crate) const RECORDING: Input = ("the recording", 256);
 
 /// Reads everything, up to the limit: a device or a pipe may be endless.

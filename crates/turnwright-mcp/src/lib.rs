@@ -12,7 +12,7 @@ mod protocol;
 pub mod serve;
 
 pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld};
-pub use definition::Definition;
+pub use definition::{Definition, shown};
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

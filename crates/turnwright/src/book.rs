@@ -12,6 +12,7 @@ pages! {
     "getting-started.md" => GettingStarted;
     "tools.md" => Tools;
     "tool-calls.md" => ToolCalls;
+    "mcp.md" => Mcp;
     "system-prompt.md" => SystemPrompt;
     "model-providers.md" => ModelProviders;
     "model-settings.md" => ModelSettings;
@@ -22,6 +23,7 @@ pages! {
     "media.md" => Media;
     "approvals.md" => Approvals;
     "prompt-injection.md" => PromptInjection;
+    "foreign-tools.md" => ForeignTools;
     "sub-agents.md" => SubAgents;
     "budgets.md" => Budgets;
     "retries-and-timeouts.md" => RetriesAndTimeouts;

@@ -10,6 +10,7 @@ use turnwright::approval::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
 use turnwright::runner::{History, TurnRunnerBuilder};
+use turnwright_mcp::McpExt as _;
 use turnwright_testkit::cassette::Cassette;
 
 pub(crate) use server::{Server, api_key, is_address};
@@ -17,6 +18,7 @@ pub(crate) use server::{Server, api_key, is_address};
 use crate::args;
 use crate::exit::misuse;
 use crate::extensions::{CustomModel, Extensions, apply};
+use crate::mcp_servers::McpServers;
 use crate::storage::{ChatNote, Storage};
 use crate::terminal::one_line;
 use crate::toolbox::{self, Builtin};
@@ -37,6 +39,8 @@ pub(crate) struct Agent {
     pub(crate) builtin_tools: bool,
     pub(crate) tools: Vec<Tool>,
     pub(crate) model: Model,
+    /// The MCP servers, whose tools may change.
+    pub(crate) mcp: Option<McpServers>,
 }
 
 /// A model and its location.
@@ -83,8 +87,36 @@ impl Agent {
             builtin_tools: extensions.builtin_tools,
             tools,
             model,
+            mcp: None,
         };
         Ok((agent, runner))
+    }
+
+    /// Adds the tools of MCP servers.
+    pub(crate) fn with_mcp(
+        mut self,
+        runner: TurnRunnerBuilder,
+        servers: Option<McpServers>,
+    ) -> (Self, TurnRunnerBuilder) {
+        let runner = match &servers {
+            Some(servers) => runner.mcp(servers.mcp.clone()),
+            None => runner,
+        };
+        self.mcp = servers;
+        (self, runner)
+    }
+
+    /// The tools that the model has now.
+    pub(crate) fn all_tools(&self) -> Vec<Tool> {
+        let remote = self.mcp.iter().flat_map(|servers| servers.mcp.tools());
+        self.tools.iter().cloned().chain(remote).collect()
+    }
+
+    /// Stops what runs for this agent.
+    pub(crate) async fn stop(&self) {
+        if let Some(servers) = &self.mcp {
+            servers.mcp.stop().await;
+        }
     }
 
     /// The note of a chat about a conversation with this agent.
@@ -98,6 +130,7 @@ impl Agent {
             tools: self.options.tool_files.files.iter().map(full).collect(),
             system: self.options.system.clone(),
             no_fetch: self.options.no_fetch,
+            mcp: self.mcp.as_ref().map(|servers| servers.config.path.clone()),
         }
     }
 
@@ -114,6 +147,7 @@ impl Agent {
         if self.model.sends_key_in_the_clear {
             warnings.push("the API key is sent to this server unencrypted; use https".to_owned());
         }
+        warnings.extend(self.mcp.iter().flat_map(McpServers::warnings));
         warnings
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{ResumeOptions, section};
+use super::{McpOptions, ResumeOptions, section};
 
 /// Run a complete turn offline, without an API key
 ///
@@ -56,6 +56,7 @@ pub(crate) struct StoreFile {
         "turnwright chat --model anthropic:claude-sonnet-4-5",
         "turnwright chat --model ollama:qwen3:4b",
         "turnwright chat --tools tools.json --plain",
+        "turnwright chat --mcp .mcp.json",
         "echo 'What does this project do?' | turnwright chat --forget",
     ),
     "\n\n",
@@ -145,6 +146,8 @@ pub(crate) struct Agent {
     pub(crate) plain: bool,
     #[command(flatten)]
     pub(crate) tool_files: ToolFiles,
+    #[command(flatten)]
+    pub(crate) mcp: McpOptions,
 }
 
 /// Tools that are external programs.

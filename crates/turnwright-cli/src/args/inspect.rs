@@ -122,6 +122,15 @@ pub(crate) struct ToolsDescribe {
 pub(crate) struct ToolsCall {
     /// Tool to call
     pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) call: CallOptions,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+}
+
+/// How a tool is called.
+#[derive(Debug, Args)]
+pub(crate) struct CallOptions {
     /// Arguments: JSON text, a file, or `-` for standard input
     #[arg(value_name = "JSON", default_value = "{}", allow_hyphen_values = true)]
     pub(crate) arguments: String,
@@ -131,8 +140,6 @@ pub(crate) struct ToolsCall {
     /// Print a large result in full instead of the handle that a model reads [default in a pipe]
     #[arg(long)]
     pub(crate) raw: bool,
-    #[command(flatten)]
-    pub(crate) sources: Sources,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod agent;
 mod inspect;
+mod mcp;
 mod setup;
 mod turns;
 
@@ -10,9 +11,10 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use agent::{Agent, Chat, Demo, Models, StoreFile, ToolFiles};
 pub(crate) use inspect::{
-    Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsCall, ToolsFuzz, ToolsId, Wire,
+    CallOptions, Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsFuzz, ToolsId, Wire,
     WireDecode, WireReplay,
 };
+pub(crate) use mcp::{Mcp, McpCall, McpConfirm, McpFile, McpOptions};
 pub(crate) use setup::{Completions, Doctor, Man, New};
 pub(crate) use turns::{
     ResumeOptions, Turns, TurnsAnswer, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow,
@@ -42,7 +44,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Run agents", &["chat", "models", "turns"]),
     (
         "Inspect and test",
-        &["tools", "schema", "wire", "serve-script"],
+        &["tools", "mcp", "schema", "wire", "serve-script"],
     ),
     ("Set up your shell", &["completions", "man", "help"]),
 ];
@@ -99,6 +101,8 @@ pub(crate) enum Command {
     Turns(Turns),
     #[command(subcommand, after_help = inspect::TOOLS_FILE)]
     Tools(Tools),
+    #[command(subcommand, after_help = mcp::CONFIGURATION)]
+    Mcp(Mcp),
     #[command(subcommand)]
     Schema(Schema),
     #[command(subcommand)]

@@ -9,11 +9,13 @@ mod session;
 use std::path::Path;
 
 use serde_json::json;
+use turnwright::runner::TurnRunnerBuilder;
 
 use crate::agent::Agent;
 use crate::args;
 use crate::exit::Exit;
 use crate::extensions::Extensions;
+use crate::mcp_servers;
 use crate::storage::ConversationPart;
 use crate::terminal::{Screen, Signals};
 
@@ -27,9 +29,15 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     // From here on Ctrl-C is handled here.
     let mut signals = Signals::listen()?;
-    screen.busy("connecting to the model server");
+    let find = async {
+        screen.busy("connecting to the model server");
+        let record = options.record.as_deref();
+        let (agent, runner) = Agent::find(options.agent.clone(), extensions, record).await?;
+        let servers = mcp_servers::open(&options.agent.mcp, &mut screen).await?;
+        anyhow::Ok(agent.with_mcp(runner, servers))
+    };
     let agent = tokio::select! {
-        agent = Agent::find(options.agent.clone(), extensions, options.record.as_deref()) => agent,
+        agent = find => agent,
         signal = signals.next() => {
             screen.rest();
             return Ok(signal.exit());
@@ -37,6 +45,22 @@ pub(crate) async fn run(
     };
     screen.rest();
     let (agent, runner) = agent?;
+    let mcp = agent.mcp.as_ref().map(|servers| servers.mcp.clone());
+    let exit = converse(options, agent, runner, signals, screen).await;
+    if let Some(mcp) = mcp {
+        mcp.stop().await;
+    }
+    exit
+}
+
+/// Opens the conversation and holds the chat.
+async fn converse(
+    options: args::Chat,
+    agent: Agent,
+    runner: TurnRunnerBuilder,
+    signals: Signals,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
     let name = match &options.conversation {
         Some(name) => name.clone(),
         None => default_name(&agent.folder, &agent.model.address),

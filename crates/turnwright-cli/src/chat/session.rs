@@ -310,6 +310,9 @@ impl Session {
             false => String::new(),
         };
         screen.dim(format!("{reads}{conversation} · type /help for commands"))?;
+        if let Some(servers) = &self.agent.mcp {
+            screen.dim(servers.summary())?;
+        }
         for warning in self.agent.warnings() {
             screen.warn(warning)?;
         }
@@ -317,10 +320,11 @@ impl Session {
     }
 
     fn list_tools(&self, screen: &mut Screen) -> anyhow::Result<()> {
-        if self.agent.tools.is_empty() {
+        let tools = self.agent.all_tools();
+        if tools.is_empty() {
             screen.line("The model has no tools.")?;
         }
-        for tool in &self.agent.tools {
+        for tool in &tools {
             let about = plain(tool.description()).into_owned();
             let first = about.lines().next().unwrap_or_default();
             let asks = match tool.effects() {

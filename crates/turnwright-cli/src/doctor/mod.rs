@@ -9,7 +9,7 @@ mod terminal;
 use crate::args;
 use crate::exit::Exit;
 use crate::terminal::Screen;
-use report::{Check, Status};
+pub(crate) use report::{Check, Status, print};
 
 /// Runs all checks. `own_model`: the program has an executor, so that no server is needed.
 pub(crate) async fn run(
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     screen.busy("checking the store");
     checks.push(store::check(&options.storage).await);
     checks.push(terminal::check());
-    report::print(&checks, &mut screen)?;
+    print(&checks, &mut screen)?;
     let failed = checks.iter().any(|check| check.status == Status::Fail);
     Ok(if failed { Exit::No } else { Exit::Done })
 }

@@ -8,7 +8,7 @@ use crate::units::plural;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Status {
+pub(crate) enum Status {
     Ok,
     /// Works, but not everything can be used.
     Warn,
@@ -18,9 +18,9 @@ pub(super) enum Status {
 
 /// The result of one check.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Check {
+pub(crate) struct Check {
     name: &'static str,
-    pub(super) status: Status,
+    pub(crate) status: Status,
     detail: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+    pub(crate) fn ok(name: &'static str, detail: impl Into<String>) -> Self {
         Check {
             name,
             status: Status::Ok,
@@ -37,7 +37,7 @@ impl Check {
         }
     }
 
-    pub(super) fn warn(
+    pub(crate) fn warn(
         name: &'static str,
         detail: impl Into<String>,
         fix: impl Into<String>,
@@ -49,7 +49,7 @@ impl Check {
         }
     }
 
-    pub(super) fn fail(
+    pub(crate) fn fail(
         name: &'static str,
         detail: impl Into<String>,
         fix: impl Into<String>,
@@ -65,7 +65,7 @@ impl Check {
 const INDENT: &str = "                  ";
 
 /// Prints a line for each check, with what to do below it, and a summary.
-pub(super) fn print(checks: &[Check], screen: &mut Screen) -> anyhow::Result<()> {
+pub(crate) fn print(checks: &[Check], screen: &mut Screen) -> anyhow::Result<()> {
     if screen.is_json() {
         for check in checks {
             screen.value(check)?;

@@ -1,5 +1,6 @@
 //! Counts of what happened in turns.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnwright::event::{Event, EventKind};
@@ -20,6 +21,8 @@ pub(crate) struct Counts {
     pub(crate) refused: usize,
     /// Warnings for operators that were not shown yet.
     pub(crate) warnings: Vec<String>,
+    /// All warnings so far. Each is shown once.
+    warned: HashSet<String>,
 }
 
 impl Tally {
@@ -32,7 +35,9 @@ impl Tally {
                 counts.repairs += repairs.count();
             }
             EventKind::ToolCallRefused { .. } => counts.refused += 1,
-            EventKind::Warning { message, .. } => counts.warnings.push(message.clone()),
+            EventKind::Warning { message, .. } if counts.warned.insert(message.clone()) => {
+                counts.warnings.push(message.clone());
+            }
             _ => {}
         }
     }

@@ -33,6 +33,9 @@ pub(crate) struct ChatNote {
     pub(crate) system: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) no_fetch: bool,
+    /// The configuration of its MCP servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mcp: Option<PathBuf>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]

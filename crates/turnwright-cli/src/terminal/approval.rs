@@ -6,11 +6,11 @@ use turnwright::gate::{GateAnswer, GateKind, Gates, OpenGate};
 
 use super::flow::columns_of;
 use super::style::{self, paint};
-use super::{Editor, Screen, Typed, json as shown_json, one_line, plain, reconcile};
+use super::{Editor, Screen, Typed, elicitation, json as shown_json, one_line, plain, reconcile};
 use crate::units::count;
 
 /// The prefix of lines that a model wrote, so that no argument can look like the question.
-const QUOTED: &str = "  │ ";
+pub(super) const QUOTED: &str = "  │ ";
 
 /// The number of argument lines shown at first.
 const SHOWN: usize = 12;
@@ -70,6 +70,9 @@ impl ApprovalPrompt {
                 reconcile::answer(self, screen, &question).await
             }
             (GateKind::Approval, Some(question)) => self.approve(screen, &question).await,
+            (GateKind::Custom(kind), _) if **kind == *elicitation::KIND => {
+                elicitation::answer(self.editor.as_ref(), screen, gate, gates).await
+            }
             _ => {
                 gates.answer(
                     &gate.id,
@@ -101,7 +104,7 @@ impl ApprovalPrompt {
 }
 
 /// Why an answer was not accepted: the faults of edited arguments, if there are any.
-fn why_not_accepted(error: &Error) -> String {
+pub(super) fn why_not_accepted(error: &Error) -> String {
     let Some(refused) = error
         .find_cause::<Error>()
         .filter(|error| !error.faults().is_empty())

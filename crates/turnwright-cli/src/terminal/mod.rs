@@ -1,7 +1,9 @@
 //! The terminal: output, styles, line editing, approvals and signals.
 
 mod approval;
+mod confirm;
 mod editor;
+mod elicitation;
 mod flow;
 mod lines;
 pub(crate) mod markdown;
@@ -16,6 +18,7 @@ mod spinner;
 pub(crate) use approval::ApprovalPrompt;
 #[cfg(test)]
 pub(crate) use approval::quoted_args;
+pub(crate) use confirm::confirm;
 pub(crate) use editor::{Editor, Typed};
 pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use turnwright::models::fetch::AddressGuard;
 use turnwright::{Error, Tool};
 
+pub(crate) use command::program_path;
+
 use crate::exit::misuse;
 
 /// Which built-in tools there are.

@@ -11,7 +11,7 @@ use turnwright::TurnEvent;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 
-use crate::args::ToolsCall;
+use crate::args::CallOptions;
 use crate::exit::Exit;
 use crate::extensions::{Setting, apply};
 use crate::show::{Viewer, follow};
@@ -29,9 +29,10 @@ struct View {
     raw: bool,
 }
 
-pub(super) async fn run(
+/// Calls a tool, and shows the call and its result.
+pub(crate) async fn run(
     tool: &Tool,
-    options: &ToolsCall,
+    options: &CallOptions,
     settings: Vec<Setting>,
     screen: Screen,
 ) -> anyhow::Result<Exit> {

@@ -6,7 +6,7 @@ use turnwright::Tool;
 use crate::exit::misuse;
 
 /// The tool of this name.
-pub(super) fn named<'t>(tools: &'t [Tool], name: &str) -> anyhow::Result<&'t Tool> {
+pub(crate) fn named<'t>(tools: &'t [Tool], name: &str) -> anyhow::Result<&'t Tool> {
     tools
         .iter()
         .find(|tool| tool.name() == name)

@@ -1,8 +1,8 @@
 //! `turnwright tools`: lists, describes, calls and fuzzes tools.
 
-mod call;
+pub(crate) mod call;
 mod describe;
-mod find;
+pub(crate) mod find;
 mod fuzz;
 mod id;
 mod list;
@@ -46,7 +46,7 @@ pub(crate) async fn run(
         args::Tools::Call(options) => {
             let tools = gather(&options.sources)?;
             let tool = find::named(&tools, &options.name)?;
-            call::run(tool, &options, settings, screen).await
+            call::run(tool, &options.call, settings, screen).await
         }
         args::Tools::Fuzz(options) => fuzz::run(&gather(&options.sources)?, &options, &mut screen),
         args::Tools::Id(options) => id::run(&options, &mut screen),
@@ -54,7 +54,7 @@ pub(crate) async fn run(
 }
 
 /// The effects of a tool in one word.
-fn effects(tool: &Tool) -> &'static str {
+pub(crate) fn effects(tool: &Tool) -> &'static str {
     match tool.effects() {
         turnwright::Effects::ReadOnly => "reads",
         _ => "writes",
@@ -62,7 +62,7 @@ fn effects(tool: &Tool) -> &'static str {
 }
 
 /// The properties of a tool for `--json`.
-fn facts(tool: &Tool) -> Map<String, Value> {
+pub(crate) fn facts(tool: &Tool) -> Map<String, Value> {
     let timeout = tool.timeout().map(|timeout| timeout.as_secs_f64());
     let facts = [
         ("name", json!(tool.name())),

@@ -15,7 +15,7 @@ use super::summary::{TurnSummary, all_conversations, conversation_ids_of, no_con
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::storage::{ChatLock, ConversationPart, Storage, check_name};
-use crate::terminal::{Editor, Screen, Typed, one_line};
+use crate::terminal::{Screen, confirm, one_line};
 use crate::units::{listed, plural, size};
 
 /// A result is in the spool a moment before its record is stored. An unnamed result that is younger than this stays.
@@ -330,12 +330,7 @@ async fn confirmed(screen: &mut Screen, what: &str, has_unfinished: bool) -> any
     if has_unfinished {
         screen.warn(UNFINISHED)?;
     }
-    Ok(
-        match Editor::open(None)?.answer("  yes or no? ", "").await {
-            Typed::Line(line) => matches!(line.trim().to_lowercase().as_str(), "y" | "yes"),
-            Typed::Interrupted | Typed::Ended => false,
-        },
-    )
+    confirm("  yes or no? ").await
 }
 
 impl Deleted {

@@ -9,6 +9,7 @@ use crate::agent::{Agent, with_storage};
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::extensions::Extensions;
+use crate::mcp_servers;
 use crate::show::Show;
 use crate::storage::{ChatNote, Storage, other_server};
 use crate::terminal::{ApprovalPrompt, Editor, Screen, Signals, one_line, plain, style};
@@ -53,8 +54,11 @@ pub(super) async fn run(
             Some(_) => options.agent,
             None => known(options.agent, chat_note.as_ref(), &storage, &options.again)?,
         };
+        let mcp = agent.mcp.clone();
         let (agent, runner) = Agent::find(agent, extensions, None).await?;
         check_server(&agent, chat_note.as_ref())?;
+        let servers = mcp_servers::open(&mcp, &mut screen).await?;
+        let (agent, runner) = agent.with_mcp(runner, servers);
         let warnings = [agent.warnings(), left_out(&agent, chat_note.as_ref())].concat();
         anyhow::Ok((summary, Some((agent, runner, warnings))))
     };
@@ -71,29 +75,40 @@ pub(super) async fn run(
         // It ended while another process ran it.
         return ended(&storage, &summary, markdown, screen).await;
     };
-    let person = attended.then(|| Editor::open(None)).transpose()?;
-    let approval_prompt =
-        ApprovalPrompt::new(agent.options.yes, person).tell_model(options.again.tell_model);
-    let mut show = Show::new(screen.answers_alone(), approval_prompt).markdown(markdown);
-    if attended {
-        show.screen.paragraph(style::BOLD, "", &agent.model.shown)?;
-        let reads = match agent.builtin_tools {
-            true => format!(" · reads {}", plain(&agent.folder.display().to_string())),
-            false => String::new(),
-        };
-        show.screen.dim(format!(
-            "resuming turn {} of conversation {}{reads}",
-            one_line(summary.id(), 64),
-            one_line(summary.conversation_id.as_str(), 80),
-        ))?;
-    }
-    if !show.screen.is_json() {
-        for warning in warnings {
-            show.screen.warn(warning)?;
+    let exit = async {
+        let person = attended.then(|| Editor::open(None)).transpose()?;
+        let approval_prompt =
+            ApprovalPrompt::new(agent.options.yes, person).tell_model(options.again.tell_model);
+        let mut show = Show::new(screen.answers_alone(), approval_prompt).markdown(markdown);
+        if attended {
+            announce(&agent, &summary, &mut show.screen)?;
         }
-    }
-    let runner = with_storage(runner, Some(&storage)).await?;
-    resume(show, &storage, &runner, &summary).await
+        if !show.screen.is_json() {
+            for warning in warnings {
+                show.screen.warn(warning)?;
+            }
+        }
+        let runner = with_storage(runner, Some(&storage)).await?;
+        resume(show, &storage, &runner, &summary).await
+    };
+    let exit = exit.await;
+    agent.stop().await;
+    exit
+}
+
+/// Shows the model and the turn.
+fn announce(agent: &Agent, summary: &TurnSummary, screen: &mut Screen) -> anyhow::Result<()> {
+    screen.paragraph(style::BOLD, "", &agent.model.shown)?;
+    let reads = match agent.builtin_tools {
+        true => format!(" · reads {}", plain(&agent.folder.display().to_string())),
+        false => String::new(),
+    };
+    screen.dim(format!(
+        "resuming turn {} of conversation {}{reads}",
+        one_line(summary.id(), 64),
+        one_line(summary.conversation_id.as_str(), 80),
+    ))?;
+    Ok(())
 }
 
 /// Shows a turn that has ended for good: its answer, or why it cannot be resumed. That needs neither a model nor tools.
@@ -157,6 +172,9 @@ fn known(
         if options.tool_files.files.is_empty() && !again.without_tools {
             options.tool_files.files = chat_note.tools;
         }
+        if options.mcp.file.is_none() && !again.without_tools {
+            options.mcp.file = chat_note.mcp;
+        }
     }
     Ok(options)
 }
@@ -173,8 +191,14 @@ fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
             "its chat could read {folder}; pass it with `--folder`"
         ));
     }
-    let there = agent.chat_note().tools;
-    for file in had.tools.iter().filter(|file| !there.contains(file)) {
+    let has = agent.chat_note();
+    if let Some(file) = had.mcp.as_ref().filter(|_| has.mcp != had.mcp) {
+        let file = one_line(&file.display().to_string(), 200);
+        warnings.push(format!(
+            "its chat had the MCP servers of {file}; pass it with `--mcp`"
+        ));
+    }
+    for file in had.tools.iter().filter(|file| !has.tools.contains(file)) {
         let file = one_line(&file.display().to_string(), 200);
         warnings.push(format!(
             "its chat had the tools of {file}; pass it with `--tools`"

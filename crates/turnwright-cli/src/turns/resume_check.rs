@@ -45,6 +45,9 @@ pub(crate) fn command(
             options.push_str(&format!(" --system={}", shell_word(system)));
         }
         options.push_str(&naming(&chat_note.tools));
+        if let Some(file) = &chat_note.mcp {
+            options.push_str(&format!(" --mcp {}", shell_path(file)));
+        }
     }
     let id: String = summary.id().chars().take(MAX_ID_LEN).collect();
     match id.starts_with('-') {

@@ -13,6 +13,8 @@ mod demo;
 mod doctor;
 mod folder;
 mod man;
+mod mcp;
+mod mcp_server;
 mod model;
 mod new;
 mod program;

@@ -89,6 +89,7 @@ fn help_lists_all_commands() {
         "chat",
         "turns",
         "tools",
+        "mcp",
         "schema",
         "wire",
         "serve-script",

@@ -70,6 +70,12 @@ impl Launch {
         self
     }
 
+    /// Sets the working directory.
+    pub(crate) fn current_dir(mut self, folder: &std::path::Path) -> Self {
+        self.command.cwd(folder);
+        self
+    }
+
     /// The terminal does not report its size, which is still 24 lines and 80 columns.
     pub(crate) fn unreported_size(mut self) -> Self {
         self.reports_size = false;

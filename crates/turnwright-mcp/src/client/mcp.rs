@@ -110,6 +110,33 @@ impl Mcp {
         Ok(())
     }
 
+    /// Starts all servers, and waits as the first turn does: for those that are not optional, and not longer than
+    /// [`first_wait`](Self::first_wait).
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn prepare(&self) -> Result<(), Error> {
+        self.check()?;
+        self.ready().await;
+        Ok(())
+    }
+
+    /// Stops all servers, and waits until their processes have ended. They are not started again.
+    pub async fn stop(&self) {
+        let Some(running) = self.running.get() else {
+            return;
+        };
+        running.stop.cancel();
+        join_all(running.servers.iter().map(|server| server.stopped())).await;
+    }
+
+    /// Asks a connected server for its tools, and returns how long that took. `None` if it is not connected, or does not answer.
+    pub async fn latency(&self, alias: &str) -> Option<Duration> {
+        let mut servers = self.running().servers.iter();
+        let server = servers.find(|server| server.config().alias == alias)?;
+        server.latency().await
+    }
+
     /// Returns the state of each server.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
@@ -196,11 +223,11 @@ impl Mcp {
         self.server(alias).ok().map(|server| server.log())
     }
 
-    /// Checks the settings.
+    /// Checks the settings and the lock file. Nothing is started.
     ///
     /// # Errors
     /// Returns `E_INVALID_TURN_RUNNER_CONFIG`, which lists everything that is invalid.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         let problems = &self.running().problems;
         match problems.is_empty() {
             true => Ok(()),

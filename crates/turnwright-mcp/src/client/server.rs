@@ -37,6 +37,8 @@ pub struct McpServer {
     pub(super) resources: bool,
     pub(super) reads_private: bool,
     pub(super) sends_out: bool,
+    /// What is pinned as the command line or URL, if not that itself.
+    pin_source: Option<String>,
     /// What is wrong with the settings.
     problems: Vec<String>,
 }
@@ -83,6 +85,7 @@ impl McpServer {
             resources: false,
             reads_private: false,
             sends_out: false,
+            pin_source: None,
             problems: Vec::new(),
         }
     }
@@ -247,6 +250,15 @@ impl McpServer {
         self
     }
 
+    /// Sets what is pinned as the source of the server: a text that is the same on every machine, such as the command line before
+    /// variables were expanded.
+    ///
+    /// Default: the command line or the URL.
+    pub fn pin_source(mut self, source: impl Into<String>) -> Self {
+        self.pin_source = Some(source.into());
+        self
+    }
+
     /// Returns what is wrong with the settings.
     pub(super) fn problems(&self) -> Vec<String> {
         let alias = check_alias(&self.alias).err();
@@ -260,9 +272,10 @@ impl McpServer {
 
     /// Returns the digest of the command line or URL.
     pub(super) fn source(&self) -> String {
-        digest_of(&match &self.endpoint {
-            Endpoint::Stdio(program) => json!({ "command": program.command_line() }),
-            Endpoint::Http(settings) => json!({ "url": settings.url() }),
+        digest_of(&match (&self.pin_source, &self.endpoint) {
+            (Some(source), _) => json!({ "source": source }),
+            (None, Endpoint::Stdio(program)) => json!({ "command": program.command_line() }),
+            (None, Endpoint::Http(settings)) => json!({ "url": settings.url() }),
         })
     }
 }

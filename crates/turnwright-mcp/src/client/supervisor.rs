@@ -157,6 +157,27 @@ impl Supervised {
         }
     }
 
+    /// Waits until the connection has ended, once `stop` was cancelled.
+    pub(super) async fn stopped(&self) {
+        let mut state = self.state.subscribe();
+        if let State::Ready(ready) = self.state() {
+            ready.session.close().await;
+        }
+        let ended = |state: &State| matches!(state, State::Stopped | State::Down(_));
+        // The sender is in `self`.
+        let _ = state.wait_for(ended).await;
+    }
+
+    /// Returns how long the server takes to list its tools, if it is connected and answers.
+    pub(super) async fn latency(&self) -> Option<Duration> {
+        let State::Ready(ready) = self.state() else {
+            return None;
+        };
+        let started = Instant::now();
+        let listed = offer::list(&*ready.session, &self.config.limits).await;
+        listed.ok().map(|_| started.elapsed())
+    }
+
     async fn supervise(self: Arc<Self>) {
         let delays = || {
             let delays = ExponentialBuilder::default().with_jitter();

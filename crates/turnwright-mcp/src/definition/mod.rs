@@ -13,7 +13,8 @@ use turnwright_core::schema::escape;
 use crate::limits::Limits;
 
 pub(crate) use names::{check_alias, exposed_name};
-pub(crate) use text::{harmless, harmless_schema, shown};
+pub use text::shown;
+pub(crate) use text::{harmless, harmless_schema};
 
 /// A tool definition as the server sent it, and what was read from it. All of it is third-party text.
 #[derive(Clone, Debug, PartialEq)]

@@ -54,8 +54,13 @@ pub(crate) fn harmless_schema(mut schema: Value, limit: usize) -> Result<Value, 
     Ok(schema)
 }
 
-/// Returns a text with its invisible characters made visible, for people.
-pub(crate) fn shown(text: &str) -> String {
+/// Returns a text of a server with its invisible characters made visible, for people.
+///
+/// ```
+/// assert_eq!(turnwright_mcp::shown("read\u{200b} me"), "read⟨U+200B⟩ me");
+/// ```
+#[must_use]
+pub fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for ch in text.chars() {
         match is_hidden(ch) {

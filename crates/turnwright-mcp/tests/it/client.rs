@@ -373,3 +373,38 @@ async fn a_server_over_http_is_called() {
     let outcome = call(running.server(), "test__echo", json!({ "text": "hello" })).await;
     assert_eq!(outcome.text, "hello", "{:?}", outcome.error());
 }
+
+#[tokio::test]
+async fn servers_that_are_stopped_are_not_started_again() {
+    let folder = folder("stop");
+    let mcp = Mcp::new([server("", &folder)]);
+    mcp.stop().await;
+    mcp.start().await.unwrap();
+    assert!(mcp.latency("test").await.is_some());
+    assert!(mcp.latency("other").await.is_none());
+    mcp.stop().await;
+    let ServerState::Down { .. } = mcp.status().remove(0).state else {
+        panic!("it still runs");
+    };
+    assert!(mcp.latency("test").await.is_none());
+    mcp.start().await.unwrap();
+    let starts = received(&folder)
+        .iter()
+        .filter(|message| message["method"] == "initialize")
+        .count();
+    assert_eq!(starts, 1);
+}
+
+#[tokio::test]
+async fn preparing_does_not_wait_for_optional_servers() {
+    let (silent, works) = (folder("optional"), folder("required"));
+    let servers = [
+        server("silent-list", &silent).alias("silent").optional(),
+        server("", &works),
+    ];
+    let mcp = Mcp::new(servers).first_wait(Duration::MAX);
+    mcp.prepare().await.unwrap();
+    assert_eq!(mcp.tools().len(), 1);
+    assert_eq!(mcp.status().remove(0).state, ServerState::Starting);
+    mcp.stop().await;
+}

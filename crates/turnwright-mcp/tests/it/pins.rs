@@ -121,3 +121,23 @@ async fn every_kind_of_change_is_withheld() {
         assert_eq!(status.tools, [""; 0], "{mode}: {status:?}");
     }
 }
+
+#[tokio::test]
+async fn a_source_that_is_named_is_pinned_instead_of_the_command_line() {
+    let folder = folder("source");
+    let pins = async |source: Option<&str>| {
+        let server = server("", &folder);
+        let mcp = Mcp::new([match source {
+            Some(source) => server.pin_source(source),
+            None => server,
+        }]);
+        mcp.start().await.unwrap();
+        let pins = mcp.pins();
+        mcp.stop().await;
+        pins.servers["test"].source.clone()
+    };
+    let one = pins(Some("${HOME}/server")).await;
+    assert_eq!(one, pins(Some("${HOME}/server")).await);
+    assert_ne!(one, pins(Some("${HOME}/other")).await);
+    assert_ne!(one, pins(None).await);
+}

@@ -86,8 +86,8 @@ impl Described {
                 self.name
             ));
         };
-        let environment = self.env.into_iter();
-        let environment = environment
+        let mut names = self.env.into_iter();
+        let environment = names
             .try_fold(Environment::default(), Environment::inherit)
             .map_err(|why| format!("the `env` of `{}`: {why}", self.name))?;
         let program = Program::new(program_path(program, folder)).args(args);
@@ -115,8 +115,8 @@ impl Described {
     }
 }
 
-/// A path with a slash is relative to the tools file. Any other name is looked up in `PATH`.
-fn program_path(program: &str, folder: &Path) -> PathBuf {
+/// A path with a slash is relative to the folder of the file that names it. Any other name is looked up in `PATH`.
+pub(crate) fn program_path(program: &str, folder: &Path) -> PathBuf {
     match program.contains(std::path::is_separator) {
         true => folder.join(program),
         false => PathBuf::from(program),

@@ -1,0 +1,174 @@
+//! `mcp`, and the options for the MCP servers of an agent.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::{CallOptions, section};
+
+/// The configuration file that the commands of `mcp` read by default.
+const DEFAULT_FILE: &str = ".mcp.json";
+
+/// The format of a configuration.
+pub(super) const CONFIGURATION: &str = concat!(
+    section!(
+        "Configuration",
+        r#"{"#,
+        r#"  "mcpServers": {"#,
+        r#"    "files": {"#,
+        r#"      "command": "npx","#,
+        r#"      "args": ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/notes"],"#,
+        r#"      "deny": ["write_*", "move_file"]"#,
+        r#"    },"#,
+        r#"    "search": {"#,
+        r#"      "type": "http","#,
+        r#"      "url": "https://example.com/mcp","#,
+        r#"      "headers": { "Authorization": "Bearer ${SEARCH_TOKEN}" },"#,
+        r#"      "optional": true"#,
+        r#"    }"#,
+        r#"  }"#,
+        r#"}"#,
+    ),
+    "\n\n",
+    section!(
+        "Fields of a program",
+        "command             Program, run without a shell. A path with a slash is relative to",
+        "                    the configuration; any other name is looked up in PATH",
+        "args                Arguments",
+        "env                 Environment variables to set. The program also gets PATH, HOME,",
+        "                    LANG, LC_*, TERM, TZ, TMPDIR and USER, and nothing else",
+        "inheritEnv          Names of environment variables to pass to the program",
+        "cwd                 Working directory [default: that of the configuration]",
+    ),
+    "\n\n",
+    section!(
+        "Fields of an HTTP server",
+        "type                http",
+        "url                 Address",
+        "headers             Headers to send with each request",
+    ),
+    "\n\n",
+    section!(
+        "Fields of both",
+        "allow               Names of the tools to use; `*` matches any text [default: all]",
+        "deny                Names of tools not to use, even if they are allowed",
+        "optional            Do not wait for this server [default: false]",
+        "believeAnnotations  Believe tools that say that they only read; otherwise every call",
+        "                    needs approval [default: false]",
+        "disabled            Do not use this server [default: false]",
+        "",
+        "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are",
+        "replaced by environment variables.",
+    ),
+    "\n\n",
+    section!(
+        "Trust and pins",
+        "A configuration starts programs, so you are asked once before it is used, and",
+        "again when it changes (`mcp trust`). The definitions of tools are pinned in",
+        "mcp.lock.json next to the configuration (`mcp pin`). Tools that were added,",
+        "changed, renamed or removed since are withheld until you pin them (`mcp diff`).",
+    ),
+    "\n\n",
+    section!(
+        "Examples",
+        "turnwright mcp pin --mcp .mcp.json",
+        "turnwright mcp list",
+        "turnwright mcp call files__read_text_file '{\"path\": \"README.md\"}'",
+        "turnwright chat --mcp .mcp.json",
+    )
+);
+
+/// The MCP servers of an agent.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct McpOptions {
+    /// Add the tools of the MCP servers in this file; see `turnwright mcp --help` for the format
+    #[arg(long = "mcp", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
+    pub(crate) file: Option<PathBuf>,
+    /// Use the tools of MCP servers without comparing them with mcp.lock.json
+    #[arg(long = "mcp-unpinned", requires = "file", help_heading = "Tools")]
+    pub(crate) unpinned: bool,
+}
+
+/// Trust, pin, inspect and call the tools of MCP servers
+///
+/// The definitions of tools are pinned in mcp.lock.json, so that a server cannot change them unnoticed.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Mcp {
+    /// List servers and their tools: state, effects, and why a tool is withheld
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright mcp list",
+        "turnwright mcp list --mcp servers.json --json",
+    ))]
+    List(McpFile),
+    /// Write the definitions of all tools to mcp.lock.json, after showing what changes
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright mcp pin",
+        "turnwright mcp pin --mcp servers.json --yes",
+    ))]
+    Pin(McpConfirm),
+    /// Show how definitions differ from mcp.lock.json, word by word
+    ///
+    /// Invisible characters are shown as ⟨U+200B⟩. Exits with 1 if there are differences.
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright mcp diff",
+        "turnwright mcp diff --json",
+    ))]
+    Diff(McpFile),
+    /// Call a tool of a server exactly as a model would: check, approve, run
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright mcp call files__read_text_file '{\"path\": \"README.md\"}'",
+        "turnwright mcp call files__write_file args.json --yes --json",
+    ))]
+    Call(McpCall),
+    /// Allow a configuration to start its servers, until it changes
+    #[command(after_help = section!(
+        "Examples",
+        "turnwright mcp trust",
+        "turnwright mcp trust --mcp servers.json --yes",
+    ))]
+    Trust(McpConfirm),
+    /// Check the configuration, the lock file and each server
+    #[command(after_help = concat!(
+        section!(
+            "Examples",
+            "turnwright mcp doctor",
+            "turnwright mcp doctor --mcp servers.json --json",
+        ),
+        "\n\nExits with 1 if a check fails. Warnings do not change the exit code."
+    ))]
+    Doctor(McpFile),
+}
+
+/// A configuration.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct McpFile {
+    /// Configuration of the servers; see `turnwright mcp --help` for the format
+    #[arg(long = "mcp", value_name = "FILE", default_value = DEFAULT_FILE, value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpConfirm {
+    #[command(flatten)]
+    pub(crate) config: McpFile,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpCall {
+    /// Tool to call, as a model sees it: SERVER__TOOL
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) call: CallOptions,
+    /// Use tools without comparing them with mcp.lock.json
+    #[arg(long = "mcp-unpinned")]
+    pub(crate) unpinned: bool,
+    #[command(flatten)]
+    pub(crate) config: McpFile,
+}

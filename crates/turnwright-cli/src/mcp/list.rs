@@ -1,0 +1,94 @@
+//! `turnwright mcp list`
+
+use serde_json::{Map, Value, json};
+use turnwright::Tool;
+use turnwright_mcp::{ServerState, ServerStatus};
+
+use crate::exit::Exit;
+use crate::mcp_servers::McpServers;
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, fit, one_line};
+use crate::tools::{effects, facts};
+
+pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let tools = servers.mcp.tools();
+    for status in servers.mcp.status() {
+        let offered = |tool: &&Tool| status.tools.iter().any(|name| name == tool.name());
+        let tools: Vec<&Tool> = tools.iter().filter(offered).collect();
+        match screen.is_json() {
+            true => screen.value(&value(&status, &tools))?,
+            false => show(&status, &tools, screen)?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn show(status: &ServerStatus, tools: &[&Tool], screen: &mut Screen) -> anyhow::Result<()> {
+    let (look, state) = match &status.state {
+        ServerState::Connected {
+            name,
+            version,
+            protocol_version,
+        } => {
+            let (name, version) = (one_line(name, 60), one_line(version, 40));
+            let about = format!("connected: {name} {version}, protocol {protocol_version}");
+            (style::GOOD, about)
+        }
+        ServerState::Down { reason } => (style::BAD, format!("down: {}", one_line(reason, 300))),
+        _ => (style::WARN, "starting".to_owned()),
+    };
+    let alias = paint(style::BOLD, &status.alias);
+    screen.line(format_args!("{alias}  {}", paint(look, state)))?;
+    let width = |name: &str| name.chars().count().min(64);
+    let names = tools.iter().map(|tool| width(tool.name()));
+    let withheld = status.withheld.iter().map(|item| width(&item.tool));
+    let longest = names.chain(withheld).max().unwrap_or(0);
+    let room = screen.columns().saturating_sub(longest + 14).max(8);
+    for tool in tools {
+        let name = one_line(tool.name(), 64);
+        let does = match effects(tool) {
+            "reads" => paint(style::DIM, "reads   "),
+            _ => paint(style::WARN, "writes  "),
+        };
+        let about = fit(&one_line(tool.description(), 1_000), room);
+        let name = paint(style::NAME, format_args!("{name:longest$}"));
+        screen.line(format_args!("  {name}  {does}  {about}"))?;
+    }
+    for item in &status.withheld {
+        let name = paint(
+            style::DIM,
+            format_args!("{:longest$}", one_line(&item.tool, 64)),
+        );
+        let why = fit(&one_line(&item.reason, 1_000), room);
+        screen.line(format_args!(
+            "  {name}  {}  {why}",
+            paint(style::BAD, "withheld")
+        ))?;
+    }
+    Ok(())
+}
+
+fn value(status: &ServerStatus, tools: &[&Tool]) -> Value {
+    let mut value = Map::new();
+    value.insert("server".to_owned(), json!(status.alias));
+    let facts_of_state = match &status.state {
+        ServerState::Connected {
+            name,
+            version,
+            protocol_version,
+        } => json!({
+            "state": "connected", "name": name, "version": version, "protocolVersion": protocol_version,
+        }),
+        ServerState::Down { reason } => json!({ "state": "down", "reason": reason }),
+        _ => json!({ "state": "starting" }),
+    };
+    if let Value::Object(facts) = facts_of_state {
+        value.extend(facts);
+    }
+    let tools: Vec<Map<String, Value>> = tools.iter().map(|tool| facts(tool)).collect();
+    value.insert("tools".to_owned(), json!(tools));
+    let withheld = status.withheld.iter();
+    let withheld = withheld.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
+    value.insert("withheld".to_owned(), withheld.collect());
+    Value::Object(value)
+}

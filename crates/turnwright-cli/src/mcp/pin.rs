@@ -1,0 +1,97 @@
+//! `turnwright mcp pin`
+
+use serde_json::json;
+use turnwright_mcp::{LockFile, ServerState};
+
+use super::{ask, differences, started};
+use crate::args::McpConfirm;
+use crate::exit::{Exit, misuse};
+use crate::mcp_servers::{McpServers, lock_file, read_lock, shown};
+use crate::terminal::{Screen, confirm, one_line};
+use crate::units::plural;
+
+pub(super) async fn run(options: &McpConfirm, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let servers = started(&options.config, ask(options.yes), screen).await?;
+    let pinned = prepare(&servers, screen);
+    servers.mcp.stop().await;
+    let (before, pins, is_complete) = pinned?;
+    let exit = match is_complete {
+        true => Exit::Done,
+        false => Exit::No,
+    };
+    let lock = lock_file(&servers.config);
+    let tools: usize = pins.servers.values().map(|server| server.tools.len()).sum();
+    if before.as_ref() == Some(&pins) {
+        if !screen.is_json() {
+            screen.line(format_args!("Nothing changes in {}.", shown(&lock)))?;
+        }
+    } else if pins.servers.is_empty() {
+        anyhow::bail!(
+            "no MCP server is connected, so there is nothing to pin. Run `{}`",
+            servers.command("doctor")
+        );
+    } else {
+        if !options.yes {
+            if !screen.is_interactive() {
+                return Err(misuse(
+                    "there is no terminal to ask for confirmation. Use `--yes` to pin without asking",
+                ));
+            }
+            let count = plural(tools as u64, "tool");
+            if !confirm(&format!("  Pin {count}? yes or no: ")).await? {
+                screen.line("Nothing was pinned.")?;
+                return Ok(Exit::No);
+            }
+        }
+        pins.write(&lock)?;
+        if !screen.is_json() {
+            let count = plural(tools as u64, "tool");
+            screen.line(format_args!("Pinned {count} in {}.", shown(&lock)))?;
+        }
+    }
+    if screen.is_json() {
+        screen.value(&json!({ "lockFile": lock, "tools": tools, "complete": is_complete }))?;
+    }
+    Ok(exit)
+}
+
+/// Shows what changes. Returns the lock file as it is and as it will be, and whether every server was asked.
+fn prepare(
+    servers: &McpServers,
+    screen: &mut Screen,
+) -> anyhow::Result<(Option<LockFile>, LockFile, bool)> {
+    let before = read_lock(&servers.config)?;
+    let mut pins = servers.mcp.pins();
+    differences::show(servers, screen)?;
+    let mut is_complete = true;
+    for status in servers.mcp.status() {
+        let ServerState::Down { reason } = &status.state else {
+            continue;
+        };
+        is_complete = false;
+        // What it said before is still pinned.
+        let old = before
+            .as_ref()
+            .and_then(|lock| lock.servers.get(&status.alias));
+        if let Some(old) = old {
+            pins.servers.insert(status.alias.clone(), old.clone());
+        }
+        if !screen.is_json() {
+            let reason = one_line(reason, 300);
+            let text = format!(
+                "{} is down, so it is not pinned now: {reason}",
+                status.alias
+            );
+            screen.warn(text)?;
+        }
+    }
+    let gone = before.iter().flat_map(|lock| lock.servers.keys());
+    let gone = gone.filter(|alias| !pins.servers.contains_key(*alias));
+    if !screen.is_json() {
+        for alias in gone {
+            let alias = one_line(alias, 64);
+            screen.line(format_args!("{alias}: no longer in the configuration"))?;
+        }
+    }
+    Ok((before, pins, is_complete))
+}

@@ -1,0 +1,280 @@
+//! The configuration: servers in the `mcpServers` shape that other programs use too.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::json;
+use turnwright::call::digest_of;
+use turnwright_mcp::process::{Environment, Program};
+use turnwright_mcp::{Mcp, McpServer};
+
+use super::expand::expand;
+use crate::exit::misuse;
+use crate::text;
+use crate::toolbox::program_path;
+
+/// A configuration, as it is in its file: variables are not expanded.
+pub(crate) struct Config {
+    /// The file, as it was given.
+    pub(crate) file: PathBuf,
+    /// Its full path.
+    pub(crate) path: PathBuf,
+    /// Digest of the path and the text.
+    pub(crate) digest: String,
+    /// The servers that are not disabled.
+    pub(crate) servers: Vec<(String, Entry)>,
+}
+
+/// The file.
+#[derive(serde::Deserialize)]
+struct Document {
+    #[serde(rename = "mcpServers")]
+    servers: Option<Pairs<Entry>>,
+    /// The key of another program.
+    #[serde(rename = "servers")]
+    other: Option<IgnoredAny>,
+}
+
+/// A server in the file.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Entry {
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    pub(super) command: Option<String>,
+    #[serde(default)]
+    pub(super) args: Vec<String>,
+    #[serde(default)]
+    pub(super) env: Pairs<String>,
+    #[serde(default)]
+    pub(super) inherit_env: Vec<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) url: Option<String>,
+    #[serde(default)]
+    pub(super) headers: Pairs<String>,
+    #[serde(default)]
+    allow: Vec<String>,
+    #[serde(default)]
+    deny: Vec<String>,
+    #[serde(default)]
+    pub(crate) optional: bool,
+    #[serde(default)]
+    pub(super) believe_annotations: bool,
+    #[serde(default)]
+    disabled: bool,
+    /// Keys of other programs, without a meaning here. Other unknown keys are errors: one of them may be a misspelled `deny`.
+    #[serde(rename = "description")]
+    _description: Option<IgnoredAny>,
+    #[serde(rename = "timeout")]
+    _timeout: Option<IgnoredAny>,
+    #[serde(rename = "autoApprove")]
+    _auto_approve: Option<IgnoredAny>,
+    #[serde(rename = "alwaysAllow")]
+    _always_allow: Option<IgnoredAny>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind {
+    Stdio,
+    #[serde(alias = "streamable-http", alias = "streamableHttp")]
+    Http,
+    Sse,
+}
+
+impl Config {
+    /// Reads a configuration.
+    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
+        let text = text::file(file, text::MCP_CONFIG)?;
+        let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let digest = digest_of(&json!({ "path": path.to_string_lossy(), "text": text }));
+        let mut config = Config {
+            file: file.to_owned(),
+            path,
+            digest,
+            servers: Vec::new(),
+        };
+        let document: Document =
+            serde_json::from_str(&text).map_err(|error| config.wrong(&error.to_string()))?;
+        let Some(Pairs(servers)) = document.servers else {
+            let hint = match document.other {
+                Some(_) => "it has `servers`; rename it to `mcpServers`",
+                None => "it has no `mcpServers`",
+            };
+            return Err(config.wrong(hint));
+        };
+        for (alias, entry) in &servers {
+            let checked = entry.check();
+            checked.map_err(|why| config.wrong(&format!("`mcpServers.{alias}`: {why}")))?;
+        }
+        config.servers = servers;
+        config.servers.retain(|(_, entry)| !entry.disabled);
+        match config.servers.is_empty() {
+            true => Err(config.wrong("it has no servers, or all of them are disabled")),
+            false => Ok(config),
+        }
+    }
+
+    /// The servers, with variables expanded.
+    pub(crate) fn servers(&self) -> anyhow::Result<Vec<McpServer>> {
+        let servers = self.servers.iter().map(|(alias, entry)| {
+            let server = entry.server(alias, self.folder());
+            let checked = server.and_then(|server| {
+                let check = Mcp::new([server.clone()]).check();
+                check.map_err(|error| {
+                    let message = error.message();
+                    let reason = message.strip_prefix("invalid MCP settings: ");
+                    format!(": {}", reason.unwrap_or(message))
+                })?;
+                Ok(server)
+            });
+            checked.map_err(|why| self.wrong(&format!("`mcpServers.{alias}`{why}")))
+        });
+        servers.collect()
+    }
+
+    /// The directory of the file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    fn wrong(&self, why: &str) -> anyhow::Error {
+        misuse(format!(
+            "invalid MCP configuration `{}`: {why}. See `turnwright mcp --help` for the format",
+            self.file.display()
+        ))
+    }
+}
+
+impl Entry {
+    /// Checks that it is either a program or an HTTP server.
+    fn check(&self) -> Result<(), String> {
+        let is_web = match (&self.command, &self.url, self.kind) {
+            (_, _, Some(Kind::Sse)) => {
+                return Err(
+                    "the transport `sse` is obsolete and not supported; use `http` if the server has it"
+                        .to_owned(),
+                );
+            }
+            (Some(_), Some(_), _) => return Err("it has both `command` and `url`".to_owned()),
+            (None, None, _) => return Err("it has neither `command` nor `url`".to_owned()),
+            (Some(_), None, Some(Kind::Http)) => {
+                return Err("the type is `http`, so it needs a `url`".to_owned());
+            }
+            (None, Some(_), Some(Kind::Stdio)) => {
+                return Err("the type is `stdio`, so it needs a `command`".to_owned());
+            }
+            (Some(_), None, _) => false,
+            (None, Some(_), _) => true,
+        };
+        let (whose, has, keys) = match is_web {
+            true => (
+                "programs",
+                "url",
+                vec![
+                    ("args", !self.args.is_empty()),
+                    ("env", !self.env.0.is_empty()),
+                    ("inheritEnv", !self.inherit_env.is_empty()),
+                    ("cwd", self.cwd.is_some()),
+                ],
+            ),
+            false => (
+                "HTTP servers",
+                "command",
+                vec![("headers", !self.headers.0.is_empty())],
+            ),
+        };
+        match keys.iter().find(|(_, is_there)| *is_there) {
+            Some((key, _)) => Err(format!("`{key}` is for {whose}, and it has a `{has}`")),
+            None => Ok(()),
+        }
+    }
+
+    /// Builds the server. Errors begin with the key.
+    fn server(&self, alias: &str, folder: &Path) -> Result<McpServer, String> {
+        let at = |key: &str, text: &str| {
+            expand(text, &|name| std::env::var(name).ok()).map_err(|why| format!(".{key}: {why}"))
+        };
+        let server = match (&self.command, &self.url) {
+            (Some(command), _) => {
+                let args = self.args.iter().enumerate();
+                let args = args.map(|(index, arg)| at(&format!("args[{index}]"), arg));
+                let args = args.collect::<Result<Vec<String>, String>>()?;
+                let mut environment = Environment::default();
+                for (name, value) in &self.env.0 {
+                    let value = at(&format!("env.{name}"), value)?;
+                    let set = environment.set(name, value);
+                    environment = set.map_err(|why| format!(".env: {why}"))?;
+                }
+                for name in &self.inherit_env {
+                    let inherited = environment.inherit(name);
+                    environment = inherited.map_err(|why| format!(".inheritEnv: {why}"))?;
+                }
+                let directory = match &self.cwd {
+                    Some(cwd) => folder.join(at("cwd", cwd)?),
+                    None => folder.to_owned(),
+                };
+                let program = program_path(&at("command", command)?, folder);
+                let program = Program::new(program).args(args).directory(directory);
+                McpServer::program(program.environment(environment))
+            }
+            (None, url) => {
+                let url = at("url", url.as_deref().unwrap_or_default())?;
+                let mut server = McpServer::http(url);
+                for (name, value) in &self.headers.0 {
+                    server = server.header(name, at(&format!("headers.{name}"), value)?);
+                }
+                server
+            }
+        };
+        // Without expanded variables and full paths: the lock file is for every machine.
+        let source = json!({ "command": self.command, "args": self.args, "url": self.url });
+        let server = server.alias(alias).pin_source(source.to_string());
+        let server = server.allow(&self.allow).deny(&self.deny);
+        let server = match self.optional {
+            true => server.optional(),
+            false => server,
+        };
+        Ok(match self.believe_annotations {
+            true => server.believe_annotations(),
+            false => server,
+        })
+    }
+}
+
+/// An object, in the order of the file. A repeated key is an error.
+pub(crate) struct Pairs<T>(pub(super) Vec<(String, T)>);
+
+impl<T> Default for Pairs<T> {
+    fn default() -> Self {
+        Pairs(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object<T>(Pairs<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+            type Value = Pairs<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+                let pairs = &mut self.0.0;
+                while let Some(key) = map.next_key::<String>()? {
+                    if pairs.iter().any(|(other, _)| *other == key) {
+                        return Err(A::Error::custom(format!("`{key}` is there twice")));
+                    }
+                    pairs.push((key, map.next_value()?));
+                }
+                Ok(self.0)
+            }
+        }
+
+        deserializer.deserialize_map(Object(Pairs::default()))
+    }
+}

@@ -1,0 +1,96 @@
+//! Pins the tools of a configuration that has no lock file yet.
+
+use serde_json::Value;
+use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState};
+
+use super::{Config, command, lock_file};
+use crate::exit::misuse;
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, confirm, one_line, plain};
+use crate::units::{count, plural};
+
+/// The most characters of a description.
+const MAX_DESCRIPTION: usize = 400;
+
+/// Shows the tools of all servers to a person, and pins them.
+///
+/// # Errors
+/// The person says no, no server is connected, or there is no terminal to ask.
+pub(super) async fn pin_first(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
+    let pin = command("pin", &config.file);
+    let lock = lock_file(config);
+    if !screen.is_interactive() {
+        return Err(misuse(format!(
+            "the tools of `{}` are not pinned: there is no `{}`. Run `{pin}` (with `--yes` in a script), or pass `--mcp-unpinned` \
+             to use whatever the servers offer",
+            super::shown(&config.file),
+            super::shown(&lock)
+        )));
+    }
+    let mcp = Mcp::new(config.servers()?).pinning(Pinning::Unpinned);
+    screen.busy("starting the MCP servers");
+    mcp.start().await?;
+    screen.rest();
+    let pins = mcp.pins();
+    let shown = show(&mcp, &pins, screen);
+    mcp.stop().await;
+    shown?;
+    if pins.servers.is_empty() {
+        let doctor = command("doctor", &config.file);
+        anyhow::bail!("no MCP server is connected, so there is nothing to pin. Run `{doctor}`");
+    }
+    let tools: usize = pins.servers.values().map(|server| server.tools.len()).sum();
+    let tools = plural(tools as u64, "tool");
+    screen.dim(
+        "  If a definition changes later, the tool is withheld until you have seen the difference and pinned it.",
+    )?;
+    match confirm(&format!("  Pin {tools}? yes or no: ")).await? {
+        true => {
+            pins.write(&lock)?;
+            screen.dim(format!("Pinned in {}", super::shown(&lock)))?;
+            Ok(())
+        }
+        false => Err(anyhow::anyhow!(
+            "nothing was pinned. To pin the tools later, run `{pin}`"
+        )),
+    }
+}
+
+/// Shows the tools of each server, and why a server has none.
+fn show(mcp: &Mcp, pins: &LockFile, screen: &mut Screen) -> anyhow::Result<()> {
+    screen.warn("These tools are not pinned yet. Their texts are by the servers:")?;
+    for status in mcp.status() {
+        let alias = &status.alias;
+        if let ServerState::Down { reason } = &status.state {
+            let text = format!("{alias} is down: {}", one_line(reason, 300));
+            screen.warn(text)?;
+        }
+        let tools = pins.servers.get(alias).map(|server| &server.tools);
+        for (name, tool) in tools.into_iter().flatten() {
+            show_definition(alias, name, &tool.definition, screen)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows the name and the description of a tool. Invisible characters are made visible.
+pub(crate) fn show_definition(
+    alias: &str,
+    name: &str,
+    definition: &Value,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
+    let name = paint(style::NAME, one_line(&turnwright_mcp::shown(name), 80));
+    screen.line(format_args!("{alias}: {name}"))?;
+    let text = |key: &str| definition.get(key).and_then(Value::as_str);
+    let description = text("description").or_else(|| text("title"));
+    let description = turnwright_mcp::shown(description.unwrap_or("(no description)").trim());
+    let length = description.chars().count();
+    let mut shown: String = description.chars().take(MAX_DESCRIPTION).collect();
+    if length > MAX_DESCRIPTION {
+        let more = count((length - MAX_DESCRIPTION) as u64);
+        shown.push_str(&format!("… ({more} more characters)"));
+    }
+    screen.quoting(style::DIM, "  │ ", "  │ ", &plain(&shown))?;
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Answers questions of MCP servers to the user: forms, and pages to open.
+
+use serde_json::{Map, Value};
+use turnwright::gate::{GateAnswer, Gates, OpenGate};
+
+use super::approval::{QUOTED, note, why_not_accepted};
+use super::{Editor, Screen, Typed, one_line, plain, style};
+
+/// The kind of these gates.
+pub(super) const KIND: &str = "elicitation";
+
+/// The most characters of a field's description, and of its type.
+const DESCRIPTION: usize = 200;
+const TYPE: usize = 60;
+
+/// Answers such a question. `false` if the user cancelled the turn. `--yes` approves calls; it does not answer questions.
+pub(super) async fn answer(
+    editor: Option<&Editor>,
+    screen: &mut Screen,
+    gate: &OpenGate,
+    gates: &Gates,
+) -> anyhow::Result<bool> {
+    if !screen.is_json() {
+        show(screen, gate)?;
+    }
+    let Some(editor) = editor else {
+        note(screen, "declined: no terminal to ask")?;
+        gates.answer(&gate.id, GateAnswer::reject("there is no terminal to ask"))?;
+        return Ok(true);
+    };
+    screen.rest();
+    let prompt = match &gate.schema {
+        Some(_) => "  Answer it? yes or no: ",
+        None => "  Did you do it? yes or no: ",
+    };
+    let agreed = match editor.answer(prompt, "").await {
+        Typed::Line(line) => matches!(line.trim().to_lowercase().as_str(), "y" | "yes"),
+        Typed::Ended => false,
+        Typed::Interrupted => return cancel(gate, gates),
+    };
+    if !agreed {
+        gates.answer(&gate.id, GateAnswer::reject("the user declined"))?;
+        return Ok(true);
+    }
+    let Some(schema) = &gate.schema else {
+        gates.answer(&gate.id, GateAnswer::value(Value::Null))?;
+        return Ok(true);
+    };
+    loop {
+        let Some(form) = fill_in(editor, schema).await else {
+            return cancel(gate, gates);
+        };
+        match gates.answer(&gate.id, GateAnswer::value(form)) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {
+                note(screen, "too late: the call is no longer waiting")?;
+                return Ok(true);
+            }
+            Err(error) => {
+                let why = format!("invalid answer: {}", plain(&why_not_accepted(&error)));
+                screen.quoting(style::BAD, "  ", QUOTED, &why)?;
+            }
+        }
+    }
+}
+
+fn cancel(gate: &OpenGate, gates: &Gates) -> anyhow::Result<bool> {
+    let answer = GateAnswer::reject("the user cancelled the turn");
+    gates.answer(&gate.id, answer)?;
+    Ok(false)
+}
+
+/// Shows who asks, and what. The words are those of the server.
+fn show(screen: &mut Screen, gate: &OpenGate) -> std::io::Result<()> {
+    let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
+    let server = one_line(text("server").unwrap_or_default(), 64);
+    screen.painted(
+        style::WARN,
+        format_args!("? the MCP server {server} asks you"),
+    )?;
+    let message = plain(text("message").unwrap_or_default());
+    screen.quoting(anstyle::Style::new(), QUOTED, QUOTED, &message)?;
+    if let Some(url) = text("url") {
+        let host = one_line(text("host").unwrap_or_default(), 200);
+        screen.paragraph(
+            style::DIM,
+            "  ",
+            &format!("it wants you to open a page of {host}:"),
+        )?;
+        screen.quoting(anstyle::Style::new(), QUOTED, QUOTED, &plain(url))?;
+    }
+    screen.paragraph(style::DIM, "  ", "your answer goes to the server")
+}
+
+/// Asks for each field. `None` if the user cancels.
+async fn fill_in(editor: &Editor, schema: &Value) -> Option<Value> {
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let mut form = Map::new();
+    for (name, field) in fields.into_iter().flatten() {
+        let is_required = schema.get("required").and_then(Value::as_array);
+        let is_required = is_required.is_some_and(|names| names.iter().any(|item| item == name));
+        let prompt = prompt(name, field, is_required);
+        let text = match editor.answer(&prompt, "").await {
+            Typed::Line(text) => text,
+            Typed::Ended | Typed::Interrupted => return None,
+        };
+        if !text.trim().is_empty() || is_required {
+            form.insert(name.clone(), value(&text, field));
+        }
+    }
+    Some(Value::Object(form))
+}
+
+fn prompt(name: &str, field: &Value, is_required: bool) -> String {
+    let text = |key: &str| field.get(key).and_then(Value::as_str);
+    let kind = match field.get("enum").and_then(Value::as_array) {
+        Some(values) => {
+            let values: Vec<String> = values.iter().map(shown).collect();
+            one_line(&values.join(" or "), DESCRIPTION)
+        }
+        None => one_line(text("type").unwrap_or("JSON"), TYPE),
+    };
+    let optional = match is_required {
+        true => "",
+        false => ", optional",
+    };
+    let about = match text("description").or_else(|| text("title")) {
+        Some(about) => format!("{}, ", one_line(about, DESCRIPTION)),
+        None => String::new(),
+    };
+    format!("  {} ({about}{kind}{optional}): ", one_line(name, 64))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What was typed, by the type of the field.
+fn value(text: &str, field: &Value) -> Value {
+    let is_text = field.get("type").and_then(Value::as_str) == Some("string");
+    match serde_json::from_str(text.trim()) {
+        Ok(value) if !is_text => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn answers_have_the_type_of_the_field() {
+        assert_eq!(value("7", &json!({ "type": "integer" })), json!(7));
+        assert_eq!(value("7", &json!({ "type": "string" })), json!("7"));
+        assert_eq!(value(" true", &json!({ "type": "boolean" })), json!(true));
+        assert_eq!(value("red", &json!({ "enum": ["red"] })), json!("red"));
+        assert_eq!(value("x", &json!({ "type": "integer" })), json!("x"));
+    }
+
+    #[test]
+    fn prompts_describe_the_field_on_one_line() {
+        let field = json!({ "type": "string", "description": "A\ncolour\u{1b}" });
+        assert_eq!(prompt("c", &field, true), "  c (A colour\\u{1b}, string): ");
+        let field = json!({ "enum": ["red", "blue"] });
+        assert_eq!(prompt("c", &field, false), "  c (red or blue, optional): ");
+    }
+}

@@ -1,0 +1,139 @@
+//! Configurations that are wrong, and variables in them.
+
+use serde_json::json;
+
+use crate::mcp_server::Setup;
+use crate::program::{Ran, program};
+
+#[test]
+fn an_invalid_configuration_is_refused_with_its_place() {
+    let setup = Setup::new();
+    let server = |server: &str| format!(r#"{{"mcpServers": {{"files": {server}}}}}"#);
+    for (text, expected) in [
+        ("not json".to_owned(), "line 1 column 2"),
+        (
+            r#"{"mcpServers": []}"#.to_owned(),
+            "expected an object at line 1",
+        ),
+        ("{}".to_owned(), "has no `mcpServers`"),
+        (r#"{"servers": {}}"#.to_owned(), "rename it to `mcpServers`"),
+        (r#"{"mcpServers": {}}"#.to_owned(), "has no servers"),
+        (
+            server("{}"),
+            "`mcpServers.files`: it has neither `command` nor `url`",
+        ),
+        (
+            server(r#"{"command": "a", "url": "b"}"#),
+            "both `command` and `url`",
+        ),
+        (
+            server("{\n\"command\": \"a\",\n\"denny\": []}"),
+            "unknown field `denny`",
+        ),
+        (server("{\n\"command\": 7}"), "line 2 column 12"),
+        (
+            server(r#"{"type": "sse", "url": "https://example.com"}"#),
+            "`sse` is obsolete",
+        ),
+        (
+            server(r#"{"type": "http", "command": "a"}"#),
+            "needs a `url`",
+        ),
+        (
+            server(r#"{"url": "https://example.com", "cwd": "x"}"#),
+            "`cwd` is for programs",
+        ),
+        (
+            server(r#"{"command": "a", "headers": {"x": "y"}}"#),
+            "`headers` is for HTTP",
+        ),
+        (
+            r#"{"mcpServers": {"a": {"command": "a"}, "a": {"command": "b"}}}"#.to_owned(),
+            "`a` is there twice at line 1",
+        ),
+    ] {
+        setup.write_config(&text);
+        let ran = setup.run(&["mcp", "trust", "--yes"]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{text}");
+        assert!(
+            ran.err.contains("`.mcp.json`: ") && ran.err.contains(expected),
+            "{text}: {}",
+            ran.err
+        );
+    }
+    let ran = setup.run(&["mcp", "list", "--mcp", "none.json"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err
+            .contains("cannot read the MCP configuration from `none.json`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn values_that_are_wrong_are_refused_without_printing_them() {
+    let setup = Setup::new();
+    for (server, expected) in [
+        (
+            json!({ "command": "x", "args": ["a", "${NO_SUCH_VARIABLE}"] }),
+            "`mcpServers.files`.args[1]: the environment variable `NO_SUCH_VARIABLE` is not set",
+        ),
+        (
+            json!({ "command": "x", "env": { "1A": "hunter2" } }),
+            ".env: `1A` is not the name",
+        ),
+        (json!({ "url": "file:///hunter2" }), ": the URL"),
+        (
+            json!({ "url": "https://example.com", "headers": { "x y": "hunter2" } }),
+            "`x y`",
+        ),
+    ] {
+        setup.write_config(&json!({ "mcpServers": { "files": server } }).to_string());
+        assert_eq!(setup.run(&["mcp", "trust", "--yes"]).code, 0);
+        let ran = setup.run(&["mcp", "list"]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{server}");
+        assert!(ran.err.contains(expected), "{server}: {}", ran.err);
+        assert!(!ran.err.contains("hunter2"), "{}", ran.err);
+    }
+    setup.write_config(r#"{"mcpServers": {"my server": {"command": "x"}}}"#);
+    assert_eq!(setup.run(&["mcp", "trust", "--yes"]).code, 0);
+    let ran = setup.run(&["mcp", "list"]);
+    assert!(
+        ran.err
+            .contains("`mcpServers.my server`: the alias `my server` may contain only"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn variables_are_expanded_and_do_not_change_the_pins() {
+    let setup = Setup::new();
+    let folder = setup.folder.path().to_str().unwrap();
+    setup.configure(&json!({ "env": { "TURNWRIGHT_TEST_MCP_FOLDER": "${WHERE:-/nowhere}/." }, "args": ["${WHAT}", "--nocapture"] }));
+    let run = |what: &str, args: &[&str]| {
+        let mut command = program();
+        let command = command
+            .args(args)
+            .env("TURNWRIGHT_HOME", setup.home.path())
+            .env("WHERE", folder)
+            .env("WHAT", what)
+            .current_dir(folder);
+        Ran::of(command, "")
+    };
+    let ran = run(
+        "mcp_server::runs_when_it_is_started_as",
+        &["mcp", "pin", "--yes"],
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // Another command line, as on another machine, that starts the same server.
+    let ran = run("mcp_server::runs_when_it_is", &["mcp", "diff"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "No differences.\n"),
+        "{ran:?}"
+    );
+    let lock = std::fs::read_to_string(setup.lock()).unwrap();
+    assert!(!lock.contains(folder), "{lock}");
+}
