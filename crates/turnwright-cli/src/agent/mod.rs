@@ -10,7 +10,6 @@ use turnwright::approval::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
 use turnwright::runner::{History, TurnRunnerBuilder};
-use turnwright_mcp::McpExt as _;
 use turnwright_testkit::cassette::Cassette;
 
 pub(crate) use server::{Server, api_key, is_address};
