@@ -1,6 +1,8 @@
 //! Keeps the tools of a turn up to date with its servers.
 
 use async_trait::async_trait;
+use turnwright_core::record::Retrievable;
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{
     BoxError, DispatchContext, Error, ErrorCode, Middleware, Next, Tool, ToolRegistry, TurnContext,
 };
@@ -8,6 +10,7 @@ use turnwright_core::{
 use super::mcp::Mcp;
 use super::status::Withheld;
 use super::supervisor::{State, Supervised};
+use crate::definition::harmless;
 
 #[async_trait]
 impl Middleware<TurnContext> for Mcp {
@@ -15,6 +18,7 @@ impl Middleware<TurnContext> for Mcp {
         for server in self.ready().await {
             report(server, &ctx);
             sync(server, ctx.tools())?;
+            show_instructions(server, &ctx)?;
         }
         next.run().await
     }
@@ -76,6 +80,31 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
         }
     }
     Ok(changed)
+}
+
+/// Shows the instructions of a server to the model, if that is wanted. They are third-party text. Instructions that differ from their
+/// pin are not shown.
+fn show_instructions(server: &Supervised, ctx: &TurnContext) -> Result<(), Error> {
+    let State::Ready(ready) = server.state() else {
+        return Ok(());
+    };
+    let changed = ready
+        .differences
+        .iter()
+        .any(|difference| difference.tool.is_none());
+    let about = ready.session.about();
+    let wanted = server.config().use_instructions && !changed;
+    let Some(text) = about.instructions.as_deref().filter(|_| wanted) else {
+        return Ok(());
+    };
+    let alias = &server.config().alias;
+    let text = harmless(text, server.config().limits.description_chars);
+    let shown = Retrievable::text(text, TrustTier::ThirdPartyPublic)
+        .id(format!("mcp-instructions-{alias}"))
+        .source(format!("instructions of the MCP server `{alias}`"))
+        .build()?;
+    ctx.records().add(shown);
+    Ok(())
 }
 
 fn clash(tool: &Tool, alias: &str) -> Error {

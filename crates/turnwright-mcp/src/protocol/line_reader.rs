@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 /// How many bytes are kept of each end of a line that is too long.
 const ENDS: usize = 256;
 
-/// How many times the limit a line may have before it counts as endless.
-const ENDLESS: usize = 8;
+/// How many times the limit, and how many bytes at least, a line may have before it counts as endless.
+const ENDLESS: (usize, usize) = (8, 16 << 20);
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if let Some(line) = self.take_line() {
                 return Ok(Some(line));
             }
-            if self.skipped > self.limit.saturating_mul(ENDLESS) {
+            if self.skipped > self.limit.saturating_mul(ENDLESS.0).max(ENDLESS.1) {
                 let message = format!("a line has more than {} bytes", self.skipped);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }

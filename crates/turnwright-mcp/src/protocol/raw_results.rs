@@ -23,7 +23,16 @@ const KEPT: &[&str] = &[
 
 /// The results of requests in flight. A handle: clones share the content.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RawResults(Arc<Mutex<HashMap<RequestId, Expected>>>);
+pub(super) struct RawResults(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    expected: HashMap<RequestId, Expected>,
+    /// The request that asks for the lifecycle without sessions.
+    discover: Option<RequestId>,
+    /// That request, after it was given up. A slow server may still answer it.
+    given_up: Option<RequestId>,
+}
 
 #[derive(Debug)]
 struct Expected {
@@ -38,18 +47,24 @@ impl RawResults {
             return;
         };
         let method = request.request.method();
+        let mut state = self.0.lock();
+        match method {
+            "server/discover" => state.discover = Some(request.id.clone()),
+            "initialize" => state.given_up = state.discover.take(),
+            _ => {}
+        }
         if KEPT.contains(&method) {
             let expected = Expected {
                 is_tool_list: method == "tools/list",
                 result: None,
             };
-            self.0.lock().insert(request.id.clone(), expected);
+            state.expected.insert(request.id.clone(), expected);
         }
     }
 
     /// Takes the result of a request.
     pub(super) fn take(&self, id: &RequestId) -> Option<Value> {
-        self.0.lock().remove(id)?.result
+        self.0.lock().expected.remove(id)?.result
     }
 
     /// Reads a message of the server. The result of a request is kept here, and `rmcp` gets a stand-in.
@@ -62,13 +77,23 @@ impl RawResults {
             Ok(Value::Object(message)) => message,
             Ok(_) => return Err(unreadable("it is not an object".to_owned(), None)),
             Err(error) => {
-                let answers = id_in(text, text).filter(|id| self.0.lock().contains_key(id));
+                let answers =
+                    id_in(text, text).filter(|id| self.0.lock().expected.contains_key(id));
                 return Err(unreadable(format!("it is not JSON: {error}"), answers));
             }
         };
+        if self.is_given_up(&message) {
+            return Err(unreadable("it comes too late".to_owned(), None));
+        }
         let answers = self.keep_result(&mut message);
         serde_json::from_value(Value::Object(message))
             .map_err(|error| unreadable(error.to_string(), answers))
+    }
+
+    /// Returns whether a message answers a request that was given up.
+    fn is_given_up(&self, message: &Map<String, Value>) -> bool {
+        let id = message.get("id").and_then(request_id);
+        id.is_some() && !message.contains_key("method") && id == self.0.lock().given_up
     }
 
     /// Moves the result out of a message, and returns the id of the request that it answers.
@@ -77,8 +102,8 @@ impl RawResults {
             return None;
         }
         let id = request_id(message.get("id")?)?;
-        let mut waiting = self.0.lock();
-        let expected = waiting.get_mut(&id)?;
+        let mut state = self.0.lock();
+        let expected = state.expected.get_mut(&id)?;
         if let Some(result) = message.get_mut("result") {
             let stand_in = match expected.is_tool_list {
                 true => headers_of(result),
@@ -93,7 +118,7 @@ impl RawResults {
 
     /// Returns the id of the request that a message answers whose middle was dropped.
     pub(super) fn answered_by(&self, head: &[u8], tail: &[u8]) -> Option<RequestId> {
-        id_in(head, tail).filter(|id| self.0.lock().contains_key(id))
+        id_in(head, tail).filter(|id| self.0.lock().expected.contains_key(id))
     }
 }
 

@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 
+use serde_json::json;
+
 use super::line_reader::{Line, LineReader};
+use super::raw_results::RawResults;
 
 async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
     let mut reader = LineReader::new(input, limit);
@@ -78,4 +81,26 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_late_answer_about_the_lifecycle_is_dropped() {
+    let results = RawResults::default();
+    let request = |id: i64, method: &str| {
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" },
+        });
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        serde_json::from_value(message).unwrap()
+    };
+    let error = |id: i64| {
+        let error = json!({ "code": -32601, "message": "unknown" });
+        json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
+    };
+    results.expect(&request(0, "server/discover"));
+    assert!(results.read(error(0).as_bytes()).is_ok());
+    // The client stops waiting and falls back to sessions.
+    results.expect(&request(1, "initialize"));
+    assert!(results.read(error(0).as_bytes()).is_err());
+    assert!(results.read(error(1).as_bytes()).is_ok());
 }

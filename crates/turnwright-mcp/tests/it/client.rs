@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
+use turnwright_core::record::Retrievable;
 use turnwright_core::{
     DispatchContext, ErrorCode, Tool, ToolContext, TurnEventKind, TurnOutcome, TurnRunner,
 };
@@ -407,4 +408,38 @@ async fn preparing_does_not_wait_for_optional_servers() {
     assert_eq!(mcp.tools().len(), 1);
     assert_eq!(mcp.status().remove(0).state, ServerState::Starting);
     mcp.stop().await;
+}
+
+#[tokio::test]
+async fn instructions_are_shown_only_if_that_is_wanted_and_as_untrusted_text() {
+    for wanted in [false, true] {
+        let folder = folder("instructions");
+        let server = server("", &folder);
+        let server = if wanted {
+            server.use_instructions()
+        } else {
+            server
+        };
+        let executor = |ctx: DispatchContext| async move {
+            let shown = ctx.records().all::<Retrievable>();
+            let shown = shown
+                .first()
+                .map(|shown| (shown.source().map(str::to_owned), shown.tier()));
+            let tainted = ctx.taint().is_tainted();
+            ctx.answer(format!("{shown:?} {tainted}")).await?;
+            Ok(())
+        };
+        let runner = turnwright_core::runner(executor)
+            .mcp([server])
+            .build()
+            .unwrap();
+        let outcome = runner.run("Go.").await;
+        let expected = match wanted {
+            false => "None false",
+            true => {
+                "Some((Some(\"instructions of the MCP server `test`\"), ThirdPartyPublic)) true"
+            }
+        };
+        assert_eq!(outcome.text, expected);
+    }
 }
