@@ -140,7 +140,9 @@ where
 /// Returns the innermost cause of an error, which is the part that says what happened.
 fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.last().unwrap_or(error).to_string()
+    let cause = causes.last().unwrap_or(error).to_string();
+    // It may quote what the server sent.
+    cause.chars().take(300).collect()
 }
 
 fn about(info: &ServerPeerInfo) -> Result<About, Failure> {

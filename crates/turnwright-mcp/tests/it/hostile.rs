@@ -166,7 +166,11 @@ fn limits(mode: &str) -> Limits {
             start: short,
             ..limits
         },
-        "never" | "progress-for-ever" | "asks-for-ever" => Limits {
+        "never"
+        | "progress-for-ever"
+        | "asks-for-ever"
+        | "flood-of-changes"
+        | "flood-of-unknown-notifications" => Limits {
             call_total: short,
             ..limits
         },

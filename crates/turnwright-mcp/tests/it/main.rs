@@ -9,6 +9,7 @@
 
 mod client;
 mod hostile;
+mod killed;
 mod oauth;
 mod pins;
 mod real;
