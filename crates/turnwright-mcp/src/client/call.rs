@@ -44,12 +44,8 @@ pub(super) async fn run(
         result => result,
     };
     let links = tool.server.config().resources;
-    result::output(
-        result.map_err(failed)?,
-        tool.output_schema.as_ref(),
-        alias,
-        links,
-    )
+    let result = result.map_err(failed)?;
+    result::output(&result, tool.output_schema.as_ref(), alias, links)
 }
 
 impl RemoteTool {

@@ -20,7 +20,7 @@ const MAX_ERROR: usize = 8_000;
 /// # Errors
 /// The server reports an error, or the structured content does not match the schema that the server published for it.
 pub(super) fn output(
-    result: Value,
+    result: &Value,
     schema: Option<&Schema>,
     alias: &str,
     links: bool,

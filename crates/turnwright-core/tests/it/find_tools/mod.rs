@@ -68,11 +68,7 @@ async fn the_right_tool_of_737_is_nearly_always_among_the_first_five() {
     assert_eq!(tools.len(), 737);
     let registry = ToolRegistry::new(tools).unwrap();
     let known = |name: &&str| registry.has(name);
-    assert!(
-        QUESTIONS
-            .iter()
-            .all(|(_, right)| right.iter().all(|name| known(name)))
-    );
+    assert!(QUESTIONS.iter().all(|(_, right)| right.iter().all(&known)));
     let before = tokens(&registry.visible());
 
     let ctx = std::sync::Arc::new(parking_lot::Mutex::new(None));

@@ -1,4 +1,8 @@
 //! What the server for tests does.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "`json!` takes values, and so do these"
+)]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
