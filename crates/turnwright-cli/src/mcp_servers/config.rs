@@ -62,6 +62,12 @@ pub(crate) struct Entry {
     #[serde(default)]
     pub(super) believe_annotations: bool,
     #[serde(default)]
+    reads_private: bool,
+    #[serde(default)]
+    sends_out: bool,
+    #[serde(default)]
+    pub(super) quarantine: bool,
+    #[serde(default)]
     disabled: bool,
     /// Keys of other programs, without a meaning here. Other unknown keys are errors: one of them may be a misspelled `deny`.
     #[serde(rename = "description")]
@@ -232,14 +238,14 @@ impl Entry {
         let source = json!({ "command": self.command, "args": self.args, "url": self.url });
         let server = server.alias(alias).pin_source(source.to_string());
         let server = server.allow(&self.allow).deny(&self.deny);
-        let server = match self.optional {
-            true => server.optional(),
-            false => server,
-        };
-        Ok(match self.believe_annotations {
-            true => server.believe_annotations(),
-            false => server,
-        })
+        let switches: [(bool, fn(McpServer) -> McpServer); 4] = [
+            (self.optional, McpServer::optional),
+            (self.believe_annotations, McpServer::believe_annotations),
+            (self.reads_private, McpServer::reads_private),
+            (self.sends_out, McpServer::sends_out),
+        ];
+        let on = switches.into_iter().filter(|(is_on, _)| *is_on);
+        Ok(on.fold(server, |server, (_, set)| set(server)))
     }
 }
 

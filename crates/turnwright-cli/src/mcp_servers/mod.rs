@@ -55,6 +55,13 @@ impl McpServers {
         Ok(started?)
     }
 
+    /// The aliases of the servers whose results are not shown to the model.
+    pub(crate) fn quarantined(&self) -> impl Iterator<Item = &str> {
+        let servers = self.config.servers.iter();
+        let servers = servers.filter(|(_, entry)| entry.quarantine);
+        servers.map(|(alias, _)| alias.as_str())
+    }
+
     /// The command of `mcp` with this name for this configuration, quoted for a shell.
     pub(crate) fn command(&self, name: &str) -> String {
         command(name, &self.config.file)
