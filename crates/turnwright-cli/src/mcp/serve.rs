@@ -1,6 +1,8 @@
 //! `turnwright mcp serve`: the tools of the program for other programs.
 
 mod log;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use turnwright::approval::{Approval, ApprovalRequest, PendingCall, when};
+use turnwright::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, when};
 use turnwright::prelude::*;
 use turnwright_mcp::McpService;
 
@@ -82,7 +84,7 @@ fn service(
 }
 
 /// The prompt of the client is unknown: it may contain private data and text of third parties.
-fn asks_before_sending() -> impl turnwright::approval::ApprovalPolicy {
+fn asks_before_sending() -> impl ApprovalPolicy {
     let sends = |call: &PendingCall<'_>| call.tool().sends_out();
     when(sends, "data can leave through it")
 }
