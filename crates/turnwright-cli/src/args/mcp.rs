@@ -49,6 +49,10 @@ pub(super) const CONFIGURATION: &str = concat!(
         "type                http",
         "url                 Address",
         "headers             Headers to send with each request",
+        "oauth               How to log in if the server requires it: false for not at all, or",
+        "                    an object with clientId, clientSecret, issuer, scopes,",
+        "                    redirectPort, allowPrivateAddresses [default: automatically, if",
+        "                    there is no Authorization header]",
     ),
     "\n\n",
     section!(
@@ -66,7 +70,7 @@ pub(super) const CONFIGURATION: &str = concat!(
         "                    marked as untrusted [default: false]",
         "disabled            Do not use this server [default: false]",
         "",
-        "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are",
+        "${NAME} and ${NAME:-default} in command, args, env, cwd, url, headers and oauth are",
         "replaced by environment variables.",
     ),
     "\n\n",
@@ -76,6 +80,13 @@ pub(super) const CONFIGURATION: &str = concat!(
         "again when it changes (`mcp trust`). The definitions of tools are pinned in",
         "mcp.lock.json next to the configuration (`mcp pin`). Tools that were added,",
         "changed, renamed or removed since are withheld until you pin them (`mcp diff`).",
+    ),
+    "\n\n",
+    section!(
+        "Login",
+        "At a terminal you are shown the page on which you log in, with its host. It is not",
+        "opened. Tokens are stored in the data directory, readable by you only, and are sent",
+        "only to the server that they are for. Without a terminal, stored tokens are used.",
     ),
     "\n\n",
     section!(

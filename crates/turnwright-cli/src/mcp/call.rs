@@ -54,7 +54,7 @@ fn unusable(servers: &McpServers, name: &str) -> Option<String> {
         let doctor = servers.command("doctor");
         return Some(format!(
             "the MCP server `{alias}` is down: {}. Run `{doctor}`",
-            plain(reason)
+            mcp_servers::why_down(reason)
         ));
     }
     let mut withheld = status.withheld.iter();

@@ -61,7 +61,7 @@ async fn started(
 ) -> anyhow::Result<McpServers> {
     let config = Config::read(&options.file)?;
     require_consent(&config, ask, screen).await?;
-    let servers = McpServers::new(config, Pinning::Pinned)?;
+    let servers = McpServers::new(config, Pinning::Pinned, screen.is_interactive())?;
     screen.busy("starting the MCP servers");
     servers.mcp.start().await?;
     screen.rest();

@@ -6,6 +6,8 @@ mod configuration;
 #[cfg(unix)]
 mod flow;
 #[cfg(unix)]
+mod login;
+#[cfg(unix)]
 mod serve;
 
 use serde_json::json;
