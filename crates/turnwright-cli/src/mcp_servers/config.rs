@@ -270,7 +270,8 @@ impl Entry {
         let source = json!({ "command": self.command, "args": self.args, "url": self.url });
         let server = server.alias(alias).pin_source(source.to_string());
         let server = server.allow(&self.allow).deny(&self.deny);
-        let switches: [(bool, fn(McpServer) -> McpServer); 4] = [
+        type Set = fn(McpServer) -> McpServer;
+        let switches: [(bool, Set); 4] = [
             (self.optional, McpServer::optional),
             (self.believe_annotations, McpServer::believe_annotations),
             (self.reads_private, McpServer::reads_private),

@@ -36,8 +36,9 @@ pub(super) struct Settings {
 
 /// How to log in. Without a person, only tokens that are stored already are used. Errors begin with the key.
 pub(super) fn login(settings: &Settings, tokens: &Path, attended: bool) -> Result<OAuth, String> {
+    type Set = fn(OAuth, String) -> OAuth;
     let mut oauth = OAuth::new().token_store(TokenStore::file(tokens));
-    let texts: [(_, _, fn(OAuth, String) -> OAuth); 3] = [
+    let texts: [(_, _, Set); 3] = [
         ("clientId", &settings.client_id, OAuth::client_id),
         (
             "clientSecret",
