@@ -1,11 +1,48 @@
 //! Extensions of a program that embeds `turnwright`: tools, state, policies, a model.
 
 use turnwright::Error;
+use turnwright::approval::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
+use turnwright_mcp::McpService;
 
-/// A change to the runner of a command: state or a policy.
-pub(crate) type Setting = Box<dyn FnOnce(TurnRunnerBuilder) -> TurnRunnerBuilder>;
+/// State or a policy, for whatever runs the calls of a command.
+pub(crate) type Setting = Box<dyn Extend>;
+
+/// Extends what runs calls.
+pub(crate) trait Extend {
+    /// Extends the runner of a command.
+    fn runner(self: Box<Self>, runner: TurnRunnerBuilder) -> TurnRunnerBuilder;
+
+    /// Extends a service for other programs.
+    fn service(self: Box<Self>, service: McpService) -> McpService;
+}
+
+/// A value that handlers reach by its type.
+pub(crate) struct State<T>(pub(crate) T);
+
+impl<T: Send + Sync + 'static> Extend for State<T> {
+    fn runner(self: Box<Self>, runner: TurnRunnerBuilder) -> TurnRunnerBuilder {
+        runner.state(self.0)
+    }
+
+    fn service(self: Box<Self>, service: McpService) -> McpService {
+        service.state(self.0)
+    }
+}
+
+/// A policy.
+pub(crate) struct Policy<P>(pub(crate) P);
+
+impl<P: ApprovalPolicy + 'static> Extend for Policy<P> {
+    fn runner(self: Box<Self>, runner: TurnRunnerBuilder) -> TurnRunnerBuilder {
+        runner.policy(self.0)
+    }
+
+    fn service(self: Box<Self>, service: McpService) -> McpService {
+        service.policy(self.0)
+    }
+}
 
 /// Extensions of a program.
 pub(crate) struct Extensions {
@@ -39,5 +76,12 @@ pub(crate) struct CustomModel {
 
 /// Applies the settings of a program to a runner.
 pub(crate) fn apply(settings: Vec<Setting>, runner: TurnRunnerBuilder) -> TurnRunnerBuilder {
-    settings.into_iter().fold(runner, |runner, set| set(runner))
+    let settings = settings.into_iter();
+    settings.fold(runner, |runner, setting| setting.runner(runner))
+}
+
+/// Applies the settings of a program to a service.
+pub(crate) fn apply_to_service(settings: Vec<Setting>, service: McpService) -> McpService {
+    let settings = settings.into_iter();
+    settings.fold(service, |service, setting| setting.service(service))
 }

@@ -9,11 +9,11 @@ use clap::builder::StyledStr;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
 use turnwright::approval::ApprovalPolicy;
-use turnwright::runner::{IntoTool, TurnRunnerBuilder};
+use turnwright::runner::IntoTool;
 
 use crate::args::{self, Cli, Command};
 use crate::exit::{Exit, is_broken_pipe, verdict};
-use crate::extensions::{CustomModel, Extensions};
+use crate::extensions::{CustomModel, Extensions, Policy, State};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
 use crate::{
@@ -68,7 +68,7 @@ impl Program {
         self
     }
 
-    /// Adds a tool to `chat`, `turns resume` and `tools`.
+    /// Adds a tool to `chat`, `turns resume`, `tools` and `mcp serve`.
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         self.extensions.tools.push(tool.into_tool());
         self
@@ -80,8 +80,8 @@ impl Program {
     }
 
     /// Removes the built-in tools (`list_files`, `read_file`, `search_files`, `calculate`, `fetch_url`) from `chat`,
-    /// `turns resume` and `tools`. Your own tools and those of `--tools` files stay. The options `--folder` and
-    /// `--no-fetch`, which concern only built-in tools, are no longer in the help.
+    /// `turns resume`, `tools` and `mcp serve`. Your own tools and those of `--tools` files stay. The options `--folder`
+    /// and `--no-fetch`, which concern only built-in tools, are no longer in the help.
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
@@ -102,8 +102,8 @@ impl Program {
     }
 
     /// Adds a value that handlers, policies and middleware reach by its type, through
-    /// [`ToolContext::state`](turnwright::prelude::ToolContext). One value per type. Applies to `chat`, `turns resume` and
-    /// `tools call`.
+    /// [`ToolContext::state`](turnwright::prelude::ToolContext). One value per type. Applies to `chat`, `turns resume`,
+    /// `tools call` and `mcp serve`.
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
@@ -122,13 +122,12 @@ impl Program {
     /// }
     /// ```
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        let setting = |runner: TurnRunnerBuilder| runner.state(value);
-        self.extensions.settings.push(Box::new(setting));
+        self.extensions.settings.push(Box::new(State(value)));
         self
     }
 
     /// Adds a policy that decides whether a call may run. It is asked before the program's own policy, which requires approval
-    /// for every tool that is not read-only. Applies to `chat`, `turns resume` and `tools call`.
+    /// for every tool that is not read-only. Applies to `chat`, `turns resume`, `tools call` and `mcp serve`.
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
@@ -142,8 +141,7 @@ impl Program {
     /// }
     /// ```
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
-        let setting = |runner: TurnRunnerBuilder| runner.policy(policy);
-        self.extensions.settings.push(Box::new(setting));
+        self.extensions.settings.push(Box::new(Policy(policy)));
         self
     }
 
@@ -223,6 +221,7 @@ impl Program {
     fn run(self, cli: Cli) -> anyhow::Result<Exit> {
         let screen = Screen::new(cli.json);
         let command = self.command();
+        let version = self.version.unwrap_or(env!("CARGO_PKG_VERSION"));
         let extensions = self.extensions;
         match cli.command {
             Command::Demo(options) => in_runtime(demo::run(&options, screen)),
@@ -233,6 +232,10 @@ impl Program {
             Command::Chat(options) => in_runtime(chat::run(options, extensions, screen)),
             Command::Turns(options) => in_runtime(turns::run(options, extensions, screen)),
             Command::Tools(options) => in_runtime(tools::run(options, extensions, screen)),
+            Command::Mcp(args::Mcp::Serve(options)) => {
+                let program = (self.name, version);
+                in_runtime(mcp::serve(options, program, extensions, screen))
+            }
             Command::Mcp(options) => in_runtime(mcp::run(options, extensions, screen)),
             Command::Schema(args::Schema::Check(options)) => schema::check(&options, screen),
             Command::Wire(args::Wire::Decode(options)) => wire::decode(&options, screen),
@@ -303,6 +306,7 @@ fn hide_builtin_options(command: clap::Command) -> clap::Command {
                 .into_iter()
                 .fold(tools, |tools, name| tools.mut_subcommand(name, hide))
         })
+        .mut_subcommand("mcp", |mcp| mcp.mut_subcommand("serve", hide))
 }
 
 fn in_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {

@@ -4,9 +4,9 @@ mod server;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use turnwright::approval::before_writes;
 
-use turnwright::approval::ApprovalPolicy;
+use turnwright::approval::{ApprovalPolicy, before_writes, no_exfiltration, quarantine};
+use turnwright::middleware::find_tools;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
 use turnwright::runner::{History, TurnRunnerBuilder};
@@ -79,7 +79,12 @@ impl Agent {
         let history = options.last.map_or_else(History::all, History::last);
         let runner = apply(extensions.settings, runner.history(history))
             .tools(tools.clone())
-            .policy(asks_before_writes());
+            .policy(asks_before_writes())
+            .policy(match options.no_exfiltration {
+                true => no_exfiltration(),
+                // Without a person, a question is a denial.
+                false => no_exfiltration().ask(),
+            });
         let agent = Agent {
             options,
             folder,
@@ -91,14 +96,23 @@ impl Agent {
         Ok((agent, runner))
     }
 
-    /// Adds the tools of MCP servers.
+    /// Adds the tools of MCP servers. If there are too many, the model searches for them.
     pub(crate) fn with_mcp(
         mut self,
         runner: TurnRunnerBuilder,
         servers: Option<McpServers>,
     ) -> (Self, TurnRunnerBuilder) {
         let runner = match &servers {
-            Some(servers) => runner.mcp(servers.mcp.clone()),
+            Some(servers) => {
+                let find = find_tools(self.options.mcp.tool_budget).tokens_of(&self.model.name);
+                let own = self.tools.iter();
+                let find = own.fold(find, |find, tool| find.pin(tool.name()));
+                let quarantined = servers.quarantined();
+                let runner =
+                    quarantined.fold(runner, |runner, alias| runner.policy(quarantine(alias)));
+                let runner = runner.mcp(servers.mcp.clone());
+                runner.turn_input(find.clone()).dispatch_input(find)
+            }
             None => runner,
         };
         self.mcp = servers;
@@ -129,6 +143,7 @@ impl Agent {
             tools: self.options.tool_files.files.iter().map(full).collect(),
             system: self.options.system.clone(),
             no_fetch: self.options.no_fetch,
+            no_exfiltration: self.options.no_exfiltration,
             mcp: self.mcp.as_ref().map(|servers| servers.config.path.clone()),
         }
     }

@@ -141,6 +141,10 @@ pub(crate) struct Agent {
     /// Remove the tool that fetches web addresses
     #[arg(long, help_heading = "Tools")]
     pub(crate) no_fetch: bool,
+    /// Deny calls that could send private data out, even with --yes: those of tools through which data can leave, while the
+    /// prompt has private data and text of third parties [default: ask]
+    #[arg(long, help_heading = "Tools")]
+    pub(crate) no_exfiltration: bool,
     /// Print answers as raw text instead of rendering Markdown
     #[arg(long)]
     pub(crate) plain: bool,

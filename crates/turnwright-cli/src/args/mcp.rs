@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{CallOptions, section};
+use super::{CallOptions, Sources, section};
 
 /// The configuration file that the commands of `mcp` read by default.
 const DEFAULT_FILE: &str = ".mcp.json";
+
+/// The tokens of definitions above which tools are searched for. The definition of a tool has some 150 tokens.
+pub(crate) const DEFAULT_BUDGET: u64 = 10_000;
 
 /// The format of a configuration.
 pub(super) const CONFIGURATION: &str = concat!(
@@ -46,6 +49,10 @@ pub(super) const CONFIGURATION: &str = concat!(
         "type                http",
         "url                 Address",
         "headers             Headers to send with each request",
+        "oauth               How to log in if the server requires it: false for not at all, or",
+        "                    an object with clientId, clientSecret, issuer, scopes,",
+        "                    redirectPort, allowPrivateAddresses [default: automatically, if",
+        "                    there is no Authorization header]",
     ),
     "\n\n",
     section!(
@@ -55,9 +62,15 @@ pub(super) const CONFIGURATION: &str = concat!(
         "optional            Do not wait for this server [default: false]",
         "believeAnnotations  Believe tools that say that they only read; otherwise every call",
         "                    needs approval [default: false]",
+        "readsPrivate        Its results are private data [default: false]",
+        "sendsOut            Data can leave through its tools: calls need approval while the",
+        "                    prompt has private data and text of third parties, and are",
+        "                    denied with `chat --no-exfiltration` [default: false]",
+        "quarantine          Do not show its results to the model; it reads them in pieces,",
+        "                    marked as untrusted [default: false]",
         "disabled            Do not use this server [default: false]",
         "",
-        "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are",
+        "${NAME} and ${NAME:-default} in command, args, env, cwd, url, headers and oauth are",
         "replaced by environment variables.",
     ),
     "\n\n",
@@ -70,6 +83,13 @@ pub(super) const CONFIGURATION: &str = concat!(
     ),
     "\n\n",
     section!(
+        "Login",
+        "At a terminal you are shown the page on which you log in, with its host. It is not",
+        "opened. Tokens are stored in the data directory, readable by you only, and are sent",
+        "only to the server that they are for. Without a terminal, stored tokens are used.",
+    ),
+    "\n\n",
+    section!(
         "Examples",
         "turnwright mcp pin --mcp .mcp.json",
         "turnwright mcp list",
@@ -79,7 +99,7 @@ pub(super) const CONFIGURATION: &str = concat!(
 );
 
 /// The MCP servers of an agent.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct McpOptions {
     /// Add the tools of the MCP servers in this file; see `turnwright mcp --help` for the format
     #[arg(long = "mcp", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
@@ -87,9 +107,13 @@ pub(crate) struct McpOptions {
     /// Use the tools of MCP servers without comparing them with mcp.lock.json
     #[arg(long = "mcp-unpinned", requires = "file", help_heading = "Tools")]
     pub(crate) unpinned: bool,
+    /// With --mcp: if the definitions of all tools have more tokens than this, the model searches for tools of MCP servers
+    /// instead of seeing all of them
+    #[arg(long, value_name = "TOKENS", default_value_t = DEFAULT_BUDGET, help_heading = "Tools")]
+    pub(crate) tool_budget: u64,
 }
 
-/// Trust, pin, inspect and call the tools of MCP servers
+/// Trust, pin, inspect and call the tools of MCP servers, or be one
 ///
 /// The definitions of tools are pinned in mcp.lock.json, so that a server cannot change them unnoticed.
 #[derive(Debug, Subcommand)]
@@ -141,6 +165,48 @@ pub(crate) enum Mcp {
         "\n\nExits with 1 if a check fails. Warnings do not change the exit code."
     ))]
     Doctor(McpFile),
+    /// Offer tools to MCP clients, over standard input and output or over HTTP
+    ///
+    /// Offers the built-in tools and those of `--tools` files. Invalid arguments never reach a tool. If a call needs
+    /// approval, the client asks its user; if the client cannot, the call is denied. Calls need approval if the tool may
+    /// change something, or if data can leave through it (fetch_url).
+    ///
+    /// Over standard input and output, the command ends with its input. Over HTTP, only programs on this machine can
+    /// connect, without authentication.
+    #[command(after_help = concat!(
+        section!(
+            "Examples",
+            "turnwright mcp serve",
+            "turnwright mcp serve --folder docs --tools tools.json --no-fetch",
+            "turnwright mcp serve --http 8765",
+        ),
+        "\n\n",
+        section!(
+            "Configuration of a client",
+            r#"{"#,
+            r#"  "mcpServers": {"#,
+            r#"    "project": { "command": "turnwright", "args": ["mcp", "serve", "--folder", "/project"] }"#,
+            r#"  }"#,
+            r#"}"#,
+        ),
+        "\n\nRefused, failed and completed calls are reported on standard error, without their arguments."
+    ))]
+    Serve(McpServe),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpServe {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Remove the tool that fetches web addresses
+    #[arg(long)]
+    pub(crate) no_fetch: bool,
+    /// Serve HTTP on this port of 127.0.0.1 instead; 0 for a free one
+    #[arg(long, value_name = "PORT")]
+    pub(crate) http: Option<u16>,
+    /// Approve all tool calls without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// A configuration.

@@ -1,6 +1,6 @@
 //! `turnwright mcp call`: one call through the ordinary call path.
 
-use crate::args::{McpCall, McpOptions};
+use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
 use crate::mcp_servers::{self, McpServers};
@@ -15,6 +15,7 @@ pub(super) async fn run(
     let of_agent = McpOptions {
         file: Some(options.config.file.clone()),
         unpinned: options.unpinned,
+        tool_budget: DEFAULT_BUDGET,
     };
     let mut signals = Signals::listen()?;
     let opened = tokio::select! {
@@ -53,7 +54,7 @@ fn unusable(servers: &McpServers, name: &str) -> Option<String> {
         let doctor = servers.command("doctor");
         return Some(format!(
             "the MCP server `{alias}` is down: {}. Run `{doctor}`",
-            plain(reason)
+            mcp_servers::why_down(reason)
         ));
     }
     let mut withheld = status.withheld.iter();

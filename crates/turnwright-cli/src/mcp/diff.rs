@@ -5,8 +5,8 @@ use turnwright_mcp::ServerState;
 use super::{differences, started};
 use crate::args::McpFile;
 use crate::exit::{Exit, misuse};
-use crate::mcp_servers::{Ask, Config, McpServers, command, lock_file, read_lock, shown};
-use crate::terminal::{Screen, one_line, style};
+use crate::mcp_servers::{Ask, Config, McpServers, command, lock_file, read_lock, shown, why_down};
+use crate::terminal::{Screen, style};
 use crate::units::plural;
 
 pub(super) async fn run(options: &McpFile, screen: &mut Screen) -> anyhow::Result<Exit> {
@@ -31,7 +31,7 @@ fn compare(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<Exit> {
         if let ServerState::Down { reason } = &status.state {
             is_complete = false;
             if !screen.is_json() {
-                let reason = one_line(reason, 300);
+                let reason = why_down(reason);
                 let text = format!("{} is down, so it was not compared: {reason}", status.alias);
                 screen.warn(text)?;
             }

@@ -7,7 +7,7 @@ use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatu
 use crate::args::McpFile;
 use crate::doctor::{Check, Status, print};
 use crate::exit::Exit;
-use crate::mcp_servers::{Config, command, is_given, lock_file, read_lock, shown};
+use crate::mcp_servers::{Config, command, is_given, lock_file, read_lock, shown, why_down};
 use crate::terminal::{Screen, one_line};
 use crate::units::{listed, plural};
 
@@ -30,7 +30,8 @@ pub(super) async fn run(options: &McpFile, screen: &mut Screen) -> anyhow::Resul
 
 async fn checks(options: &McpFile, screen: &mut Screen) -> Vec<Check> {
     let read = Config::read(&options.file);
-    let read = read.and_then(|config| Ok((config.servers()?, config)));
+    let attended = screen.is_interactive();
+    let read = read.and_then(|config| Ok((config.servers(attended)?, config)));
     let (servers, config) = match read {
         Ok(read) => read,
         Err(error) => {
@@ -196,15 +197,15 @@ fn down(alias: &str, reason: &str, log: &str) -> Check {
         .iter()
         .map(|line| format!("stderr: {}", one_line(line, 200)))
         .collect();
-    let mut detail = format!("{alias}: {}", one_line(reason, 500));
+    let mut detail = format!("{alias}: {}", why_down(reason));
     for line in last {
         detail.push('\n');
         detail.push_str(&line);
     }
     let fix = if reason.contains("cannot start") {
         "install the program, or correct `command` in the configuration"
-    } else if reason.contains("requires authorisation") {
-        "add a token to `headers`, for example \"Authorization\": \"Bearer ${TOKEN}\""
+    } else if reason.contains("authorisation") {
+        "run this command at a terminal to log in, or add a token to `headers`, for example \"Authorization\": \"Bearer ${TOKEN}\""
     } else if reason.contains("did not answer") {
         "check that the program is an MCP server, and try its command line in a shell"
     } else {

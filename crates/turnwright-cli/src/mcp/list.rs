@@ -5,7 +5,7 @@ use turnwright::Tool;
 use turnwright_mcp::{ServerState, ServerStatus};
 
 use crate::exit::Exit;
-use crate::mcp_servers::McpServers;
+use crate::mcp_servers::{McpServers, why_down};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
 use crate::tools::{effects, facts};
@@ -34,7 +34,7 @@ fn show(status: &ServerStatus, tools: &[&Tool], screen: &mut Screen) -> anyhow::
             let about = format!("connected: {name} {version}, protocol {protocol_version}");
             (style::GOOD, about)
         }
-        ServerState::Down { reason } => (style::BAD, format!("down: {}", one_line(reason, 300))),
+        ServerState::Down { reason } => (style::BAD, format!("down: {}", why_down(reason))),
         _ => (style::WARN, "starting".to_owned()),
     };
     let alias = paint(style::BOLD, &status.alias);

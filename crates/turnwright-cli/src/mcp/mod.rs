@@ -1,4 +1,4 @@
-//! `turnwright mcp`: trusts, pins, inspects and calls the tools of MCP servers.
+//! `turnwright mcp`: trusts, pins, inspects and calls the tools of MCP servers, and serves tools.
 
 mod call;
 mod diff;
@@ -6,9 +6,12 @@ mod differences;
 mod doctor;
 mod list;
 mod pin;
+mod serve;
 mod word_diff;
 
 use turnwright_mcp::Pinning;
+
+pub(crate) use serve::run as serve;
 
 use crate::args;
 use crate::exit::Exit;
@@ -45,7 +48,8 @@ async fn inspect(options: args::Mcp, screen: &mut Screen) -> anyhow::Result<Exit
         args::Mcp::Pin(options) => pin::run(&options, screen).await,
         args::Mcp::Trust(options) => trust(&options, screen).await,
         args::Mcp::Doctor(options) => doctor::run(&options, screen).await,
-        args::Mcp::Call(_) => Ok(Exit::Misused),
+        // They have functions of their own.
+        args::Mcp::Call(_) | args::Mcp::Serve(_) => Ok(Exit::Misused),
     }
 }
 
@@ -57,7 +61,7 @@ async fn started(
 ) -> anyhow::Result<McpServers> {
     let config = Config::read(&options.file)?;
     require_consent(&config, ask, screen).await?;
-    let servers = McpServers::new(config, Pinning::Pinned)?;
+    let servers = McpServers::new(config, Pinning::Pinned, screen.is_interactive())?;
     screen.busy("starting the MCP servers");
     servers.mcp.start().await?;
     screen.rest();

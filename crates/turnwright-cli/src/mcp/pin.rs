@@ -6,7 +6,7 @@ use turnwright_mcp::{LockFile, ServerState};
 use super::{ask, differences, started};
 use crate::args::McpConfirm;
 use crate::exit::{Exit, misuse};
-use crate::mcp_servers::{McpServers, lock_file, read_lock, shown};
+use crate::mcp_servers::{McpServers, lock_file, read_lock, shown, why_down};
 use crate::terminal::{Screen, confirm, one_line};
 use crate::units::plural;
 
@@ -77,7 +77,7 @@ fn prepare(
             pins.servers.insert(status.alias.clone(), old.clone());
         }
         if !screen.is_json() {
-            let reason = one_line(reason, 300);
+            let reason = why_down(reason);
             let text = format!(
                 "{} is down, so it is not pinned now: {reason}",
                 status.alias

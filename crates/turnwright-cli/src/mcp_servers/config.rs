@@ -7,10 +7,12 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Vi
 use serde_json::json;
 use turnwright::call::digest_of;
 use turnwright_mcp::process::{Environment, Program};
-use turnwright_mcp::{Mcp, McpServer};
+use turnwright_mcp::{Mcp, McpServer, OAuth};
 
-use super::expand::expand;
+use super::expand::expanded;
+use super::login::{Login, Settings, login};
 use crate::exit::misuse;
+use crate::storage::mcp_tokens;
 use crate::text;
 use crate::toolbox::program_path;
 
@@ -61,6 +63,14 @@ pub(crate) struct Entry {
     pub(crate) optional: bool,
     #[serde(default)]
     pub(super) believe_annotations: bool,
+    #[serde(default)]
+    reads_private: bool,
+    #[serde(default)]
+    sends_out: bool,
+    #[serde(default)]
+    pub(super) quarantine: bool,
+    /// How to log in. Default: automatically, if the server asks for it and gets no `Authorization` header.
+    pub(super) oauth: Option<Login>,
     #[serde(default)]
     disabled: bool,
     /// Keys of other programs, without a meaning here. Other unknown keys are errors: one of them may be a misspelled `deny`.
@@ -116,18 +126,31 @@ impl Config {
         }
     }
 
-    /// The servers, with variables expanded.
-    pub(crate) fn servers(&self) -> anyhow::Result<Vec<McpServer>> {
+    /// The servers, with variables expanded. `attended` says whether a person can be asked to log in.
+    pub(crate) fn servers(&self, attended: bool) -> anyhow::Result<Vec<McpServer>> {
+        let tokens = mcp_tokens()?;
         let servers = self.servers.iter().map(|(alias, entry)| {
             let server = entry.server(alias, self.folder());
             let checked = server.and_then(|server| {
-                let check = Mcp::new([server.clone()]).check();
-                check.map_err(|error| {
-                    let message = error.message();
-                    let reason = message.strip_prefix("invalid MCP settings: ");
-                    format!(": {}", reason.unwrap_or(message))
-                })?;
-                Ok(server)
+                let check = |server: &McpServer| {
+                    let checked = Mcp::new([server.clone()]).check();
+                    checked.map_err(|error| {
+                        let message = error.message();
+                        let reason = message.strip_prefix("invalid MCP settings: ");
+                        format!(": {}", reason.unwrap_or(message))
+                    })
+                };
+                check(&server)?;
+                let Some(oauth) = entry.login(&tokens, attended)? else {
+                    return Ok(server);
+                };
+                let with_login = server.clone().oauth(oauth);
+                match check(&with_login) {
+                    Ok(()) => Ok(with_login),
+                    // Tokens are not sent without encryption; such a server may need none.
+                    Err(_) if entry.oauth.is_none() => Ok(server),
+                    Err(why) => Err(why),
+                }
             });
             checked.map_err(|why| self.wrong(&format!("`mcpServers.{alias}`{why}")))
         });
@@ -182,7 +205,10 @@ impl Entry {
             false => (
                 "HTTP servers",
                 "command",
-                vec![("headers", !self.headers.0.is_empty())],
+                vec![
+                    ("headers", !self.headers.0.is_empty()),
+                    ("oauth", self.oauth.is_some()),
+                ],
             ),
         };
         match keys.iter().find(|(_, is_there)| *is_there) {
@@ -191,11 +217,23 @@ impl Entry {
         }
     }
 
+    /// How to log in to the server, if it may be necessary. Errors begin with the key.
+    fn login(&self, tokens: &Path, attended: bool) -> Result<Option<OAuth>, String> {
+        let mut headers = self.headers.0.iter();
+        let has_token = headers.any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        match &self.oauth {
+            _ if self.url.is_none() => Ok(None),
+            None if has_token => Ok(None),
+            None => login(&Settings::default(), tokens, attended).map(Some),
+            Some(Login::Switch(false)) => Ok(None),
+            Some(Login::Switch(true)) => login(&Settings::default(), tokens, attended).map(Some),
+            Some(Login::Settings(settings)) => login(settings, tokens, attended).map(Some),
+        }
+    }
+
     /// Builds the server. Errors begin with the key.
     fn server(&self, alias: &str, folder: &Path) -> Result<McpServer, String> {
-        let at = |key: &str, text: &str| {
-            expand(text, &|name| std::env::var(name).ok()).map_err(|why| format!(".{key}: {why}"))
-        };
+        let at = expanded;
         let server = match (&self.command, &self.url) {
             (Some(command), _) => {
                 let args = self.args.iter().enumerate();
@@ -232,14 +270,15 @@ impl Entry {
         let source = json!({ "command": self.command, "args": self.args, "url": self.url });
         let server = server.alias(alias).pin_source(source.to_string());
         let server = server.allow(&self.allow).deny(&self.deny);
-        let server = match self.optional {
-            true => server.optional(),
-            false => server,
-        };
-        Ok(match self.believe_annotations {
-            true => server.believe_annotations(),
-            false => server,
-        })
+        type Set = fn(McpServer) -> McpServer;
+        let switches: [(bool, Set); 4] = [
+            (self.optional, McpServer::optional),
+            (self.believe_annotations, McpServer::believe_annotations),
+            (self.reads_private, McpServer::reads_private),
+            (self.sends_out, McpServer::sends_out),
+        ];
+        let on = switches.into_iter().filter(|(is_on, _)| *is_on);
+        Ok(on.fold(server, |server, (_, set)| set(server)))
     }
 }
 

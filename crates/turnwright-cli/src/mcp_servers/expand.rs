@@ -4,10 +4,7 @@
 ///
 /// # Errors
 /// Returns what is wrong. Values of variables may be secrets and are not in it.
-pub(super) fn expand(
-    text: &str,
-    variable: &impl Fn(&str) -> Option<String>,
-) -> Result<String, String> {
+fn expand(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -48,6 +45,11 @@ fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     let starts = |ch: char| ch.is_ascii_alphabetic() || ch == '_';
     chars.next().is_some_and(starts) && chars.all(|ch| starts(ch) || ch.is_ascii_digit())
+}
+
+/// Replaces variables in the value of a key. Errors begin with the key.
+pub(super) fn expanded(key: &str, text: &str) -> Result<String, String> {
+    expand(text, &|name| std::env::var(name).ok()).map_err(|why| format!(".{key}: {why}"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod config;
 mod consent;
 mod expand;
+mod login;
 mod pins;
 
 use std::path::{Path, PathBuf};
@@ -28,9 +29,9 @@ pub(crate) struct McpServers {
 }
 
 impl McpServers {
-    /// The servers of a configuration. Nothing is started.
-    pub(crate) fn new(config: Config, pinning: Pinning) -> anyhow::Result<Self> {
-        let mcp = Mcp::new(config.servers()?).pinning(pinning);
+    /// The servers of a configuration. Nothing is started. `attended` says whether a person can be asked to log in.
+    pub(crate) fn new(config: Config, pinning: Pinning, attended: bool) -> anyhow::Result<Self> {
+        let mcp = Mcp::new(config.servers(attended)?).pinning(pinning);
         let mcp = match pinning {
             Pinning::Unpinned => mcp,
             _ => mcp.lock_file(lock_file(&config)),
@@ -50,9 +51,22 @@ impl McpServers {
     pub(crate) async fn start(&self, screen: &mut Screen) -> anyhow::Result<()> {
         screen.busy("starting the MCP servers");
         // A server that is late is reported by its state.
-        let started = self.mcp.prepare().await;
+        let mut started = self.mcp.prepare().await;
+        let status = self.mcp.status();
+        let waits = |status: &ServerStatus| status.state == ServerState::Authorizing;
+        if started.is_ok() && status.iter().any(waits) {
+            screen.busy("waiting until you have logged in");
+            started = self.mcp.start().await;
+        }
         screen.rest();
         Ok(started?)
+    }
+
+    /// The aliases of the servers whose results are not shown to the model.
+    pub(crate) fn quarantined(&self) -> impl Iterator<Item = &str> {
+        let servers = self.config.servers.iter();
+        let servers = servers.filter(|(_, entry)| entry.quarantine);
+        servers.map(|(alias, _)| alias.as_str())
     }
 
     /// The command of `mcp` with this name for this configuration, quoted for a shell.
@@ -74,9 +88,14 @@ impl McpServers {
             match &status.state {
                 ServerState::Down { reason } => warnings.push(format!(
                     "the MCP server {alias} is down: {}. Check it with `{}`",
-                    one_line(reason, 300),
+                    why_down(reason),
                     self.command("doctor")
                 )),
+                ServerState::Authorizing => {
+                    warnings.push(format!(
+                        "the MCP server {alias} waits until you have logged in"
+                    ));
+                }
                 ServerState::Starting => {
                     warnings.push(format!("the MCP server {alias} is still starting"));
                 }
@@ -152,9 +171,14 @@ pub(crate) async fn open(
     if pinning == Pinning::Pinned && read_lock(&config)?.is_none() {
         pins::pin_first(&config, screen).await?;
     }
-    let servers = McpServers::new(config, pinning)?;
+    let servers = McpServers::new(config, pinning, screen.is_interactive())?;
     servers.start(screen).await?;
     Ok(Some(servers))
+}
+
+/// Why a server is down, on one line, in the words of this program.
+pub(crate) fn why_down(reason: &str) -> String {
+    one_line(reason, 500).replace("set `OAuth::prompt`", "log in at a terminal")
 }
 
 /// The path of a configuration in messages.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState};
 
-use super::{Config, command, lock_file};
+use super::{Config, command, lock_file, why_down};
 use crate::exit::misuse;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, confirm, one_line, plain};
@@ -27,7 +27,7 @@ pub(super) async fn pin_first(config: &Config, screen: &mut Screen) -> anyhow::R
             super::shown(&lock)
         )));
     }
-    let mcp = Mcp::new(config.servers()?).pinning(Pinning::Unpinned);
+    let mcp = Mcp::new(config.servers(true)?).pinning(Pinning::Unpinned);
     screen.busy("starting the MCP servers");
     mcp.start().await?;
     screen.rest();
@@ -62,7 +62,7 @@ fn show(mcp: &Mcp, pins: &LockFile, screen: &mut Screen) -> anyhow::Result<()> {
     for status in mcp.status() {
         let alias = &status.alias;
         if let ServerState::Down { reason } = &status.state {
-            let text = format!("{alias} is down: {}", one_line(reason, 300));
+            let text = format!("{alias} is down: {}", why_down(reason));
             screen.warn(text)?;
         }
         let tools = pins.servers.get(alias).map(|server| &server.tools);

@@ -33,6 +33,8 @@ pub(crate) struct ChatNote {
     pub(crate) system: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) no_fetch: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) no_exfiltration: bool,
     /// The configuration of its MCP servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mcp: Option<PathBuf>,

@@ -113,6 +113,11 @@ impl StorageLocation {
     }
 }
 
+/// The file with the tokens of MCP servers.
+pub(crate) fn mcp_tokens() -> anyhow::Result<PathBuf> {
+    Ok(home()?.join("mcp-tokens.json"))
+}
+
 /// The directory in the environment, otherwise the user's data directory.
 fn home() -> anyhow::Result<PathBuf> {
     if let Some(options) = std::env::var_os(HOME).filter(|options| !options.is_empty()) {

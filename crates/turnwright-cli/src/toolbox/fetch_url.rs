@@ -49,6 +49,7 @@ pub(super) fn tool(guard: AddressGuard) -> Result<Tool, Error> {
              5 MiB. Private and local addresses and binary content are refused. Sends a GET request without a body or cookies.",
         )
         .effects(Effects::ReadOnly)
+        .sends_out(true)
         .timeout(TIME + Duration::from_secs(5))
         // Read-only, but a URL can leak content of the conversation.
         .approval(when_tainted(

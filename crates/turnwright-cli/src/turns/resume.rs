@@ -166,6 +166,7 @@ fn known(
     }
     options.model = options.model.or(Some(chat_note.model));
     options.no_fetch |= chat_note.no_fetch;
+    options.no_exfiltration |= chat_note.no_exfiltration;
     if !strange {
         options.folder = options.folder.or(Some(chat_note.folder));
         options.system = options.system.or(chat_note.system);

@@ -3,6 +3,12 @@
 #[cfg(unix)]
 pub(crate) mod at_a_terminal;
 mod configuration;
+#[cfg(unix)]
+mod flow;
+#[cfg(unix)]
+mod login;
+#[cfg(unix)]
+mod serve;
 
 use serde_json::json;
 

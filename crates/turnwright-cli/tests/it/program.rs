@@ -74,6 +74,24 @@ pub(crate) fn run_with(args: &[&str], input: &str) -> Ran {
     Ran::of(program().args(args), input)
 }
 
+/// Waits until no process has this id, or only one that its new parent has not reaped yet.
+#[cfg(unix)]
+pub(crate) fn wait_until_ended(process: &str) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let has_ended = || {
+        let shown = command("ps").args(["-o", "stat=", "-p", process]).output();
+        let state = String::from_utf8(shown.unwrap().stdout).unwrap();
+        state.trim().is_empty() || state.trim().starts_with('Z')
+    };
+    while !has_ended() {
+        assert!(
+            std::time::Instant::now() < end,
+            "{process} is still running"
+        );
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn help_lists_all_commands() {
     let ran = run(&["--help"]);

@@ -112,7 +112,13 @@ impl Running {
                 while let Some(Some(gate)) = self.gates.next().now_or_never() {
                     self.opened.push(gate);
                 }
-                return Step::Asks(std::mem::take(&mut self.opened));
+                // An approver of the service may have answered meanwhile.
+                let open = self.gates.open();
+                let mut opened = std::mem::take(&mut self.opened);
+                opened.retain(|gate| open.iter().any(|other| other.id == gate.id));
+                if !opened.is_empty() {
+                    return Step::Asks(opened);
+                }
             }
             tokio::select! {
                 biased;

@@ -48,6 +48,7 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
              if there are more.",
         )
         .effects(Effects::ReadOnly)
+        .reads_private(true)
         .timeout(Duration::from_secs(30))
         .handler_blocking(move |args: Args, ctx: ToolContext| list(&folder, &args, &ctx))
         .build()

@@ -38,6 +38,7 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
              and files larger than 64 MiB are refused. Hidden files need approval.",
         )
         .effects(Effects::ReadOnly)
+        .reads_private(true)
         .timeout(Duration::from_secs(60))
         .approval(super::asks_for_hidden())
         .handler(move |args: Args, _: ToolContext| {

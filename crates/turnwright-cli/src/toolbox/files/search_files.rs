@@ -69,6 +69,7 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
              find where something is, and read_file to read it.",
         )
         .effects(Effects::ReadOnly)
+        .reads_private(true)
         .timeout(Duration::from_secs(60))
         .approval(super::asks_for_hidden())
         .handler_blocking(move |args: Args, ctx: ToolContext| search(&folder, &args, &ctx))

@@ -272,20 +272,7 @@ fn closing_the_window_ends_the_program_and_its_children() {
         .wait_until("the tool", |_| begun.exists());
     let process = std::fs::read_to_string(&begun).unwrap();
     terminal.signal("HUP").end();
-    // It is killed before the program ends; its new parent may need a moment to reap it.
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    let ended = || {
-        let messages = crate::program::command("ps")
-            .args(["-o", "stat=", "-p", process.trim()])
-            .output()
-            .unwrap();
-        let state = String::from_utf8_lossy(&messages.stdout).trim().to_owned();
-        state.is_empty() || state.starts_with('Z')
-    };
-    while !ended() {
-        assert!(std::time::Instant::now() < end, "{process} goes on");
-        std::thread::yield_now();
-    }
+    crate::program::wait_until_ended(process.trim());
 }
 
 #[test]
