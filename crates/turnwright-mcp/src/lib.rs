@@ -1,5 +1,29 @@
 //! The Model Context Protocol (MCP) for Turnwright: tools of MCP servers as ordinary tools, with definitions that cannot change
-//! unnoticed.
+//! unnoticed, and a server for your own tools.
+//!
+//! ```
+//! use turnwright_core::DispatchContext;
+//! use turnwright_core::tool::approval::before_writes;
+//! use turnwright_mcp::{McpExt as _, McpServer};
+//!
+//! # let model = |_: DispatchContext| async { Ok(()) };
+//! let files = McpServer::stdio("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/data"]).alias("files");
+//! let search = McpServer::http("https://example.com/mcp").alias("search").bearer("token").optional();
+//! let runner = turnwright_core::runner(model)
+//!     .mcp([files, search])
+//!     .policy(before_writes("it may change something"))
+//!     .build()?;
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
+//!
+//! | to | use |
+//! | --- | --- |
+//! | give the tools of servers to turns | [`McpServer`], [`McpExt::mcp`], [`Limits`] |
+//! | look at servers, read resources, get prompts | [`Mcp`] |
+//! | accept definitions | [`Pinning`], [`LockFile`], [`Difference`] |
+//! | log in | [`OAuth`], [`TokenStore`] |
+//! | serve your own tools | `McpService` (feature `serve`) |
+//! | start programs | [`process`] |
 
 mod client;
 mod definition;
