@@ -2,13 +2,16 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use turnwright_bench_measure::{MEDIAN, MIN, Row, Summary, Timings, header, locked, rustc, verdict};
+use turnwright_bench_measure::{
+    MEDIAN, MIN, Row, Summary, Timings, header, locked, rustc, verdict,
+};
 
 use crate::crowd::{CALLERS, Crowds, THREADS, Taken};
 use crate::options::Plan;
 use crate::script::LONG;
 use crate::subjects::{
-    BARE, BY_PROTOCOL, DELTAS, DELTAS_APART, EIGHT_CALLS, PROTOCOLS, READ, RUN, Requests, THREE_CALLS,
+    BARE, BY_PROTOCOL, DELTAS, DELTAS_APART, EIGHT_CALLS, PROTOCOLS, READ, RUN, Requests,
+    THREE_CALLS,
 };
 
 const LOCK: &str = include_str!("../Cargo.lock");
@@ -100,7 +103,13 @@ impl Report {
     }
 
     fn protocols(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let columns = ["median µs", "min µs", "spread", "of the loop", "of Chat Completions"];
+        let columns = [
+            "median µs",
+            "min µs",
+            "spread",
+            "of the loop",
+            "of Chat Completions",
+        ];
         header(f, "A turn with three calls by protocol, CPU", &columns)?;
         let [(_, first), ..] = BY_PROTOCOL;
         for (_, labels) in BY_PROTOCOL {

@@ -29,7 +29,10 @@ pub(crate) const PROTOCOLS: &str = "three calls, by protocol";
 pub(crate) const BY_PROTOCOL: [(Protocol, [&str; 2]); 5] = [
     (
         Protocol::ChatCompletions,
-        ["Chat Completions, the loop by hand", "Chat Completions, Turnwright"],
+        [
+            "Chat Completions, the loop by hand",
+            "Chat Completions, Turnwright",
+        ],
     ),
     (
         Protocol::Responses,
@@ -37,7 +40,10 @@ pub(crate) const BY_PROTOCOL: [(Protocol, [&str; 2]); 5] = [
     ),
     (
         Protocol::Anthropic,
-        ["Anthropic Messages, the loop by hand", "Anthropic Messages, Turnwright"],
+        [
+            "Anthropic Messages, the loop by hand",
+            "Anthropic Messages, Turnwright",
+        ],
     ),
     (
         Protocol::Gemini,
@@ -122,7 +128,11 @@ fn protocols(server: &Server) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
             _ => Box::new(by_hand::<ChatCompletions>(&url, script, clock)?),
         };
         subjects.push(Subject::new(PROTOCOLS, bare, by_hand));
-        subjects.push(Subject::new(PROTOCOLS, ours, run(protocol, &url, script, clock)?));
+        subjects.push(Subject::new(
+            PROTOCOLS,
+            ours,
+            run(protocol, &url, script, clock)?,
+        ));
     }
     Ok(subjects)
 }

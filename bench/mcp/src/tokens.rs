@@ -112,9 +112,7 @@ fn tool_of(definition: &Value) -> Result<Tool, turnwright_core::Error> {
 
 /// Returns the estimated tokens of definitions.
 fn tokens(tools: &[Tool]) -> u64 {
-    let texts = tools
-        .iter()
-        .map(|tool| json!(tool.describe()).to_string());
+    let texts = tools.iter().map(|tool| json!(tool.describe()).to_string());
     texts
         .map(|text| TokenCount::of_text(&text, "").tokens)
         .sum()

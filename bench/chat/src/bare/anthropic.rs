@@ -107,11 +107,7 @@ impl Wire for Anthropic {
         })
     }
 
-    fn read(
-        reply: &mut Reply,
-        data: &[u8],
-        on_text: &mut impl FnMut(&str),
-    ) -> Result<(), Failure> {
+    fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure> {
         match serde_json::from_slice(data)? {
             Event::MessageStart { message } => reply.usage = message.usage,
             Event::ContentBlockStart { content_block } => {

@@ -119,11 +119,7 @@ impl Wire for ChatCompletions {
         })
     }
 
-    fn read(
-        reply: &mut Reply,
-        data: &[u8],
-        on_text: &mut impl FnMut(&str),
-    ) -> Result<(), Failure> {
+    fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure> {
         if data == b"[DONE]" {
             return Ok(());
         }

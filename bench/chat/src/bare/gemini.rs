@@ -118,11 +118,7 @@ impl Wire for Gemini {
         })
     }
 
-    fn read(
-        reply: &mut Reply,
-        data: &[u8],
-        on_text: &mut impl FnMut(&str),
-    ) -> Result<(), Failure> {
+    fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure> {
         let chunk: Chunk = serde_json::from_slice(data)?;
         if let Some(usage) = chunk.usage_metadata {
             reply.usage = usage;

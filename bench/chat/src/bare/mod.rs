@@ -48,11 +48,7 @@ pub(crate) trait Wire: 'static {
     fn body(tools: &[Value], messages: &[Self::Message]) -> serde_json::Result<Vec<u8>>;
 
     /// Reads the JSON of a line.
-    fn read(
-        reply: &mut Reply,
-        data: &[u8],
-        on_text: &mut impl FnMut(&str),
-    ) -> Result<(), Failure>;
+    fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure>;
 
     /// Adds a reply and the results of its calls.
     fn extend(messages: &mut Vec<Self::Message>, reply: Reply, results: Vec<String>);
@@ -209,7 +205,8 @@ impl Reply {
 
     /// Adds a piece of the arguments of a call.
     fn push_arguments(&mut self, at: usize, piece: &str) {
-        if let Some(Arguments::Text(text)) = self.calls.get_mut(at).map(|call| &mut call.arguments) {
+        if let Some(Arguments::Text(text)) = self.calls.get_mut(at).map(|call| &mut call.arguments)
+        {
             text.push_str(piece);
         }
     }

@@ -95,11 +95,7 @@ impl Wire for Ollama {
         })
     }
 
-    fn read(
-        reply: &mut Reply,
-        data: &[u8],
-        on_text: &mut impl FnMut(&str),
-    ) -> Result<(), Failure> {
+    fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure> {
         let line: Line = serde_json::from_slice(data)?;
         reply.push_text(&line.message.content, on_text);
         let calls = line.message.tool_calls.into_iter();
@@ -135,10 +131,12 @@ impl Wire for Ollama {
             tool_calls: calls.collect(),
         });
         let results = names.into_iter().zip(results);
-        messages.extend(results.map(|((tool_name, tool_call_id), content)| Message::Tool {
-            tool_name,
-            tool_call_id,
-            content,
-        }));
+        messages.extend(
+            results.map(|((tool_name, tool_call_id), content)| Message::Tool {
+                tool_name,
+                tool_call_id,
+                content,
+            }),
+        );
     }
 }

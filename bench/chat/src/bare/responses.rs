@@ -95,11 +95,7 @@ impl Wire for Responses {
         })
     }
 
-    fn read(
-        reply: &mut Reply,
-        data: &[u8],
-        on_text: &mut impl FnMut(&str),
-    ) -> Result<(), Failure> {
+    fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure> {
         match serde_json::from_slice(data)? {
             Event::Text { delta } => reply.push_text(&delta, on_text),
             Event::Added { item } => {

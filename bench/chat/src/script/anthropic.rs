@@ -9,8 +9,8 @@ pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<Strin
     for (index, arguments) in arguments.iter().enumerate() {
         let id = call_id(first + index);
         let block = json!({ "type": "tool_use", "id": id, "name": tool, "input": {} });
-        let deltas =
-            pieces(arguments).map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
+        let deltas = pieces(arguments)
+            .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
         push(&mut events, index, &block, deltas);
     }
     end(&mut events, "tool_use");
@@ -43,19 +43,28 @@ fn begin() -> Vec<String> {
             "service_tier": "standard",
         },
     });
-    vec![event(&json!({ "type": "message_start", "message": message }))]
+    vec![event(
+        &json!({ "type": "message_start", "message": message }),
+    )]
 }
 
-fn push(events: &mut Vec<String>, index: usize, block: &Value, deltas: impl Iterator<Item = Value>) {
+fn push(
+    events: &mut Vec<String>,
+    index: usize,
+    block: &Value,
+    deltas: impl Iterator<Item = Value>,
+) {
     let start = json!({ "type": "content_block_start", "index": index, "content_block": block });
     events.push(event(&start));
     if index == 0 {
         events.push(event(&json!({ "type": "ping" })));
     }
-    let deltas =
-        deltas.map(|delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+    let deltas = deltas
+        .map(|delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }));
     events.extend(deltas.map(|delta| event(&delta)));
-    events.push(event(&json!({ "type": "content_block_stop", "index": index })));
+    events.push(event(
+        &json!({ "type": "content_block_stop", "index": index }),
+    ));
 }
 
 fn end(events: &mut Vec<String>, reason: &str) {

@@ -14,7 +14,10 @@ pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<Strin
         })
     });
     let calls: Vec<Value> = calls.collect();
-    vec![line(&json!({ "tool_calls": calls }), json!({ "done": false })), last()]
+    vec![
+        line(&json!({ "tool_calls": calls }), json!({ "done": false })),
+        last(),
+    ]
 }
 
 pub(super) fn answer(deltas: usize) -> Vec<String> {

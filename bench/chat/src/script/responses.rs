@@ -42,9 +42,7 @@ pub(super) fn answer(deltas: usize) -> Vec<String> {
     let mut stream = Stream::begin();
     let id = "msg_0123456789abcdef";
     let part = |text: &str| json!({ "type": "output_text", "annotations": [], "logprobs": [], "text": text });
-    let item = |status: &str, content: Value| {
-        json!({ "id": id, "type": "message", "status": status, "role": "assistant", "content": content })
-    };
+    let item = |status: &str, content: Value| json!({ "id": id, "type": "message", "status": status, "role": "assistant", "content": content });
     let place = json!({ "item_id": id, "output_index": 0, "content_index": 0 });
     let placed = |name: &str, value: Value| {
         let mut fields = place.clone();
@@ -59,7 +57,10 @@ pub(super) fn answer(deltas: usize) -> Vec<String> {
         stream.push("response.output_text.delta", fields);
     }
     let text = WORD.repeat(deltas);
-    stream.push("response.output_text.done", placed("text", text.as_str().into()));
+    stream.push(
+        "response.output_text.done",
+        placed("text", text.as_str().into()),
+    );
     stream.push("response.content_part.done", placed("part", part(&text)));
     stream.done(0, item("completed", json!([part(&text)])));
     stream.end()
