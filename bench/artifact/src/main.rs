@@ -48,7 +48,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn race(races: &[Race], rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for race in races {
-        let sides: Vec<&Side> = race.sides.iter().filter(|side| side.is_there()).collect();
+        let sides: Vec<&Side> = race
+            .sides
+            .iter()
+            .filter(|side| side.is_installed())
+            .collect();
         let mut times = vec![Vec::new(); sides.len()];
         let mut answers = Vec::new();
         // The first round warms caches and is not counted.

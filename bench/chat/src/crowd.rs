@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use tokio::runtime::Builder;
 use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
+use turnwright_models::Protocol;
 
-use crate::bare::Bare;
+use crate::bare::{Bare, ChatCompletions};
 use crate::cost::cpu_time;
 use crate::options::Plan;
 use crate::ours::{self, Ours};
@@ -51,7 +52,7 @@ impl Crowds {
         let crowd = |by_hand| Crowd {
             by_hand,
             turns: plan.turns,
-            url: server.url(Script::ThreeCalls),
+            url: server.url(Script::ThreeCalls, Protocol::ChatCompletions),
         };
         let (mut ours, mut bare) = (Vec::new(), Vec::new());
         for _ in 0..plan.crowds {
@@ -91,13 +92,13 @@ impl Crowd {
     pub(crate) fn measure(&self) -> Result<Taken, Box<dyn Error>> {
         let script = Script::ThreeCalls;
         if self.by_hand {
-            let bare = Arc::new(Bare::new(&self.url, &ours::tools()?)?);
+            let bare = Arc::new(Bare::<ChatCompletions>::new(&self.url, &ours::tools()?)?);
             self.all(move || {
                 let bare = Arc::clone(&bare);
                 async move { bare.run(script).await }
             })
         } else {
-            let runner = Ours::new(&self.url)?.runner()?;
+            let runner = Ours::new(Protocol::ChatCompletions, &self.url)?.runner()?;
             self.all(move || {
                 let runner = runner.clone();
                 async move { ours::run(&runner, script).await }

@@ -3,23 +3,20 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEventKind, TurnInput, TurnRunner};
-use turnwright_models::ChatCompletions;
+use turnwright_models::{AnyModel, Protocol};
 
 use crate::script::{LOOK_UP, Script, WAIT};
 use crate::tools::{LOOK_UP_IS_FOR, LookUp, QUESTION, SYSTEM, WAIT_IS_FOR, Wait, look_up, wait};
 
 /// The server and its tools, with default settings.
 pub(crate) struct Ours {
-    model: ChatCompletions,
+    model: AnyModel,
     tools: [Tool; 2],
 }
 
 impl Ours {
-    pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let model = ChatCompletions::builder(url)
-            .model("m")
-            .no_proxy()
-            .build()?;
+    pub(crate) fn new(protocol: Protocol, url: &str) -> Result<Self, Error> {
+        let model = protocol.builder_at(url).model("m").no_proxy().build()?;
         let tools = tools()?;
         Ok(Ours { model, tools })
     }

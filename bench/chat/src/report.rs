@@ -2,18 +2,24 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use turnwright_bench_measure::{MEDIAN, MIN, Row, Summary, Timings, header, locked, rustc};
+use turnwright_bench_measure::{
+    MEDIAN, MIN, Row, Summary, Timings, header, locked, rustc, verdict,
+};
 
 use crate::crowd::{CALLERS, Crowds, THREADS, Taken};
 use crate::options::Plan;
 use crate::script::LONG;
-use crate::subjects::{BARE, DELTAS, DELTAS_APART, EIGHT_CALLS, READ, RUN, Requests, THREE_CALLS};
+use crate::subjects::{
+    BARE, BY_PROTOCOL, DELTAS, DELTAS_APART, EIGHT_CALLS, PROTOCOLS, READ, RUN, Requests,
+    THREE_CALLS,
+};
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
 /// The goals.
 const OF_THE_LOOP: f64 = 1.5;
 const OF_THE_LOOPS_WALL: f64 = 1.15;
+const OF_CHAT_COMPLETIONS: f64 = 1.2;
 
 /// One complete run.
 pub(crate) struct Report {
@@ -96,6 +102,35 @@ impl Report {
         )
     }
 
+    fn protocols(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let columns = [
+            "median µs",
+            "min µs",
+            "spread",
+            "of the loop",
+            "of Chat Completions",
+        ];
+        header(f, "A turn with three calls by protocol, CPU", &columns)?;
+        let [(_, first), ..] = BY_PROTOCOL;
+        for (_, labels) in BY_PROTOCOL {
+            for (label, first) in labels.into_iter().zip(first) {
+                let mut rows = self.timings.section(PROTOCOLS);
+                let Some(timing) = rows.find(|timing| timing.label == label) else {
+                    continue;
+                };
+                let row = Row {
+                    timing,
+                    unit: 1e3,
+                    decimals: 2,
+                };
+                let of_loop = self.timings.ratio(PROTOCOLS, label, labels[0], MEDIAN);
+                let of_first = self.timings.ratio(PROTOCOLS, label, first, MEDIAN);
+                writeln!(f, "{row} {of_loop:.2} × | {of_first:.2} × |")?;
+            }
+        }
+        Ok(())
+    }
+
     fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
         header(f, "Goals", &["by medians", "by minima", "at most", ""])?;
         let delta = format!("a delta of {}, CPU", grouped(LONG as f64));
@@ -132,7 +167,7 @@ impl Report {
         for (what, section, label, bound) in goals {
             let median = self.timings.ratio(section, label, BARE, MEDIAN);
             let min = self.timings.ratio(section, label, BARE, MIN);
-            let verdict = if median <= bound { "PASS" } else { "**over**" };
+            let verdict = verdict(median <= bound);
             let how = match section {
                 DELTAS => ", in one write",
                 DELTAS_APART => ", in small writes",
@@ -141,6 +176,16 @@ impl Report {
             writeln!(
                 f,
                 "| {what}{how}: {label} | {median:.2} × | {min:.2} × | {bound} × | {verdict} |"
+            )?;
+        }
+        let [(_, [_, first]), others @ ..] = BY_PROTOCOL;
+        for (_, [_, label]) in others {
+            let median = self.timings.ratio(PROTOCOLS, label, first, MEDIAN);
+            let min = self.timings.ratio(PROTOCOLS, label, first, MIN);
+            let verdict = verdict(median <= OF_CHAT_COMPLETIONS);
+            writeln!(
+                f,
+                "| {label}, compared with {first} | {median:.2} × | {min:.2} × | {OF_CHAT_COMPLETIONS} × | {verdict} |"
             )?;
         }
         Ok(())
@@ -177,6 +222,7 @@ impl Display for Report {
         )?;
         let title = "Eight calls at once that wait 20 ms each, wall time of the turn";
         self.section(f, title, "ms", EIGHT_CALLS)?;
+        self.protocols(f)?;
         self.goals(f)
     }
 }

@@ -11,8 +11,9 @@ use memchr::memmem;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
+use turnwright_models::Protocol;
 
-use crate::script::{CALLS, Script, response};
+use crate::script::{CALLS, Script, mark_of_result, response};
 
 /// The server; stops when dropped.
 pub(crate) struct Server {
@@ -34,9 +35,10 @@ impl Server {
         Ok(Server { child, port })
     }
 
-    /// Returns the base URL of a script.
-    pub(crate) fn url(&self, script: Script) -> String {
-        format!("http://127.0.0.1:{}/{}/v1", self.port, script.path())
+    /// Returns the base URL of a script in a protocol.
+    pub(crate) fn url(&self, script: Script, protocol: Protocol) -> String {
+        let (port, script, protocol) = (self.port, script.path(), protocol.name());
+        format!("http://127.0.0.1:{port}/{script}/{protocol}/v1")
     }
 
     /// Returns the sizes of the requests since the last call, including heads.
@@ -60,8 +62,15 @@ impl Drop for Server {
     }
 }
 
-/// All responses, by script and by the number of tool results in the prompt.
-type Responses = Vec<(Script, Vec<Vec<Vec<u8>>>)>;
+/// The responses of a script in a protocol.
+struct Responses {
+    /// How the paths of its requests begin.
+    path: String,
+    mark_of_result: &'static str,
+    /// The writes of each response, by the number of tool results in the prompt.
+    writes: Vec<Vec<Vec<u8>>>,
+}
+
 type Sizes = Mutex<VecDeque<usize>>;
 
 /// Serves until the parent process ends.
@@ -70,9 +79,17 @@ pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let of = |script| (0..=CALLS).map(move |results| response(script, results));
-    let all = Script::ALL.map(|script| (script, of(script).collect()));
-    let (responses, sizes) = (Arc::new(Responses::from(all)), Arc::new(Sizes::default()));
+    let of = |script: Script, protocol: Protocol| Responses {
+        path: format!("/{}/{}/", script.path(), protocol.name()),
+        mark_of_result: mark_of_result(protocol),
+        writes: (0..=CALLS)
+            .map(|results| response(script, protocol, results))
+            .collect(),
+    };
+    let all = Script::ALL
+        .into_iter()
+        .flat_map(|script| Protocol::ALL.map(|protocol| of(script, protocol)));
+    let (responses, sizes) = (Arc::new(Vec::from_iter(all)), Arc::new(Sizes::default()));
     let runtime = Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -91,7 +108,7 @@ pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
 
 async fn answer(
     mut socket: TcpStream,
-    responses: &Responses,
+    responses: &[Responses],
     sizes: &Sizes,
 ) -> Result<(), Box<dyn Error>> {
     let mut read = Vec::with_capacity(16 * 1024);
@@ -119,18 +136,18 @@ async fn answer(
                 return Ok(());
             }
         }
-        let results = memmem::find_iter(&read[head..complete], br#""role":"tool""#).count();
-        let path = text.split('/').nth(1).ok_or("a request without a path")?;
-        let (_, found) = responses
+        let path = text.split(' ').nth(1).ok_or("a request without a path")?;
+        let found = responses
             .iter()
-            .find(|(script, _)| script.path() == path)
+            .find(|responses| path.starts_with(&responses.path))
             .ok_or("no such script")?;
+        let results = memmem::find_iter(&read[head..complete], found.mark_of_result).count();
         {
             let mut sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
             sizes.truncate(CALLS);
             sizes.push_front(complete);
         }
-        for piece in &found[results.min(CALLS)] {
+        for piece in &found.writes[results.min(CALLS)] {
             socket.write_all(piece).await?;
         }
         read.drain(..complete);

@@ -1,5 +1,5 @@
 //! The cost of calls of MCP tools over standard input and output, compared with rmcp alone; the start of ten servers; the memory of
-//! 1,600 tools.
+//! 1,600 tools; the tokens of real definitions with and without `find_tools`.
 //!
 //! `cargo run --release` prints the report; `-- --rounds 5 --slice-ms 20` makes it short. The definitions are read from the folder that
 //! `TURNWRIGHT_VECTORS` names, else from `../shared/vectors` beside the project.
@@ -8,6 +8,7 @@ mod calls;
 mod memory;
 mod server;
 mod start;
+mod tokens;
 
 use std::error::Error;
 
@@ -40,6 +41,7 @@ struct Report {
     timings: Timings,
     start: start::Started,
     memory: Result<memory::Used, String>,
+    tokens: Result<tokens::Counted, String>,
 }
 
 impl Report {
@@ -55,6 +57,9 @@ impl Report {
             timings: Timings(timings),
             start: runtime.block_on(start::measure())?,
             memory: memory::in_a_child(),
+            tokens: runtime
+                .block_on(tokens::count())
+                .map_err(|error| error.to_string()),
         })
     }
 }
@@ -112,9 +117,34 @@ impl std::fmt::Display for Report {
                     f,
                     "\n{} tools were built, {} withheld.",
                     used.tools, used.withheld
-                )
+                )?;
             }
-            Err(why) => writeln!(f, "\nSKIPPED: memory of 1,600 tools: {why}"),
+            Err(why) => writeln!(f, "\nSKIPPED: memory of 1,600 tools: {why}")?,
+        }
+        match &self.tokens {
+            Ok(counted) => tokens(f, counted),
+            Err(why) => writeln!(f, "\nSKIPPED: tokens of real definitions: {why}"),
         }
     }
+}
+
+fn tokens(f: &mut std::fmt::Formatter<'_>, counted: &tokens::Counted) -> std::fmt::Result {
+    let title = format!("Estimated tokens of {} real definitions", counted.tools);
+    header(f, &title, &["tokens", "of all"])?;
+    for (label, tokens) in [
+        ("without `find_tools`", counted.all),
+        ("with it, before a search", counted.hidden),
+        ("with it, after one search", counted.after_one),
+    ] {
+        let (tokens, share) = (tokens as f64, tokens as f64 / counted.all as f64 * 100.0);
+        writeln!(f, "| {label} | {} | {share:.1} % |", grouped(tokens, 0))?;
+    }
+    writeln!(
+        f,
+        "\nBudget: {} tokens. Of {} questions, the right tool is the first for {} and among the first five for {}.",
+        grouped(tokens::BUDGET as f64, 0),
+        counted.questions,
+        counted.first,
+        counted.among_five
+    )
 }

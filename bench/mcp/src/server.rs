@@ -9,15 +9,14 @@ use serde_json::{Value, json};
 /// How long the large result is.
 pub(crate) const LARGE: usize = 100_000;
 
-/// Reads the definitions of real tools, if they are there.
+/// Reads the definitions of real tools, if they are there: the name of the `server`, and the `tool`.
 pub(crate) fn definitions() -> Result<Vec<Value>, String> {
     let folder = std::env::var_os("TURNWRIGHT_VECTORS").map(PathBuf::from);
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let file = folder.unwrap_or(beside).join("mcp/tools.jsonl");
     let text = std::fs::read_to_string(&file);
     let text = text.map_err(|error| format!("{}: {error}", file.display()))?;
-    let read = |line: &str| serde_json::from_str::<Value>(line).map(|line| line["tool"].clone());
-    let read: Result<Vec<Value>, _> = text.lines().map(read).collect();
+    let read: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     read.map_err(|error| error.to_string())
 }
 
@@ -76,7 +75,7 @@ fn many_tools() -> Result<Vec<Value>, String> {
     let definitions = definitions()?;
     let many = (0..1_600).zip(definitions.iter().cycle());
     let named = many.map(|(number, definition)| {
-        let mut definition = definition.clone();
+        let mut definition = definition["tool"].clone();
         definition["name"] = format!("tool_{number}").into();
         definition
     });

@@ -3,9 +3,9 @@
 use std::{error::Error, hint::black_box};
 
 use jsonschema::{Draft, PatternOptions, Validator};
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright_bench_measure::Subject;
-use turnwright_core::call::checksum_of_value;
+use turnwright_core::call::digest_of;
 
 use crate::arguments::Arguments;
 
@@ -30,7 +30,8 @@ pub(crate) fn subjects<'a, A: Arguments>(
     if A::deserialize(&value)?.answer() != A::ANSWER {
         return Err(format!("{}: the sample lost its answer", A::TOOL).into());
     }
-    let (checked, hashed, read) = (value.clone(), value.clone(), value);
+    let hashed = json!({ "args": value, "tool": A::TOOL });
+    let (checked, read) = (value.clone(), value);
     Ok(vec![
         Subject::once(section, PLAIN_SERDE, || {
             serde_json::from_str::<A>(black_box(A::VALID))
@@ -41,9 +42,7 @@ pub(crate) fn subjects<'a, A: Arguments>(
         Subject::once(section, VALIDATE, move || {
             validator.is_valid(black_box(&checked))
         }),
-        Subject::once(section, HASH, move || {
-            checksum_of_value(A::TOOL, black_box(&hashed))
-        }),
+        Subject::once(section, HASH, move || digest_of(black_box(&hashed))),
         Subject::once(section, DESERIALISE, move || {
             A::deserialize(black_box(&read))
         }),
