@@ -47,7 +47,7 @@ impl Server {
             None => (Protocol::ChatCompletions, model),
         };
         let key = api_key(protocol);
-        let given = non_blank(base_url.map(str::to_owned)).filter(|base| is_for(protocol, base));
+        let given = non_blank(base_url.map(str::to_owned));
         let needs_key = !protocol.key_variables().is_empty();
         let base = match given.or_else(|| protocol.base_url_from_env()) {
             Some(base) => base,
@@ -155,13 +155,6 @@ impl Server {
             format!("cannot list the models of {at}. Select a model with `--model NAME`")
         })
     }
-}
-
-/// Whether a base URL is meant for this protocol: the option also reads the variable of OpenAI.
-fn is_for(protocol: Protocol, base: &str) -> bool {
-    let variable = Protocol::ChatCompletions.base_url_variable();
-    let of_openai = non_blank(std::env::var(variable).ok());
-    protocol.base_url_variable() == variable || of_openai.as_deref() != Some(base)
 }
 
 fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {

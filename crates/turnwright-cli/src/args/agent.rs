@@ -104,16 +104,17 @@ pub(crate) struct Models {
     /// Provider: openai, responses, anthropic, gemini or ollama
     #[arg(value_name = "PROVIDER", default_value = "openai")]
     pub(crate) provider: String,
-    /// Base URL of the model server [default: the provider's]
-    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url)]
+    /// Base URL of the model server [default: OPENAI_BASE_URL or the variable of the provider, else the provider's]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) base_url: Option<String>,
 }
 
 /// The model and its tools.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Agent {
-    /// Base URL of the model server, including `/v1` [default: OpenAI if OPENAI_API_KEY is set]
-    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Model")]
+    /// Base URL of the model server, including `/v1` [default: OPENAI_BASE_URL or the variable of the provider, else OpenAI if
+    /// OPENAI_API_KEY is set]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Model")]
     pub(crate) base_url: Option<String>,
     /// Model to use, or PROVIDER:MODEL with openai, responses, anthropic, gemini or ollama [default: the server's only model]
     #[arg(

@@ -21,7 +21,7 @@ pub(super) const CONFIGURATION: &str = concat!(
         r#"    "files": {"#,
         r#"      "command": "npx","#,
         r#"      "args": ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/notes"],"#,
-        r#"      "deny": ["write_*", "move_file"]"#,
+        r#"      "allow": ["read_*", "list_*", "search_files"]"#,
         r#"    },"#,
         r#"    "search": {"#,
         r#"      "type": "http","#,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnwright_mcp::{Change, Difference};
 
 use super::word_diff::word_diff;
-use crate::mcp_servers::{McpServers, show_definition};
+use crate::mcp_servers::{McpServers, quote, show_definition};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, one_line, plain};
 
@@ -27,6 +27,11 @@ pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<
             screen.line(format_args!("{}: {text}", paint(style::BOLD, alias)))?;
             show_change(alias, difference, screen)?;
             if difference.change == Change::NewServer {
+                let server = pins.servers.get(alias);
+                if let Some(instructions) = server.and_then(|server| server.instructions.as_deref())
+                {
+                    quote(&format!("instructions: {instructions}"), screen)?;
+                }
                 let tools = pins.servers.get(alias).map(|server| &server.tools);
                 for (name, tool) in tools.into_iter().flatten() {
                     show_definition(alias, name, &tool.definition, screen)?;

@@ -12,7 +12,7 @@ use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, ServerStatus};
 
 pub(crate) use config::Config;
 pub(crate) use consent::{Ask, is_given, require as require_consent};
-pub(crate) use pins::show_definition;
+pub(crate) use pins::{quote, show_definition};
 
 use crate::args::McpOptions;
 use crate::exit::misuse;

@@ -73,7 +73,8 @@ fn show(mcp: &Mcp, pins: &LockFile, screen: &mut Screen) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows the name and the description of a tool. Invisible characters are made visible.
+/// Shows the name of a tool and every text in its definition that a model reads as prose: descriptions and titles, also those of
+/// parameters. Invisible characters are made visible.
 pub(crate) fn show_definition(
     alias: &str,
     name: &str,
@@ -84,13 +85,60 @@ pub(crate) fn show_definition(
     screen.line(format_args!("{alias}: {name}"))?;
     let text = |key: &str| definition.get(key).and_then(Value::as_str);
     let description = text("description").or_else(|| text("title"));
-    let description = turnwright_mcp::shown(description.unwrap_or("(no description)").trim());
-    let length = description.chars().count();
-    let mut shown: String = description.chars().take(MAX_DESCRIPTION).collect();
+    quote(description.unwrap_or("(no description)"), screen)?;
+    for (pointer, text) in inner_texts(definition) {
+        quote(&format!("{pointer}: {text}"), screen)?;
+    }
+    Ok(())
+}
+
+/// Shows a text of a server.
+pub(crate) fn quote(text: &str, screen: &mut Screen) -> anyhow::Result<()> {
+    let text = turnwright_mcp::shown(text.trim());
+    let length = text.chars().count();
+    let mut shown: String = text.chars().take(MAX_DESCRIPTION).collect();
     if length > MAX_DESCRIPTION {
         let more = count((length - MAX_DESCRIPTION) as u64);
         shown.push_str(&format!("… ({more} more characters)"));
     }
     screen.quoting(style::DIM, "  │ ", "  │ ", &plain(&shown))?;
     Ok(())
+}
+
+/// The descriptions and titles inside of the fields of a definition, with their pointers.
+fn inner_texts(definition: &Value) -> Vec<(String, &str)> {
+    let mut texts = Vec::new();
+    let mut open: Vec<(String, &Value)> = Vec::new();
+    let fields = definition.as_object().into_iter().flatten();
+    open.extend(fields.map(|(name, field)| (name.clone(), field)));
+    open.reverse();
+    while let Some((at, value)) = open.pop() {
+        let first = open.len();
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    match field {
+                        Value::String(text) if is_prose(name) => {
+                            texts.push((format!("{at}.{name}"), text.as_str()))
+                        }
+                        field => open.push((format!("{at}.{name}"), field)),
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                open.extend(items.map(|(index, item)| (format!("{at}.{index}"), item)));
+            }
+            _ => {}
+        }
+        // The last one is taken first.
+        if let Some(added) = open.get_mut(first..) {
+            added.reverse();
+        }
+    }
+    texts
+}
+
+fn is_prose(name: &str) -> bool {
+    matches!(name, "description" | "title" | "$comment")
 }

@@ -161,8 +161,8 @@ pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
         Failure::Lost(_) | Failure::Malformed(_) => ToolError::unavailable(message).for_model(
             "The server failed during the call. It may or may not have taken effect. Check before you repeat it.",
         ),
-        Failure::NotSent(_) => ToolError::unavailable(message)
-            .for_model("The server cannot be reached. The call was not sent."),
+        Failure::NotConnected(_) | Failure::NotSent(_) => ToolError::unavailable(message)
+            .for_model("The call was not sent: the tool is not available now."),
         Failure::Unauthorised(_) | Failure::NotAuthorised(_) => ToolError::denied(message)
             .for_model("The server requires authorisation. The call was not made."),
     }

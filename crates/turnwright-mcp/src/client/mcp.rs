@@ -307,6 +307,16 @@ impl<I: IntoIterator<Item = McpServer>> From<I> for Mcp {
 }
 
 /// Adds MCP servers to a runner.
+///
+/// ```
+/// use turnwright_core::DispatchContext;
+/// use turnwright_mcp::{McpExt as _, McpServer};
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let memory = McpServer::stdio("memory-server", [""; 0]).alias("memory");
+/// let runner = turnwright_core::runner(executor).mcp([memory]).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 pub trait McpExt {
     /// Gives the tools of these servers to each turn. Takes a list of servers, or an [`Mcp`].
     ///

@@ -161,6 +161,13 @@ impl<'a> Parts<'a> {
         let repeated = |structured: &&Value| {
             serde_json::from_str::<Value>(&text).is_ok_and(|text| text == **structured)
         };
+        // Many servers wrap the text in an object with one field.
+        let wraps = |structured: &&Value| {
+            let fields = structured.as_object();
+            let mut fields = fields.into_iter().flat_map(|fields| fields.values());
+            let only = fields.next().and_then(Value::as_str);
+            fields.next().is_none() && only.is_some_and(|only| only.trim() == text.trim())
+        };
         match structured {
             // Equal text and structured content are kept once.
             Some(structured) if text.is_empty() || repeated(&structured) => {

@@ -394,7 +394,7 @@ fn reason_against(definition: &Definition, differences: &[Difference]) -> Option
         (Some(tool), _) => tool == definition.name(),
     };
     let difference = differences.iter().find(concerns)?;
-    Some(format!("{difference}; pin it again to use it"))
+    Some(format!("{difference}; pin it to use it"))
 }
 
 /// Ends a connection when it is dropped, also if the task is cancelled.

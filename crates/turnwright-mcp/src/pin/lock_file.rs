@@ -1,14 +1,19 @@
 //! The lock file: pins of servers and their tools.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use turnwright_core::call::digest_of;
+use turnwright_core::schema::is_invisible;
 
 use crate::definition::Definition;
+
+/// Maximum size of a lock file.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -136,9 +141,22 @@ impl LockFile {
     #[must_use]
     pub fn to_json(&self) -> String {
         // It has no maps with other keys than strings, so it cannot fail.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let mut escaped = String::with_capacity(text.len() + 1);
+        for ch in text.chars() {
+            // A reviewer must see them. They occur only in strings.
+            match ch != '\n' && (ch.is_control() || is_invisible(ch)) {
+                true => {
+                    let mut units = [0; 2];
+                    for unit in ch.encode_utf16(&mut units) {
+                        escaped.push_str(&format!("\\u{unit:04x}"));
+                    }
+                }
+                false => escaped.push(ch),
+            }
+        }
+        escaped.push('\n');
+        escaped
     }
 
     /// Reads a file. `None` if there is none.
@@ -147,7 +165,7 @@ impl LockFile {
     /// The file cannot be read, or see [`from_json`](Self::from_json).
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>, LockFileError> {
         let path = path.as_ref();
-        match std::fs::read_to_string(path) {
+        match read_bounded(path) {
             Ok(text) => LockFile::from_json(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(LockFileError::new(error.to_string())),
@@ -170,6 +188,22 @@ impl LockFile {
             let _ = std::fs::remove_file(&temporary);
             LockFileError::new(error.to_string()).at(path)
         })
+    }
+}
+
+/// Reads a regular file of bounded size.
+fn read_bounded(path: &Path) -> io::Result<String> {
+    // Checked before it is opened: opening a pipe would wait for a writer.
+    let invalid = |message: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    if !std::fs::metadata(path)?.is_file() {
+        return invalid("it is not a regular file");
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path)?;
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    match read as u64 > MAX_BYTES {
+        true => invalid("it has more than 64 MiB"),
+        false => Ok(text),
     }
 }
 

@@ -99,3 +99,21 @@ fn a_missing_lock_file_is_none_and_a_written_one_is_complete() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn invisible_characters_are_visible_in_a_lock_file() {
+    let mut lock = LockFile::default();
+    let description = "a\u{200b}\u{202e}\u{e0041}\u{9b}b";
+    lock.servers
+        .insert("files".into(), server(&[tool("a", description)]));
+    let text = lock.to_json();
+    assert!(text.contains(r"a\u200b\u202e\udb40\udc41\u009bb"), "{text}");
+    assert_eq!(LockFile::from_json(&text).unwrap(), lock);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_file_that_is_no_regular_file_is_refused() {
+    let error = LockFile::read("/dev/zero").unwrap_err().to_string();
+    assert!(error.contains("not a regular file"), "{error}");
+}

@@ -158,6 +158,14 @@ impl Process {
         self.child.wait().await
     }
 
+    /// Kills the process and everything in its process group.
+    pub(crate) fn kill(&mut self) {
+        #[cfg(unix)]
+        self.signal(Signal::KILL);
+        // On systems without groups, and if the process has left its group.
+        let _ = self.child.start_kill();
+    }
+
     /// Asks the process group to end. Does nothing on systems without signals.
     pub(crate) fn terminate(&self) {
         #[cfg(unix)]

@@ -60,7 +60,7 @@ pub(crate) async fn connect_stdio(
     let process = program.start().map_err(|error| {
         let command = program.command_line();
         let path = command.first().map(String::as_str).unwrap_or_default();
-        Failure::NotSent(format!("cannot start `{path}`: {error}"))
+        Failure::NotConnected(format!("cannot start `{path}`: {error}"))
     })?;
     let (results, ending) = (RawResults::default(), Ending::default());
     let transport = Stdio::new(
@@ -70,7 +70,7 @@ pub(crate) async fn connect_stdio(
         ending.clone(),
         limits.message_bytes,
     );
-    let transport = transport.map_err(|error| Failure::NotSent(error.to_string()))?;
+    let transport = transport.map_err(|error| Failure::NotConnected(error.to_string()))?;
     open(transport, results, ending, limits.start, sessions).await
 }
 
@@ -112,7 +112,7 @@ where
             let challenge = error.auth_challenge().map(str::to_owned);
             return Err(Failure::Unauthorised(challenge));
         }
-        Ok(Err(error)) => return Err(Failure::NotSent(ending.or(&cause(&error)))),
+        Ok(Err(error)) => return Err(Failure::NotConnected(ending.or(&cause(&error)))),
         Err(_) => return Err(Failure::Timeout(limit)),
     };
     let info = service.peer().peer_info();

@@ -10,6 +10,8 @@ pub(crate) enum Failure {
     Rejected { code: i32, message: String },
     /// The server did not answer in time.
     Timeout(Duration),
+    /// There is no connection.
+    NotConnected(String),
     /// The request was not sent.
     NotSent(String),
     /// The connection ended after the request was sent, so it may have taken effect.
@@ -29,6 +31,7 @@ impl fmt::Display for Failure {
                 write!(f, "the server answered with error {code}: {message}")
             }
             Failure::Timeout(limit) => write!(f, "the server did not answer within {limit:?}"),
+            Failure::NotConnected(why) => write!(f, "cannot connect: {why}"),
             Failure::NotSent(why) => write!(f, "the request was not sent: {why}"),
             Failure::Lost(why) => write!(f, "the connection ended: {why}"),
             Failure::Malformed(why) => write!(f, "the server violates the protocol: {why}"),

@@ -157,9 +157,10 @@ impl Transport<RoleClient> for Stdio {
         self.writer = None;
         if timeout(GRACE, self.process.wait()).await.is_err() {
             self.process.terminate();
-            // Dropping the process kills it.
             let _ = timeout(GRACE, self.process.wait()).await;
         }
+        // The server may have left processes behind.
+        self.process.kill();
         Ok(())
     }
 }
