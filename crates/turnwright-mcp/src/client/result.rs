@@ -173,6 +173,7 @@ impl<'a> Parts<'a> {
             Some(structured) if text.is_empty() || repeated(&structured) => {
                 ToolOutput::text(structured.to_string()).of_kind(ArtifactKind::JSON)
             }
+            Some(structured) if wraps(&structured) => ToolOutput::text(text),
             Some(structured) => {
                 ToolOutput::text(format!("{text}\n\nStructured content:\n{structured}"))
             }
@@ -190,5 +191,39 @@ fn kind_of(mime_type: &str) -> Option<MediaKind> {
         "audio" => Some(MediaKind::Audio),
         "video" => Some(MediaKind::Video),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(result: &Value) -> String {
+        let output = output(result, None, "a", false).unwrap();
+        output.as_text().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn equal_text_and_structured_content_are_kept_once() {
+        let result = |text: &str, structured: Value| json!({ "content": [{ "type": "text", "text": text }], "structuredContent": structured });
+        let same = result(r#"{"a": 1}"#, json!({ "a": 1 }));
+        assert_eq!(text(&same), r#"{"a":1}"#);
+        let wrapped = result("hello", json!({ "content": "hello\n" }));
+        assert_eq!(text(&wrapped), "hello");
+        let other = result("one", json!({ "a": "two" }));
+        assert_eq!(text(&other), "one\n\nStructured content:\n{\"a\":\"two\"}");
+    }
+
+    #[test]
+    fn structured_content_must_match_its_schema() {
+        let schema = Schema::from_document(json!({ "type": "object", "required": ["a"] })).unwrap();
+        let check = |structured: Value| {
+            let result = json!({ "content": [], "structuredContent": structured });
+            output(&result, Some(&schema), "a", false).is_ok()
+        };
+        assert!(check(json!({ "a": 1 })));
+        assert!(!check(json!({ "b": 1 })) && !check(Value::Null));
     }
 }
