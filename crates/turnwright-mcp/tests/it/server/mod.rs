@@ -44,7 +44,8 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 pub(crate) fn received(folder: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(folder.join("received")).unwrap_or_default();
     text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
+        // The last line may be incomplete while the server writes it.
+        .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
 }
 

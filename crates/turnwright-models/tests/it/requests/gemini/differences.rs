@@ -100,6 +100,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             }
         },
     ),
+    always(
+        "one content of the user",
+        "contents of the user that follow each other are sent as one",
+        merge_user_contents,
+    ),
     // Responses of the model.
     always(
         "signatures on their parts",
@@ -194,25 +199,41 @@ fn remove_thought(part: &mut Value) {
     }
 }
 
-/// Moves media from user contents back into the results that they came from.
+/// Moves media back into the results that they came from.
 fn media_of_tools(sides: &mut Sides) {
+    let contents = sides.sent["contents"].as_array_mut().unwrap();
+    for (index, content) in contents.iter_mut().enumerate() {
+        let parts = content["parts"].as_array_mut().unwrap();
+        let is_about_media = |part: &Value| {
+            let text = part["text"].as_str().unwrap_or_default();
+            text.contains("Result of the call ")
+        };
+        let Some(at) = parts.iter().position(is_about_media) else {
+            continue;
+        };
+        let media = parts.split_off(at).split_off(1);
+        let result = "/parts/0/functionResponse/response/result";
+        // The text of this result is about its media.
+        let text = sides.recorded["contents"][index].pointer(result);
+        *content.pointer_mut(result).unwrap() = text.unwrap().clone();
+        content["parts"][0]["functionResponse"]["parts"] = media.into();
+    }
+}
+
+/// Merges contents of the user that follow each other.
+fn merge_user_contents(sides: &mut Sides) {
     let mut contents: Vec<Value> = Vec::new();
-    for mut content in std::mem::take(sides.sent["contents"].as_array_mut().unwrap()) {
-        let first = content["parts"][0]["text"].as_str().unwrap_or_default();
-        if first.contains("Result of the call ") {
-            let media = content["parts"].as_array_mut().unwrap().split_off(1);
-            let index = contents.len() - 1;
-            let result = "/parts/0/functionResponse/response/result";
-            // The text of this result is about its media.
-            let text = sides.recorded["contents"][index].pointer(result);
-            let sent = &mut contents[index];
-            *sent.pointer_mut(result).unwrap() = text.unwrap().clone();
-            sent["parts"][0]["functionResponse"]["parts"] = media.into();
-        } else {
-            contents.push(content);
+    for content in std::mem::take(sides.recorded["contents"].as_array_mut().unwrap()) {
+        let is_user = |content: &Value| content["role"] == "user";
+        match contents.last_mut() {
+            Some(last) if is_user(last) && is_user(&content) => {
+                let parts = content["parts"].as_array().unwrap().clone();
+                last["parts"].as_array_mut().unwrap().extend(parts);
+            }
+            _ => contents.push(content),
         }
     }
-    sides.sent["contents"] = contents.into();
+    sides.recorded["contents"] = contents.into();
 }
 
 fn parts(body: &mut Value) -> impl Iterator<Item = &mut Value> {
