@@ -119,7 +119,7 @@ fn inner_texts(definition: &Value) -> Vec<(String, &str)> {
                 for (name, field) in fields {
                     match field {
                         Value::String(text) if is_prose(name) => {
-                            texts.push((format!("{at}.{name}"), text.as_str()))
+                            texts.push((format!("{at}.{name}"), text.as_str()));
                         }
                         field => open.push((format!("{at}.{name}"), field)),
                     }
