@@ -208,7 +208,7 @@ impl Schema {
             let repeated = decode::repeated_keys(text, self.limits().depth());
             return Err(self.explain_repeats(value, repeated));
         }
-        let repairs = if !self.contract.validators.accepts(&value) {
+        let repairs = if !self.contract.validators().accepts(&value) {
             self.repair_invalid(&mut value, whole_floats)?
         } else if needs_no_repair::is_settled(&self.contract.plan, 0, &value, whole_floats) {
             Vec::new()
@@ -227,7 +227,7 @@ impl Schema {
     ) -> Result<Vec<Repair>, InvalidArguments> {
         let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::FILL);
         match stop {
-            None if !has_defaults(&repairs) || self.contract.validators.accepts(value) => {
+            None if !has_defaults(&repairs) || self.contract.validators().accepts(value) => {
                 return Ok(repairs);
             }
             Some(stop @ (Stop::TooLarge | Stop::TooMuchWork)) => return Err(self.stopped(stop)),
@@ -244,7 +244,7 @@ impl Schema {
         whole_floats: bool,
     ) -> Result<Vec<Repair>, InvalidArguments> {
         let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE_AND_FILL);
-        if stop.is_none() && self.contract.validators.accepts(value) {
+        if stop.is_none() && self.contract.validators().accepts(value) {
             return Ok(repairs);
         }
         let retry = has_defaults(&repairs) && !matches!(stop, Some(Stop::TooLarge));
@@ -257,7 +257,7 @@ impl Schema {
         }
         undo(repairs, value);
         let Coerced { mut repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE);
-        if stop.is_some() || !self.contract.validators.accepts(value) {
+        if stop.is_some() || !self.contract.validators().accepts(value) {
             return Err(faults);
         }
         // Valid now, so treat it like any other valid value.
@@ -266,12 +266,9 @@ impl Schema {
     }
 
     fn coerce(&self, value: &mut Value, whole_floats: bool, allowed: Allowed) -> Coerced {
-        let Contract {
-            plan, validators, ..
-        } = &*self.contract;
         coerce::coerce(
-            plan,
-            validators,
+            &self.contract.plan,
+            self.contract.validators(),
             self.limits(),
             value,
             whole_floats,
@@ -299,12 +296,8 @@ impl Schema {
 
     /// Returns all faults of a value that the document rejects.
     fn explain(&self, value: &Value, repairs: &[Repair]) -> InvalidArguments {
-        let Contract {
-            document,
-            plan,
-            validators,
-            ..
-        } = &*self.contract;
+        let Contract { document, plan, .. } = &*self.contract;
+        let validators = self.contract.validators();
         let Some(judge) = validators.document() else {
             return InvalidArguments::default();
         };
@@ -330,7 +323,7 @@ impl Schema {
         let mut faults = repeats(named, more);
         // Only the verdict on the repaired value matters here. A pass that stopped early reports less, never more.
         let coerced = self.coerce(&mut value, true, Allowed::CHANGE_AND_FILL);
-        if !self.contract.validators.accepts(&value) {
+        if !self.contract.validators().accepts(&value) {
             let explained = self.explain(&value, &coerced.repairs);
             explained
                 .faults()

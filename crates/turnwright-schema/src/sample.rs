@@ -27,7 +27,7 @@ impl Schema {
                 }
                 .make(0, 0)
             })
-            .filter(|sample| self.contract.validators.accepts(sample))
+            .filter(|sample| self.contract.validators().accepts(sample))
             .collect();
         samples.dedup();
         samples

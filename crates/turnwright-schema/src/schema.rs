@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use referencing::Draft;
 use schemars::JsonSchema;
@@ -45,7 +45,11 @@ pub struct Schema {
 pub(crate) struct Contract {
     pub(crate) document: Value,
     pub(crate) plan: Plan,
-    pub(crate) validators: Validators,
+    /// Empty until the first check, if they are compiled on use.
+    validators: OnceLock<Validators>,
+    draft: Draft,
+    /// Whether the validators have parts.
+    needs_parts: bool,
     /// The document as it was received, if another one is published.
     original: Option<Value>,
     unenforced: Vec<Unenforced>,
@@ -143,8 +147,9 @@ impl Schema {
             }
             (contract, _) = Contract::build(document, options)?;
         }
-        contract.original = Some(original);
+        contract.original = Some(original).filter(|original| *original != contract.document);
         contract.unenforced = unenforced;
+        contract.compile_on_use();
         Ok(contract.into_schema(options))
     }
 
@@ -179,11 +184,9 @@ impl Schema {
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
         let depth = survey(value).depth;
-        let Contract {
-            plan, validators, ..
-        } = &*self.contract;
-        let levels = depth.saturating_mul(plan.height);
-        depth <= MAX_DEPTH && stack::with_room(levels, || validators.accepts(value)) == Some(true)
+        let levels = depth.saturating_mul(self.contract.plan.height);
+        let accepts = || self.contract.validators().accepts(value);
+        depth <= MAX_DEPTH && stack::with_room(levels, accepts) == Some(true)
     }
 
     /// Returns this schema with other limits.
@@ -317,8 +320,7 @@ impl Contract {
         document: Value,
         options: &SchemaOptions,
     ) -> Result<(Contract, Vec<RejectedDefault>), SchemaError> {
-        let nesting = reference::nesting_of(&document);
-        let levels = survey(&document).depth.saturating_mul(nesting);
+        let levels = levels_of(&document);
         let built = stack::with_room(levels, || Contract::assemble(document, options));
         built.unwrap_or_else(|| Err(too_nested()))
     }
@@ -342,11 +344,35 @@ impl Contract {
         let contract = Contract {
             document,
             plan: walked.plan,
-            validators,
+            validators: validators.into(),
+            draft,
+            needs_parts: walked.needs_map,
             original: None,
             unenforced: Vec::new(),
         };
         Ok((contract, rejected))
+    }
+
+    /// Drops the validators until the first check. They take far more memory than the document, and of the many tools that
+    /// other authors offer, a program calls a few.
+    fn compile_on_use(&mut self) {
+        if stack::fits_anywhere(levels_of(&self.document)) {
+            self.validators = OnceLock::new();
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.validators.get().is_some()
+    }
+
+    pub(crate) fn validators(&self) -> &Validators {
+        self.validators.get_or_init(|| {
+            let compiled =
+                Validators::build(&self.document, self.draft, &self.plan, self.needs_parts);
+            // The same document has compiled before.
+            compiled.unwrap_or(Validators::AcceptNothing)
+        })
     }
 
     fn into_schema(self, options: &SchemaOptions) -> Schema {
@@ -356,6 +382,12 @@ impl Contract {
             external: Vec::new(),
         }
     }
+}
+
+/// Returns how many levels of recursion the compilation of a document takes.
+fn levels_of(document: &Value) -> usize {
+    let nesting = reference::nesting_of(document);
+    survey(document).depth.saturating_mul(nesting)
 }
 
 fn too_nested() -> SchemaError {

@@ -9,9 +9,14 @@ const ANYWHERE: usize = 256;
 /// used.
 const ROOM: usize = 128 << 20;
 
+/// Returns whether work of this many levels fits on any thread's stack.
+pub(crate) fn fits_anywhere(levels: usize) -> bool {
+    levels <= ANYWHERE
+}
+
 /// Runs `work` with enough stack. Returns `None` if no thread could be started or the work panicked there.
 pub(crate) fn with_room<T: Send>(levels: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
-    if levels <= ANYWHERE {
+    if fits_anywhere(levels) {
         return Some(work());
     }
     std::thread::scope(|scope| {

@@ -19,6 +19,7 @@ pub(crate) enum Validators {
         map: Box<ValidatorMap>,
         parts: Vec<Part>,
     },
+    AcceptNothing,
 }
 
 /// How the validator of a part is stored.
@@ -120,6 +121,7 @@ impl Validators {
         match self {
             Validators::Complete(validator) => Some(validator),
             Validators::Parts { map, .. } => map.get("#"),
+            Validators::AcceptNothing => None,
         }
     }
 
@@ -136,7 +138,7 @@ impl Validators {
     /// Returns the validator of one part, if parts were compiled.
     pub(crate) fn part(&self, node: NodeId) -> Option<&Validator> {
         match self {
-            Validators::Complete(_) => None,
+            Validators::Complete(_) | Validators::AcceptNothing => None,
             Validators::Parts { map, parts } => match parts.get(node)? {
                 Part::InMap(key) => map.get(key),
                 Part::Separate(validator) => Some(validator),

@@ -50,12 +50,15 @@ pub(super) async fn run(
 
 impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
-        let mut params = json!({ "name": self.name, "arguments": args });
+        let mut answered = Map::new();
         for _ in 0..MAX_ROUNDS {
+            let mut params = answered;
+            params.insert("name".to_owned(), self.name.as_str().into());
+            params.insert("arguments".to_owned(), args.clone());
             let limits = &self.server.config().limits;
             let request = Request {
                 method: "tools/call",
-                params: params.clone(),
+                params: Value::Object(params),
                 idle: limits.idle,
                 total: limits.call_total,
                 listener: Some(CallListener::new(&self.server, ctx)),
@@ -66,11 +69,9 @@ impl RemoteTool {
                 return Ok(result);
             }
             let answers = self.answer(&result, ctx).await;
-            if let Some(params) = params.as_object_mut() {
-                params.insert("inputResponses".to_owned(), Value::Object(answers));
-                if let Some(state) = result.get("requestState") {
-                    params.insert("requestState".to_owned(), state.clone());
-                }
+            answered = Map::from_iter([("inputResponses".to_owned(), Value::Object(answers))]);
+            if let Some(state) = result.get("requestState") {
+                answered.insert("requestState".to_owned(), state.clone());
             }
         }
         let message = format!("it asked for input more than {MAX_ROUNDS} times");

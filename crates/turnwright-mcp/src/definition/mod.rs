@@ -21,9 +21,6 @@ pub(crate) use text::{harmless, harmless_schema};
 pub struct Definition {
     name: String,
     description: String,
-    input_schema: Value,
-    output_schema: Option<Value>,
-    read_only: bool,
     raw: Value,
     pin: String,
 }
@@ -49,22 +46,15 @@ impl Definition {
             Some(Value::String(_)) => return Err("has an empty name".to_owned()),
             _ => return Err("has no name".to_owned()),
         };
-        let input_schema = match fields.get("inputSchema") {
-            Some(schema @ Value::Object(_)) => schema.clone(),
+        match fields.get("inputSchema") {
+            Some(Value::Object(_)) => {}
             Some(_) => return Err("has an `inputSchema` that is not an object".to_owned()),
             None => return Err("has no `inputSchema`".to_owned()),
-        };
-        let output_schema = fields
-            .get("outputSchema")
-            .filter(|schema| schema.is_object());
-        let pin = digest_of(&raw);
+        }
         Ok(Definition {
             name,
             description: description_of(fields),
-            input_schema,
-            output_schema: output_schema.cloned(),
-            read_only: annotation(fields, "readOnlyHint") == Some(true),
-            pin,
+            pin: digest_of(&raw),
             raw,
         })
     }
@@ -84,19 +74,22 @@ impl Definition {
     /// Returns the schema of the arguments.
     #[must_use]
     pub fn input_schema(&self) -> &Value {
-        &self.input_schema
+        self.raw.get("inputSchema").unwrap_or(&Value::Null)
     }
 
     /// Returns the schema of structured results, if the server gives one.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
-        self.output_schema.as_ref()
+        let schema = self.raw.get("outputSchema");
+        schema.filter(|schema| schema.is_object())
     }
 
     /// Returns whether the server says that the tool only reads.
     #[must_use]
     pub fn claims_read_only(&self) -> bool {
-        self.read_only
+        let annotations = self.raw.get("annotations");
+        let hint = annotations.and_then(|annotations| annotations.get("readOnlyHint"));
+        hint == Some(&Value::Bool(true))
     }
 
     /// Returns the definition as the server sent it.
@@ -118,10 +111,6 @@ fn description_of(fields: &Map<String, Value>) -> String {
     let title = || text("title").filter(|text| !text.trim().is_empty());
     let text = description.or_else(title).unwrap_or_default();
     text.to_owned()
-}
-
-fn annotation(fields: &Map<String, Value>, hint: &str) -> Option<bool> {
-    fields.get("annotations")?.get(hint)?.as_bool()
 }
 
 /// Returns a name of a tool for messages.

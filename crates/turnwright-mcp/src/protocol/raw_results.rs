@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rmcp::model::{
     ClientJsonRpcMessage, ErrorCode, ErrorData, NumberOrString, RequestId, ServerJsonRpcMessage,
+    ServerResult,
 };
 use serde_json::{Map, Value, json};
 
@@ -85,9 +86,15 @@ impl RawResults {
         if self.is_given_up(&message) {
             return Err(unreadable("it comes too late".to_owned(), None));
         }
-        let answers = self.keep_result(&mut message);
-        serde_json::from_value(Value::Object(message))
-            .map_err(|error| unreadable(error.to_string(), answers))
+        let answers = self.answered(&message);
+        match &answers {
+            Some(id) if is_success(&message) => {
+                let result = message.get_mut("result").map(Value::take);
+                Ok(self.keep(id, result.unwrap_or_default()))
+            }
+            _ => serde_json::from_value(Value::Object(message))
+                .map_err(|error| unreadable(error.to_string(), answers)),
+        }
     }
 
     /// Returns whether a message answers a request that was given up.
@@ -96,24 +103,27 @@ impl RawResults {
         id.is_some() && !message.contains_key("method") && id == self.0.lock().given_up
     }
 
-    /// Moves the result out of a message, and returns the id of the request that it answers.
-    fn keep_result(&self, message: &mut Map<String, Value>) -> Option<RequestId> {
+    /// Returns the request that a message answers, if its result is kept.
+    fn answered(&self, message: &Map<String, Value>) -> Option<RequestId> {
         if message.contains_key("method") {
             return None;
         }
         let id = request_id(message.get("id")?)?;
-        let mut state = self.0.lock();
-        let expected = state.expected.get_mut(&id)?;
-        if let Some(result) = message.get_mut("result") {
-            let stand_in = match expected.is_tool_list {
-                true => headers_of(result),
-                false => json!({}),
-            };
-            let result = std::mem::replace(result, stand_in);
-            // Only the first answer counts.
+        self.0.lock().expected.contains_key(&id).then_some(id)
+    }
+
+    /// Keeps the result of a request, and returns what `rmcp` gets instead. Only the first result counts.
+    fn keep(&self, id: &RequestId, result: Value) -> ServerJsonRpcMessage {
+        let mut stand_in = ServerResult::empty(());
+        if let Some(expected) = self.0.lock().expected.get_mut(id) {
+            if expected.is_tool_list
+                && let Ok(list) = serde_json::from_value(headers_of(&result))
+            {
+                stand_in = ServerResult::ListToolsResult(list);
+            }
             expected.result.get_or_insert(result);
         }
-        Some(id)
+        ServerJsonRpcMessage::response(stand_in, id.clone())
     }
 
     /// Returns the id of the request that a message answers whose middle was dropped.
@@ -145,6 +155,12 @@ impl Unreadable {
 /// The code of errors that the transport creates for answers that it cannot read. No server uses it: it is outside of the range of
 /// JSON-RPC.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(1);
+
+/// Returns whether an answer has a result, and nothing that contradicts it.
+fn is_success(message: &Map<String, Value>) -> bool {
+    let version = message.get("jsonrpc").and_then(Value::as_str);
+    version == Some("2.0") && message.contains_key("result") && !message.contains_key("error")
+}
 
 /// What `rmcp` needs of a list of tools: names and schemas, from which it derives HTTP headers. Tools that it could not read are
 /// left out.

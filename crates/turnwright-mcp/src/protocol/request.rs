@@ -22,8 +22,7 @@ pub(super) async fn send(
     ending: &Ending,
     request: Request,
 ) -> Result<Answer, Failure> {
-    let typed = json!({ "method": request.method, "params": request.params });
-    let typed = serde_json::from_value::<ClientRequest>(typed)
+    let typed = typed(request.method, request.params)
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let sent = peer.send_cancellable_request(typed, PeerRequestOptions::no_options());
     let handle = sent
@@ -55,6 +54,16 @@ pub(super) async fn send(
         Err(ServiceError::TransportSend(error)) => Err(super::http::failure_of(&error)
             .unwrap_or_else(|| Failure::NotSent(ending.or(&error.to_string())))),
         Err(error) => Err(Failure::Lost(ending.or(&error.to_string()))),
+    }
+}
+
+/// Returns a request as `rmcp` takes it.
+fn typed(method: &str, params: Value) -> serde_json::Result<ClientRequest> {
+    let request = json!({ "method": method, "params": params });
+    match method {
+        // Trying each kind of request in turn would take longer than the rest of the call.
+        "tools/call" => serde_json::from_value(request).map(ClientRequest::CallToolRequest),
+        _ => serde_json::from_value(request),
     }
 }
 

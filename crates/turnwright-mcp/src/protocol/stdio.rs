@@ -1,23 +1,22 @@
 //! The transport to a child process: one JSON-RPC message per line.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::{Buf as _, BytesMut};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::connect::Ending;
 use super::line_reader::{Line, LineReader};
 use super::raw_results::{RawResults, Unreadable};
 use crate::process::{Process, ProcessLog};
-
-/// How many messages may wait to be written.
-const QUEUE: usize = 64;
 
 /// How long a server may take to end after its standard input was closed, and again after it was asked to terminate.
 const GRACE: Duration = Duration::from_secs(2);
@@ -26,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Stdio {
     process: Process,
     /// `None` once the standard input was closed.
-    writer: Option<mpsc::Sender<Outgoing>>,
+    writer: Arc<Mutex<Option<Writer>>>,
     lines: LineReader<ChildStdout>,
     results: RawResults,
     log: ProcessLog,
@@ -34,9 +33,23 @@ pub(super) struct Stdio {
     limit: usize,
 }
 
-struct Outgoing {
-    line: Vec<u8>,
-    written: oneshot::Sender<io::Result<()>>,
+/// Writes complete lines.
+struct Writer {
+    stdin: ChildStdin,
+    /// The rest of the lines. The next call writes it, if the call that added it was dropped.
+    rest: BytesMut,
+}
+
+impl Writer {
+    async fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        self.rest.extend_from_slice(line);
+        while self.rest.has_remaining() {
+            if self.stdin.write_buf(&mut self.rest).await? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+        self.stdin.flush().await
+    }
 }
 
 impl Stdio {
@@ -51,11 +64,13 @@ impl Stdio {
         let pipes = process.pipes();
         let pipes = pipes.ok_or_else(|| io::Error::other("the process has no pipes"))?;
         tokio::spawn(log.clone().read(pipes.stderr));
-        let (writer, queue) = mpsc::channel(QUEUE);
-        tokio::spawn(write(pipes.stdin, queue));
+        let writer = Writer {
+            stdin: pipes.stdin,
+            rest: BytesMut::new(),
+        };
         Ok(Stdio {
             process,
-            writer: Some(writer),
+            writer: Arc::new(Mutex::new(Some(writer))),
             lines: LineReader::new(pipes.stdout, limit),
             results,
             log,
@@ -113,17 +128,14 @@ impl Transport<RoleClient> for Stdio {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.results.expect(&message);
         let line = serde_json::to_vec(&message);
-        let writer = self.writer.clone();
+        let writer = Arc::clone(&self.writer);
         async move {
             let mut line = line?;
             line.push(b'\n');
-            let ended = || io::Error::from(io::ErrorKind::BrokenPipe);
-            // A task writes the line: if this future is dropped, it must not leave half a line behind.
-            let (written, result) = oneshot::channel();
-            let outgoing = Outgoing { line, written };
-            let writer = writer.ok_or_else(ended)?;
-            writer.send(outgoing).await.map_err(|_| ended())?;
-            result.await.map_err(|_| ended())?
+            match &mut *writer.lock().await {
+                Some(writer) => writer.write(&line).await,
+                None => Err(io::ErrorKind::BrokenPipe.into()),
+            }
         }
     }
 
@@ -153,26 +165,18 @@ impl Transport<RoleClient> for Stdio {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // The writer ends, and with it the standard input.
-        self.writer = None;
-        if timeout(GRACE, self.process.wait()).await.is_err() {
+        let end = async {
+            // Closes the standard input, after which the server should end.
+            self.writer.lock().await.take();
+            self.process.wait().await
+        };
+        if timeout(GRACE, end).await.is_err() {
             self.process.terminate();
             let _ = timeout(GRACE, self.process.wait()).await;
         }
         // The server may have left processes behind.
         self.process.kill();
         Ok(())
-    }
-}
-
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
-    while let Some(Outgoing { line, written }) = queue.recv().await {
-        let result = async {
-            stdin.write_all(&line).await?;
-            stdin.flush().await
-        };
-        // The sender may have stopped waiting.
-        let _ = written.send(result.await);
     }
 }
 

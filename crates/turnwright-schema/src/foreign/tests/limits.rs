@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DRAFT_4, DRAFT_7, DRAFT_2019, build, property, property_in, refusal};
+use crate::Schema;
 
 #[test]
 fn other_drafts_are_published_in_a_supported_one() {
@@ -139,4 +140,32 @@ fn memory_for_patterns_is_limited() {
         "{}",
         refused[0]
     );
+}
+
+#[test]
+fn validators_are_compiled_at_the_first_check() {
+    let document = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    let foreign = build(document.clone()).unwrap();
+    assert!(!foreign.contract.is_compiled());
+    assert!(foreign.check(r#"{"n": "x"}"#).is_err());
+    assert!(foreign.contract.is_compiled());
+    assert!(foreign.check(r#"{"n": 1}"#).is_ok());
+
+    // A program's own tools are few, and their first call should not be slower.
+    let own = Schema::from_document(document).unwrap();
+    assert!(own.contract.is_compiled());
+}
+
+#[test]
+fn validators_that_need_a_large_stack_stay_compiled() {
+    let mut node = json!({ "type": "integer" });
+    for _ in 0..30 {
+        node = json!({ "type": "object", "properties": { "p": node } });
+    }
+    let same = json!({ "$ref": "#/$defs/node" });
+    let properties: serde_json::Map<_, _> = (0..10)
+        .map(|number| (format!("p{number}"), same.clone()))
+        .collect();
+    let document = json!({ "type": "object", "properties": properties, "$defs": { "node": node } });
+    assert!(build(document).unwrap().contract.is_compiled());
 }
