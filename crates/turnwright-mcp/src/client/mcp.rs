@@ -160,7 +160,10 @@ impl Mcp {
     pub fn pins(&self) -> LockFile {
         let servers = self.running().servers.iter();
         let servers = servers.filter_map(|server| match server.state() {
-            State::Ready(ready) => Some((server.config().alias.clone(), ready.seen.clone())),
+            State::Ready(ready) => Some((
+                server.config().alias.clone(),
+                LockedServer::clone(&ready.seen),
+            )),
             _ => None,
         });
         let mut lock = LockFile::default();

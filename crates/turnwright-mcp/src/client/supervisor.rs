@@ -35,7 +35,7 @@ pub(super) struct Supervised {
     config: McpServer,
     pinning: Pinning,
     /// The pins. With [`Pinning::TrustOnFirstUse`], set when the server is first seen.
-    pinned: Mutex<Option<LockedServer>>,
+    pinned: Mutex<Option<Arc<LockedServer>>>,
     state: watch::Sender<State>,
     stop: Cancellation,
     log: ProcessLog,
@@ -59,7 +59,7 @@ pub(super) struct Ready {
     pub(super) withheld: Vec<Withheld>,
     pub(super) differences: Vec<Difference>,
     /// What the server says, as it would be pinned.
-    pub(super) seen: LockedServer,
+    pub(super) seen: Arc<LockedServer>,
 }
 
 impl Supervised {
@@ -77,7 +77,7 @@ impl Supervised {
             authorizer,
             config,
             pinning,
-            pinned: Mutex::new(pinned),
+            pinned: Mutex::new(pinned.map(Arc::new)),
             state: watch::Sender::new(State::Stopped),
             stop,
             log: ProcessLog::default(),
@@ -293,6 +293,7 @@ impl Supervised {
     fn ready(self: &Arc<Self>, session: Arc<dyn Session>, offer: Offer) -> Ready {
         let instructions = session.about().instructions.clone();
         let seen = LockedServer::of(self.config.source(), instructions, &offer.definitions);
+        let seen = Arc::new(seen);
         let differences = self.differences(&seen);
         let mut withheld = offer.withheld;
         let mut tools = Vec::new();
@@ -330,13 +331,13 @@ impl Supervised {
         }
     }
 
-    fn differences(&self, seen: &LockedServer) -> Vec<Difference> {
+    fn differences(&self, seen: &Arc<LockedServer>) -> Vec<Difference> {
         let mut pinned = self.pinned.lock();
         match (self.pinning, &*pinned) {
             (Pinning::Unpinned, _) => Vec::new(),
             (_, Some(pinned)) => compare(pinned, seen),
             (Pinning::TrustOnFirstUse, None) => {
-                *pinned = Some(seen.clone());
+                *pinned = Some(Arc::clone(seen));
                 Vec::new()
             }
             (Pinning::Pinned, None) => vec![Difference::of_server(Change::NewServer)],

@@ -13,6 +13,7 @@ use serde::de::{
     Visitor,
 };
 use serde_json::Value;
+use serde_json::value::RawValue;
 use turnwright_core::ErrorCode;
 
 use super::server_error::{EXCERPT, excerpt};
@@ -44,6 +45,11 @@ impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
     }
 
     pub(crate) fn any(self) -> Result<Any<'de>, A::Error> {
+        self.access.next_value()
+    }
+
+    /// Returns the JSON text of the value, without reading what is in it; `None` for `null`.
+    pub(crate) fn raw(self) -> Result<Option<&'de RawValue>, A::Error> {
         self.access.next_value()
     }
 

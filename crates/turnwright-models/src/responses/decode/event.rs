@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::MapAccess;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::decode::{Field, Object};
 
@@ -45,9 +46,10 @@ pub(super) struct Response<'a> {
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) status: Option<Cow<'a, str>>,
     pub(super) incomplete_details: Option<Value>,
-    pub(super) output: Option<Vec<Value>>,
+    /// The items. A stream repeats them at its end, so they are read only if they are needed.
+    pub(super) output: Option<Vec<&'a RawValue>>,
     /// Settings, or the text of the reasoning from mistral.rs.
-    pub(super) reasoning: Option<Value>,
+    pub(super) reasoning: Option<&'a RawValue>,
     pub(super) usage: Option<Value>,
     pub(super) error: Option<Value>,
     /// Whether it has a field that servers use to report an error without `error`.
@@ -62,12 +64,10 @@ impl<'de> Object<'de> for Response<'de> {
             "status" => self.status = field.text()?,
             "incomplete_details" => self.incomplete_details = field.value()?,
             "output" => {
-                self.output = match field.value()? {
-                    Some(Value::Array(items)) => Some(items),
-                    _ => None,
-                }
+                let items = field.raw()?.map(RawValue::get);
+                self.output = items.and_then(|items| serde_json::from_str(items).ok());
             }
-            "reasoning" => self.reasoning = field.value()?,
+            "reasoning" => self.reasoning = field.raw()?,
             "usage" => self.usage = field.value()?,
             "error" => self.error = field.value()?,
             "message" | "detail" | "errors" => self.has_message |= field.presence()?,

@@ -7,6 +7,7 @@ mod calls;
 
 use std::collections::BTreeMap;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use turnwright_core::Error;
 
@@ -14,7 +15,7 @@ use super::entries::Entries;
 use super::item::{Item, message_parts, reasoning_part};
 use super::places::{Place, Places};
 use super::streamed_text::{Kind, StreamedText};
-use crate::decode::{Delta, too_large};
+use crate::decode::{Delta, too_large, unreadable};
 use crate::engine::{Layout, Part};
 
 /// The maximum number of items and their parts in one response. Tiny items take hundreds of times their bytes in
@@ -192,7 +193,11 @@ impl Items {
 
     /// Reads the items of the last event, as far as they were not complete before. Some servers leave them out, and
     /// others give them other ids there.
-    pub(super) fn rest(&mut self, items: Vec<Value>, deltas: &mut Vec<Delta>) -> Result<(), Error> {
+    pub(super) fn rest(
+        &mut self,
+        items: &[&RawValue],
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Error> {
         let count = items.len() as u64;
         if self.complete.keys().any(|index| *index >= count) {
             // The indexes are not those of this list.
@@ -205,6 +210,8 @@ impl Items {
         for (index, item) in (0_u64..).zip(items) {
             let index = (!self.places.assigns()).then_some(index);
             if index.is_none_or(|index| !self.complete.contains_key(&index)) {
+                let item = serde_json::from_str(item.get());
+                let item = item.map_err(|error| unreadable("an item", &error.to_string(), ""))?;
                 self.done(Place { index, id: None }, item, deltas)?;
             }
         }

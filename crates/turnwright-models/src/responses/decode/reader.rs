@@ -1,5 +1,6 @@
 //! Turns events into deltas of a reply.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use turnwright_core::Error;
 
@@ -150,9 +151,10 @@ impl EventReader {
             _ if event.error => return Err(failure(data)),
             _ => match &mut event.response {
                 Some(response) => self.begin(response, deltas),
+                None if kind.starts_with("response.") => {}
                 None if !kind.is_empty() => {
                     // Other protocols have other names for their events.
-                    if let (false, Some(_)) = (kind.starts_with("response."), looks_like(data)) {
+                    if looks_like(data).is_some() {
                         let what = format!("the event {} is unknown", excerpt(kind, EXCERPT));
                         return Err(wrong_protocol(&what, data));
                     }
@@ -183,13 +185,13 @@ impl EventReader {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
         let output = response.output.take().unwrap_or_default();
-        let is_reasoning = |item: &Value| item.get("type").is_some_and(|kind| kind == "reasoning");
-        if let (Some(Value::String(text)), false) =
-            (&response.reasoning, output.iter().any(is_reasoning))
+        let reasoning = response.reasoning.map(RawValue::get);
+        if let Some(Ok(text)) = reasoning.map(serde_json::from_str::<String>)
+            && !output.iter().any(|item| is_reasoning(item))
         {
-            self.items.reasoning(text, deltas);
+            self.items.reasoning(&text, deltas);
         }
-        self.items.rest(output, deltas)?;
+        self.items.rest(&output, deltas)?;
         self.items.end(deltas)?;
         let usage = response.usage.as_ref().and_then(usage::read);
         deltas.extend(usage.map(|(usage, reported)| Delta::Usage { usage, reported }));
@@ -209,4 +211,9 @@ impl EventReader {
         });
         Ok(())
     }
+}
+
+fn is_reasoning(item: &RawValue) -> bool {
+    let item = serde_json::from_str::<Value>(item.get());
+    item.is_ok_and(|item| item.get("type").is_some_and(|kind| kind == "reasoning"))
 }
