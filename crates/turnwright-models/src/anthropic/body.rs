@@ -8,7 +8,7 @@ use super::decode::CONTAINER;
 use super::options::PROMPT_CACHING;
 use super::quirks::{NO_SAMPLING, ONE_SAMPLING};
 use super::thinking::{Thinking, open_exchange};
-use crate::engine::{Encoded, RequestParts, Role, WireMessage};
+use crate::engine::{Encoded, RequestParts, Role, WireMessage, push_field};
 
 /// Options that are not sent as they are.
 const SPECIAL: [&str; 4] = ["stream", "thinking", "output_config", PROMPT_CACHING];
@@ -27,7 +27,7 @@ pub(super) fn write(request: &RequestParts<'_>) -> Encoded {
     let mut text = String::with_capacity(tools + content + 512);
     text.push('{');
     for (name, value) in parameters(request, &thinking, &mut warnings) {
-        field(&mut text, &name, &value.to_string());
+        push_field(&mut text, &name, &value.to_string());
     }
     write_tools(&mut text, request, &marks);
     write_system(&mut text, request, &marks);
@@ -212,13 +212,4 @@ fn write_messages(text: &mut String, request: &RequestParts<'_>, marks: &Marks) 
         }
     }
     text.push(']');
-}
-
-/// Appends a field and a comma.
-fn field(text: &mut String, name: &str, value: &str) {
-    // Text always serialises.
-    text.push_str(&serde_json::to_string(name).unwrap_or_default());
-    text.push(':');
-    text.push_str(value);
-    text.push(',');
 }

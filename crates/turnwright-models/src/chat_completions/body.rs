@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnwright_core::settings::ToolChoice;
 
 use super::quirks::{MAX_COMPLETION_TOKENS, NO_STREAM_OPTIONS, STRICT_ROLES};
-use crate::engine::{AnswerSchema, RequestParts, Role, push_list};
+use crate::engine::{AnswerSchema, RequestParts, Role, push_field, push_list};
 
 /// Writes the request as JSON.
 pub(super) fn write(request: &RequestParts<'_>) -> String {
@@ -20,17 +20,17 @@ pub(super) fn write(request: &RequestParts<'_>) -> String {
             "stream" => {}
             "stream_options" if !request.streams => {}
             "tool_choice" | "parallel_tool_calls" if request.tools.is_empty() => {}
-            _ => field(&mut text, name, &value.to_string()),
+            _ => push_field(&mut text, name, &value.to_string()),
         }
     }
     if let Some(answer) = request.answer {
         let format = response_format(answer);
-        field(&mut text, "response_format", &format.to_string());
+        push_field(&mut text, "response_format", &format.to_string());
     }
     if request.streams {
-        field(&mut text, "stream", "true");
+        push_field(&mut text, "stream", "true");
         if !request.options.has("stream_options") && !request.quirks.has(NO_STREAM_OPTIONS) {
-            field(&mut text, "stream_options", r#"{"include_usage":true}"#);
+            push_field(&mut text, "stream_options", r#"{"include_usage":true}"#);
         }
     }
     if !request.tools.is_empty() {
@@ -125,13 +125,4 @@ fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
         (Role::Assistant, Role::Assistant) => Some(r#"{"role":"user","content":"Go on."}"#),
         _ => None,
     }
-}
-
-/// Appends a field and a comma.
-fn field(text: &mut String, name: &str, value: &str) {
-    // Text always serialises.
-    text.push_str(&serde_json::to_string(name).unwrap_or_default());
-    text.push(':');
-    text.push_str(value);
-    text.push(',');
 }

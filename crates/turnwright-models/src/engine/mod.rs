@@ -49,4 +49,4 @@ pub(crate) use quirks::Quirks;
 pub(crate) use server::{with_ending, with_path};
 pub use settings::{MediaPolicy, TypedAnswers};
 pub(crate) use strict_schema::{RequestLimits, SchemaLimits, StrictRules};
-pub(crate) use wire_message::{Role, WireMessage, push_list};
+pub(crate) use wire_message::{Role, WireMessage, push_field, push_list};

@@ -80,14 +80,23 @@ impl WireMessage {
     }
 }
 
+/// Writes a field of an object and a comma, with a value in JSON.
+pub(crate) fn push_field(body: &mut String, name: &str, value: &str) {
+    // Text always serialises.
+    body.push_str(&serde_json::to_string(name).unwrap_or_default());
+    body.push(':');
+    body.push_str(value);
+    body.push(',');
+}
+
 /// Writes a list of JSON texts.
-pub(crate) fn push_list<'i>(body: &mut String, items: impl Iterator<Item = &'i str>) {
+pub(crate) fn push_list(body: &mut String, items: impl Iterator<Item: AsRef<str>>) {
     body.push('[');
     for (at, item) in items.enumerate() {
         if at > 0 {
             body.push(',');
         }
-        body.push_str(item);
+        body.push_str(item.as_ref());
     }
     body.push(']');
 }

@@ -10,14 +10,15 @@ use super::ResponsesCodec;
 use super::options::{REASONING_SUMMARY, VERBOSITY};
 use super::quirks::{CONTENT_PARTS, NO_ENCRYPTED_REASONING, NO_STORED_RESPONSES, never_reasons};
 use super::settings::SystemPrompt;
-use crate::engine::{AnswerSchema, Encoded, RequestParts, Role, WireMessage};
+use crate::engine::{
+    AnswerSchema, Encoded, RequestParts, Role, WireMessage, push_field, push_list,
+};
 
 /// What a stateless request needs to repeat reasoning.
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
 /// Writes the request as JSON. What changes between requests comes last, so that the provider can cache the rest.
 pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encoded {
-    let mut fields = parameters(request);
     let stores = match request.options.has("store") {
         true => request.options.get("store").cloned(),
         false => Some(codec.chains.into()),
@@ -28,26 +29,44 @@ pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encod
         }
         _ => None,
     };
-    fields.extend(stores.map(|stores| ("store".to_owned(), stores)));
     let (id, messages) = match previous {
         Some((id, messages)) => (Some(id), messages),
         None => (None, request.messages),
     };
-    let role = match codec.system {
-        SystemPrompt::Developer => "developer",
-        SystemPrompt::System | SystemPrompt::Instructions => "system",
-    };
-    let is_parameter = id.is_some() || codec.system == SystemPrompt::Instructions;
-    let is_system = |message: &&&WireMessage| message.role == Role::System;
     // The system prompt is a JSON string.
+    let is_system = |message: &&&WireMessage| message.role == Role::System;
     let system = request.messages.iter().find(is_system);
-    let mut input = Vec::with_capacity(messages.len() + 1);
-    if let (Some(system), false) = (system, is_parameter) {
-        let content = &system.json;
-        input.push(format!(
-            r#"{{"type":"message","role":"{role}","content":{content}}}"#
-        ));
+    let system = system.map(|message| message.json.as_str());
+    let is_parameter = id.is_some() || codec.system == SystemPrompt::Instructions;
+
+    let tools: usize = request.tools.iter().map(|tool| tool.len() + 1).sum();
+    let content: usize = messages.iter().map(|message| message.json.len() + 1).sum();
+    let length = tools + content + system.map_or(0, str::len) + 512;
+    let mut text = String::with_capacity(length);
+    text.push('{');
+    for (name, value) in parameters(request) {
+        push_field(&mut text, name, &value.to_string());
     }
+    if let Some(stores) = stores {
+        push_field(&mut text, "store", &stores.to_string());
+    }
+    if let Some(system) = system.filter(|_| is_parameter) {
+        push_field(&mut text, "instructions", system);
+    }
+    if !request.tools.is_empty() {
+        text.push_str(r#""tools":"#);
+        push_list(&mut text, request.tools.iter().map(|tool| &**tool));
+        text.push(',');
+    }
+    if let Some(id) = id {
+        push_field(
+            &mut text,
+            "previous_response_id",
+            &Value::from(id).to_string(),
+        );
+    }
+    let system = system.filter(|_| !is_parameter);
+    let system = system.map(|text| Cow::Owned(system_message(codec.system, text)));
     let items = messages
         .iter()
         .filter(|message| message.role != Role::System)
@@ -55,28 +74,22 @@ pub(super) fn write(codec: &ResponsesCodec, request: &RequestParts<'_>) -> Encod
             true => with_parts(message),
             false => Cow::Borrowed(message.json.as_str()),
         });
-    let items = input.into_iter().map(Cow::Owned).chain(items);
-    let items = items.collect::<Vec<_>>().join(",");
-    let mut text = Value::Object(fields).to_string();
-    // The closing brace.
-    text.pop();
-    text.reserve(items.len() + 256);
-    if let (Some(system), true) = (system, is_parameter) {
-        text.push_str(&format!(r#","instructions":{}"#, system.json));
-    }
-    if !request.tools.is_empty() {
-        text.push_str(&format!(r#","tools":[{}]"#, request.tools.join(",")));
-    }
-    if let Some(id) = id {
-        text.push_str(&format!(r#","previous_response_id":{}"#, Value::from(id)));
-    }
-    text.push_str(r#","input":["#);
-    text.push_str(&items);
-    text.push_str("]}");
+    text.push_str(r#""input":"#);
+    push_list(&mut text, system.into_iter().chain(items));
+    text.push('}');
     Encoded {
         body: text,
         warning: unsupported(request.settings),
     }
+}
+
+/// Returns the message with the system prompt, which is a JSON string.
+fn system_message(place: SystemPrompt, content: &str) -> String {
+    let role = match place {
+        SystemPrompt::Developer => "developer",
+        SystemPrompt::System | SystemPrompt::Instructions => "system",
+    };
+    format!(r#"{{"type":"message","role":"{role}","content":{content}}}"#)
 }
 
 /// Returns the last response that the server stores, and the messages after it.
@@ -106,29 +119,16 @@ fn with_parts<'m>(message: &'m WireMessage) -> Cow<'m, str> {
 }
 
 /// Returns the parameters of the request, always in the same order.
-fn parameters(request: &RequestParts<'_>) -> Map<String, Value> {
+fn parameters<'a>(request: &RequestParts<'a>) -> Vec<(&'a str, Cow<'a, Value>)> {
     let (options, settings) = (request.options, request.settings);
-    let mut fields = Map::new();
-    for (name, value) in options.fields() {
-        match name {
-            "stream" | "store" | "include" | "text" | "reasoning" | REASONING_SUMMARY
-            | VERBOSITY => {}
-            "stream_options" if !request.streams => {}
-            _ => {
-                fields.insert(name.to_owned(), value.clone());
-            }
-        }
-    }
     let has_tools = !request.tools.is_empty();
     let choice = settings.tool_choice.as_ref().filter(|_| has_tools);
     let parallel = settings.parallel_tool_calls.filter(|_| has_tools);
-    let more = [
+    let max_tokens = settings.max_output_tokens;
+    let set = [
         ("temperature", settings.temperature.map(Value::from)),
         ("top_p", settings.top_p.map(Value::from)),
-        (
-            "max_output_tokens",
-            settings.max_output_tokens.map(Value::from),
-        ),
+        ("max_output_tokens", max_tokens.map(Value::from)),
         ("tool_choice", choice.map(tool_choice)),
         ("parallel_tool_calls", parallel.map(Value::from)),
         ("include", include(request)),
@@ -136,8 +136,24 @@ fn parameters(request: &RequestParts<'_>) -> Map<String, Value> {
         ("text", text(request)),
         ("stream", request.streams.then_some(true.into())),
     ];
-    let set = more.into_iter();
-    fields.extend(set.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let is_set = |name: &str| {
+        set.iter()
+            .any(|(set, value)| *set == name && value.is_some())
+    };
+    let is_sent = |name: &str| match name {
+        "stream" | "store" | "include" | "text" | "reasoning" | REASONING_SUMMARY | VERBOSITY => {
+            false
+        }
+        "stream_options" if !request.streams => false,
+        _ => !is_set(name),
+    };
+    let mut fields: Vec<_> = options
+        .fields()
+        .filter(|(name, _)| is_sent(name))
+        .map(|(name, value)| (name, Cow::Borrowed(value)))
+        .collect();
+    let set = set.into_iter();
+    fields.extend(set.filter_map(|(name, value)| Some((name, Cow::Owned(value?)))));
     fields
 }
 

@@ -1,5 +1,6 @@
 //! Writes the items of a prompt as input items.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
 
@@ -21,35 +22,74 @@ pub(super) fn write(item: Item<'_>, messages: &mut Vec<WireMessage>) {
     }
 }
 
-fn user_message(user: User<'_>) -> WireMessage {
-    let (text, media, content) = content(user.parts);
-    let message = json!({ "type": "message", "role": "user", "content": content });
-    with_media(WireMessage::new(Role::User, &message), text, media)
+/// An input item that the model did not write.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputItem<'a> {
+    Message {
+        role: &'static str,
+        content: &'a Content,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: &'a Content,
+    },
 }
 
-fn output(result: CallResult) -> WireMessage {
-    let (text, media, output) = content(result.parts);
-    let item = json!({ "type": "function_call_output", "call_id": result.id, "output": output });
-    with_media(WireMessage::new(Role::Tool, &item), text, media)
+/// The content of an item: a string, or a list of parts if there is media.
+struct Content {
+    text: String,
+    media: u64,
+    parts: Vec<Value>,
 }
 
-fn with_media(message: WireMessage, text: String, media: u64) -> WireMessage {
-    match media {
-        0 => message,
-        _ => message.with_media(text, media),
+impl Content {
+    fn of(parts: Vec<UserPart>) -> Self {
+        let is_text = |part: &UserPart| matches!(part, UserPart::Text(_));
+        let media = parts.iter().filter(|part| !is_text(part)).count() as u64;
+        Content {
+            text: text_of(&parts),
+            media,
+            parts: match media {
+                0 => Vec::new(),
+                _ => parts.into_iter().map(content_part).collect(),
+            },
+        }
     }
 }
 
-/// Returns the text of parts, the number of media, and the content: a string if there is no media.
-fn content(parts: Vec<UserPart>) -> (String, u64, Value) {
-    let text = text_of(&parts);
-    let is_text = |part: &UserPart| matches!(part, UserPart::Text(_));
-    let media = parts.iter().filter(|part| !is_text(part)).count() as u64;
-    let content = match media {
-        0 => text.as_str().into(),
-        _ => parts.into_iter().map(content_part).collect(),
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.media {
+            0 => self.text.serialize(to),
+            _ => self.parts.serialize(to),
+        }
+    }
+}
+
+fn user_message(user: User<'_>) -> WireMessage {
+    let content = Content::of(user.parts);
+    let item = InputItem::Message {
+        role: "user",
+        content: &content,
     };
-    (text, media, content)
+    with_media(WireMessage::new(Role::User, &item), content)
+}
+
+fn output(result: CallResult) -> WireMessage {
+    let content = Content::of(result.parts);
+    let item = InputItem::FunctionCallOutput {
+        call_id: &result.id,
+        output: &content,
+    };
+    with_media(WireMessage::new(Role::Tool, &item), content)
+}
+
+fn with_media(message: WireMessage, content: Content) -> WireMessage {
+    match content.media {
+        0 => message,
+        media => message.with_media(content.text, media),
+    }
 }
 
 fn content_part(part: UserPart) -> Value {
