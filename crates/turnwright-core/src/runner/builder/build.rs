@@ -19,11 +19,11 @@ impl TurnRunnerBuilder {
     ///
     /// # Errors
     /// - `E_INVALID_TURN_RUNNER_CONFIG`, which lists all invalid fields.
-    /// - The error of [`Middleware::check`] of a layer.
+    /// - The error of [`Middleware::check`](crate::Middleware::check) of a layer.
     /// - The error of a tool with an invalid definition.
     /// - `E_TOOL_ALREADY_REGISTERED` if two tools have the same name.
     /// - `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
-    /// - The error of [`Executor::check_tools`] if the executor cannot use one of the tools.
+    /// - The error of [`Executor::check_tools`](crate::Executor::check_tools) if the executor cannot use one of the tools.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();

@@ -25,7 +25,7 @@ use crate::tool::{ResultHook, Tool};
 /// Default number of events that a reader may lag behind.
 const STREAM_CAPACITY: usize = 64;
 
-/// Starts to build a [`TurnRunner`] with an executor: a model, or anything else that decides.
+/// Starts to build a [`TurnRunner`](super::TurnRunner) with an executor: a model, or anything else that decides.
 ///
 /// A turn with a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) is stored and sees earlier turns: it
 /// starts with the history of that conversation ([`History::all`] by default, see [`history`](TurnRunnerBuilder::history)). A
@@ -50,7 +50,7 @@ pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
     TurnRunnerBuilder::new(Arc::new(executor))
 }
 
-/// Builds a [`TurnRunner`].
+/// Builds a [`TurnRunner`](super::TurnRunner).
 ///
 /// ```
 /// use std::time::Duration;
