@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
 use turnwright_models::Protocol;
 
-use crate::bare::{Bare, ChatCompletions};
+use crate::bare::{Bare, ChatCompletions, Failure};
 use crate::cost::cpu_time;
 use crate::options::Plan;
 use crate::ours::{self, Ours};
@@ -101,7 +101,10 @@ impl Crowd {
             let runner = Ours::new(Protocol::ChatCompletions, &self.url)?.runner()?;
             self.all(move || {
                 let runner = runner.clone();
-                async move { ours::run(&runner, script).await }
+                async move {
+                    ours::run(&runner, script).await;
+                    Ok(())
+                }
             })
         }
     }
@@ -109,13 +112,15 @@ impl Crowd {
     fn all<F, Fut>(&self, once: F) -> Result<Taken, Box<dyn Error>>
     where
         F: Fn() -> Fut + Clone + Send + 'static,
-        Fut: Future<Output = ()> + Send + 'static,
+        Fut: Future<Output = Result<(), Failure>> + Send + 'static,
     {
         let mut builder = Builder::new_multi_thread();
         let runtime = builder.worker_threads(THREADS).enable_all().build()?;
         runtime.block_on(async {
             // Runs one turn first, for one-time initialisation.
-            tokio::spawn(once()).await?;
+            tokio::spawn(once())
+                .await?
+                .map_err(|error| error as Box<dyn Error>)?;
             let before = resident_memory_kib()?;
             let (start, cpu) = (Instant::now(), cpu_time());
             let each = self.turns / CALLERS;
@@ -124,13 +129,14 @@ impl Crowd {
                     let once = once.clone();
                     tokio::spawn(async move {
                         for _ in 0..each {
-                            once().await;
+                            once().await?;
                         }
+                        Ok::<(), Failure>(())
                     })
                 })
                 .collect();
             for caller in callers {
-                caller.await?;
+                caller.await?.map_err(|error| error as Box<dyn Error>)?;
             }
             let turns = (each * CALLERS) as f64;
             Ok(Taken {

@@ -30,23 +30,25 @@ impl Ours {
     }
 
     /// Runs turns without reading their events.
-    pub(crate) async fn run(&self, times: u64, script: Script) {
+    pub(crate) async fn run(&self, times: u64, script: Script) -> Result<(), Error> {
         for batch in batches(times) {
-            let runner = self.runner().expect("the runner is well defined");
+            let runner = self.runner()?;
             for _ in 0..batch {
                 run(&runner, script).await;
             }
         }
+        Ok(())
     }
 
     /// Runs turns and reads their deltas as they arrive.
-    pub(crate) async fn read(&self, times: u64, script: Script) {
+    pub(crate) async fn read(&self, times: u64, script: Script) -> Result<(), Error> {
         for batch in batches(times) {
-            let runner = self.runner().expect("the runner is well defined");
+            let runner = self.runner()?;
             for _ in 0..batch {
                 read(&runner, script).await;
             }
         }
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use turnwright_bench_measure::Subject;
 use turnwright_models::Protocol;
 
-use crate::bare::{Anthropic, Bare, ChatCompletions, Gemini, Ollama, Responses, Wire};
+use crate::bare::{Anthropic, Bare, ChatCompletions, Failure, Gemini, Ollama, Responses, Wire};
 use crate::cost::cpu_time;
 use crate::ours::{self, Ours};
 use crate::script::{LONG, Script};
@@ -98,11 +98,9 @@ fn section(
     let (ours, runtime) = (Arc::new(Ours::new(protocol, &url)?), one_thread()?);
     let read = move |times| {
         let ours = Arc::clone(&ours);
-        taken(
-            &runtime,
-            clock,
-            async move { ours.read(times, script).await },
-        )
+        taken(&runtime, clock, async move {
+            Ok(ours.read(times, script).await?)
+        })
     };
     let by_hand = by_hand::<ChatCompletions>(&url, script, clock)?;
     let run = run(protocol, &url, script, clock)?;
@@ -151,8 +149,9 @@ fn by_hand<W: Wire>(
         let bare = Arc::clone(&bare);
         taken(&runtime, clock, async move {
             for _ in 0..times {
-                bare.run(script).await;
+                bare.run(script).await?;
             }
+            Ok(())
         })
     })
 }
@@ -166,26 +165,30 @@ fn run(
     let (ours, runtime) = (Arc::new(Ours::new(protocol, url)?), one_thread()?);
     Ok(move |times| {
         let ours = Arc::clone(&ours);
-        taken(
-            &runtime,
-            clock,
-            async move { ours.run(times, script).await },
-        )
+        taken(&runtime, clock, async move {
+            Ok(ours.run(times, script).await?)
+        })
     })
 }
 
 /// Runs work in a task, as in a real program. The runtime polls the network between two polls of the future it blocks
 /// on, but only occasionally between tasks.
+///
+/// # Panics
+///
+/// If the work fails: it has no time to report, and the benchmark ends as for an answer that is not in the script.
 fn taken(
     runtime: &Runtime,
     clock: Clock,
-    work: impl Future<Output = ()> + Send + 'static,
+    work: impl Future<Output = Result<(), Failure>> + Send + 'static,
 ) -> Duration {
     let start = clock();
-    runtime
-        .block_on(runtime.spawn(work))
-        .expect("nothing panics");
-    clock() - start
+    let result = runtime.block_on(runtime.spawn(work));
+    let elapsed = clock() - start;
+    if let Err(failure) = result.map_err(Failure::from).flatten() {
+        panic!("a turn failed: {failure}");
+    }
+    elapsed
 }
 
 fn on_the_wall() -> Duration {
@@ -206,7 +209,8 @@ pub(crate) fn requests(server: &Server) -> Result<Requests, Box<dyn Error>> {
     runtime.block_on(ours::run(&runner, script));
     let ours = server.sizes(&runtime)?;
     let bare = Bare::<ChatCompletions>::new(&url, &ours::tools()?)?;
-    runtime.block_on(bare.run(script));
+    let ran = runtime.block_on(bare.run(script));
+    ran.map_err(|error| error as Box<dyn Error>)?;
     let bare = server.sizes(&runtime)?;
     Ok(Requests { ours, bare })
 }

@@ -155,6 +155,10 @@ impl Codec for AnyCodec {
         self.0.reader()
     }
 
+    fn is_wrong_key(&self, error: &ErrorBody<'_>) -> bool {
+        self.0.is_wrong_key(error)
+    }
+
     fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
         self.0.classify(error)
     }

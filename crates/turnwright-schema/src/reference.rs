@@ -1,12 +1,14 @@
 //! References and identifiers, resolved as the validator resolves them, and never outside the document.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use referencing::{Draft, Registry, Retrieve, Uri};
+use referencing::{Draft, Registry, Resolver, Retrieve, Uri};
 use serde_json::Value;
 
 use super::fault::escape;
 use super::graph;
+use super::plan::NodeId;
 use super::pointer::join;
 use super::problem::SchemaProblem;
 
@@ -63,7 +65,7 @@ impl Retrieve for Nothing {
 }
 
 /// Returns the problem of a reference without a target in the document.
-pub(crate) fn unresolved(pointer: String, text: &str) -> SchemaProblem {
+fn unresolved(pointer: String, text: &str) -> SchemaProblem {
     let text = escape(text, 80);
     let message = format!(
         "`{text}` does not resolve within this document: put the schema under `$defs` and refer to it as `#/$defs/…`"
@@ -91,8 +93,93 @@ pub(crate) fn address(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
 
+/// A `$ref`, which is followed after its document was read.
+pub(crate) struct Reference<'d> {
+    /// The subschema that contains it.
+    pub(crate) from: NodeId,
+    pointer: String,
+    text: &'d str,
+    target: Option<(&'d Value, Rc<Resolver<'d>>)>,
+}
+
+/// The target of a reference.
+pub(crate) struct Target<'d> {
+    pub(crate) value: &'d Value,
+    /// The pointer of a target that was not read yet.
+    pub(crate) pointer: String,
+    pub(crate) scope: Rc<Resolver<'d>>,
+}
+
+impl<'d> Reference<'d> {
+    /// Looks up the `$ref` of the subschema at `pointer`.
+    pub(crate) fn new(
+        from: NodeId,
+        pointer: &str,
+        text: &'d str,
+        scope: Option<&Rc<Resolver<'d>>>,
+    ) -> Self {
+        let target = scope.and_then(|scope| {
+            let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
+            Some((contents, Rc::new(resolver)))
+        });
+        Reference {
+            from,
+            pointer: join(pointer, "$ref"),
+            text,
+            target,
+        }
+    }
+
+    /// Returns the target. `seen` has the subschemas that were read.
+    ///
+    /// # Errors
+    ///
+    /// If the target is not in the document, or is not accepted.
+    pub(crate) fn resolve(
+        self,
+        seen: &HashMap<usize, NodeId>,
+        places: &mut Places<'d>,
+        is_accepted: impl Fn(&Value) -> bool,
+    ) -> Result<Target<'d>, SchemaProblem> {
+        let target = self.target.and_then(|(value, scope)| {
+            let pointer = match seen.get(&address(value)) {
+                Some(_) => String::new(),
+                None => places.of(value)?,
+            };
+            is_accepted(value).then_some(Target {
+                value,
+                pointer,
+                scope,
+            })
+        });
+        target.ok_or_else(|| unresolved(self.pointer, self.text))
+    }
+}
+
+/// The pointers of all values of a document, computed on first use.
+pub(crate) struct Places<'d> {
+    document: &'d Value,
+    by_address: HashMap<usize, String>,
+}
+
+impl<'d> Places<'d> {
+    pub(crate) fn new(document: &'d Value) -> Self {
+        Places {
+            document,
+            by_address: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, value: &Value) -> Option<String> {
+        if self.by_address.is_empty() {
+            note_places(self.document, String::new(), &mut self.by_address);
+        }
+        self.by_address.get(&address(value)).cloned()
+    }
+}
+
 /// Records the pointer of every value.
-pub(crate) fn note_places(value: &Value, pointer: String, places: &mut HashMap<usize, String>) {
+fn note_places(value: &Value, pointer: String, places: &mut HashMap<usize, String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {

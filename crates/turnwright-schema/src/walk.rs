@@ -16,7 +16,7 @@ use super::pattern;
 use super::plan::{Node, NodeId, Plan, Property, Types};
 use super::pointer::join;
 use super::problem::SchemaProblem;
-use super::reference::{address, note_places, prepare_references, unresolved};
+use super::reference::{Places, Reference, address, prepare_references};
 use super::{combinations, graph};
 
 /// The result of a walk.
@@ -46,7 +46,7 @@ pub(crate) fn walk(
         seen: HashMap::new(),
         references: Vec::new(),
         problems: Vec::new(),
-        places: HashMap::new(),
+        places: Places::new(document),
     };
     let resolver = registry
         .as_ref()
@@ -68,14 +68,7 @@ struct Walk<'d, 'o> {
     seen: HashMap<usize, NodeId>,
     references: Vec<Reference<'d>>,
     problems: Vec<SchemaProblem>,
-    places: HashMap<usize, String>,
-}
-
-struct Reference<'d> {
-    from: NodeId,
-    pointer: String,
-    text: &'d str,
-    target: Option<(&'d Value, Rc<Resolver<'d>>)>,
+    places: Places<'d>,
 }
 
 impl<'d> Walk<'d, '_> {
@@ -166,16 +159,8 @@ impl<'d> Walk<'d, '_> {
         }
         self.note_values(node, map, only_ref);
         if let Some(text) = map.get("$ref").and_then(Value::as_str) {
-            let target = scope.and_then(|scope| {
-                let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
-                Some((contents, Rc::new(resolver)))
-            });
-            self.references.push(Reference {
-                from: id,
-                pointer: join(pointer, "$ref"),
-                text,
-                target,
-            });
+            self.references
+                .push(Reference::new(id, pointer, text, scope));
         }
     }
 
@@ -333,34 +318,22 @@ impl<'d> Walk<'d, '_> {
     /// referred to, and is walked like any other.
     fn follow_references(&mut self) {
         while let Some(reference) = self.references.pop() {
-            let inside = reference.target.and_then(|(value, scope)| {
-                let place = match self.seen.get(&address(value)) {
-                    Some(_) => String::new(),
-                    None => self.place_of(value)?,
-                };
-                Some((value, place, scope))
-            });
-            let Some((target, place, scope)) = inside else {
-                self.problems
-                    .push(unresolved(reference.pointer, reference.text));
-                continue;
+            let from = reference.from;
+            let target = match reference.resolve(&self.seen, &mut self.places, |_| true) {
+                Ok(target) => target,
+                Err(problem) => {
+                    self.problems.push(problem);
+                    continue;
+                }
             };
-            let target = self.schema(target, place, Some(&scope));
-            if let Some(node) = self.nodes.get_mut(reference.from) {
+            let target = self.schema(target.value, target.pointer, Some(&target.scope));
+            if let Some(node) = self.nodes.get_mut(from) {
                 node.same_place.insert(0, target);
             }
-            if let Some(edges) = self.edges.get_mut(reference.from) {
+            if let Some(edges) = self.edges.get_mut(from) {
                 edges.push(target);
             }
         }
-    }
-
-    /// Returns the pointer of a value in the document. Computed for all values on first use.
-    fn place_of(&mut self, value: &Value) -> Option<String> {
-        if self.places.is_empty() {
-            note_places(self.document, String::new(), &mut self.places);
-        }
-        self.places.get(&address(value)).cloned()
     }
 
     fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {

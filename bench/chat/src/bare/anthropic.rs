@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Failure, Reply, Usage, Wire};
+use super::{CallResult, Failure, Reply, Usage, Wire};
 use crate::tools::{QUESTION, SYSTEM};
 
 pub(crate) struct Anthropic;
@@ -131,8 +131,7 @@ impl Wire for Anthropic {
         Ok(())
     }
 
-    fn extend(messages: &mut Vec<Message>, reply: Reply, results: Vec<String>) {
-        let ids: Vec<String> = reply.calls.iter().map(|call| call.id.clone()).collect();
+    fn extend(messages: &mut Vec<Message>, reply: Reply, results: Vec<CallResult>) {
         let mut content = Vec::new();
         if !reply.text.is_empty() {
             content.push(Block::Text { text: reply.text });
@@ -146,10 +145,9 @@ impl Wire for Anthropic {
             role: "assistant",
             content,
         });
-        let results = ids.into_iter().zip(results);
-        let content = results.map(|(tool_use_id, content)| Block::ToolResult {
-            tool_use_id,
-            content,
+        let content = results.into_iter().map(|result| Block::ToolResult {
+            tool_use_id: result.id,
+            content: result.output,
         });
         messages.push(Message {
             role: "user",

@@ -1,9 +1,9 @@
 //! Chat Completions.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Failure, Reply, Usage, Wire};
+use super::{CallResult, Failure, Reply, Usage, Wire};
 use crate::tools::{QUESTION, SYSTEM};
 
 pub(crate) struct ChatCompletions;
@@ -93,11 +93,7 @@ impl Wire for ChatCompletions {
     const PATH: &'static str = "/chat/completions";
 
     fn tool(name: &str, description: &str, input_schema: &Value) -> Value {
-        json!({ "type": "function", "function": {
-            "name": name,
-            "description": description,
-            "parameters": input_schema,
-        } })
+        super::function_tool(name, description, input_schema)
     }
 
     fn begin() -> Vec<Message> {
@@ -142,8 +138,7 @@ impl Wire for ChatCompletions {
         Ok(())
     }
 
-    fn extend(messages: &mut Vec<Message>, reply: Reply, results: Vec<String>) {
-        let ids: Vec<String> = reply.calls.iter().map(|call| call.id.clone()).collect();
+    fn extend(messages: &mut Vec<Message>, reply: Reply, results: Vec<CallResult>) {
         let calls = reply.calls.into_iter().map(|call| Call {
             id: call.id,
             kind: "function",
@@ -156,10 +151,9 @@ impl Wire for ChatCompletions {
             content: reply.text,
             tool_calls: calls.collect(),
         });
-        let results = ids.into_iter().zip(results);
-        messages.extend(results.map(|(tool_call_id, content)| Message::Tool {
-            tool_call_id,
-            content,
+        messages.extend(results.into_iter().map(|result| Message::Tool {
+            tool_call_id: result.id,
+            content: result.output,
         }));
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Arguments, Call, Failure, Reply, Usage, Wire};
+use super::{Arguments, Call, CallResult, Failure, Reply, Usage, Wire};
 use crate::tools::{QUESTION, SYSTEM};
 
 pub(crate) struct Gemini;
@@ -143,8 +143,7 @@ impl Wire for Gemini {
         Ok(())
     }
 
-    fn extend(contents: &mut Vec<Content>, reply: Reply, results: Vec<String>) {
-        let names: Vec<String> = reply.calls.iter().map(|call| call.name.clone()).collect();
+    fn extend(contents: &mut Vec<Content>, reply: Reply, results: Vec<CallResult>) {
         let mut parts = Vec::new();
         if !reply.text.is_empty() {
             parts.push(Part {
@@ -164,11 +163,12 @@ impl Wire for Gemini {
             role: "model",
             parts,
         });
-        let results = names.into_iter().zip(results);
-        let parts = results.map(|(name, result)| Part {
+        let parts = results.into_iter().map(|result| Part {
             function_response: Some(FunctionResponse {
-                name,
-                response: Response { result },
+                name: result.name,
+                response: Response {
+                    result: result.output,
+                },
             }),
             ..Part::default()
         });

@@ -16,7 +16,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, redirect};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright_core::Tool;
 
 use crate::script::{LOOK_UP, Script, WAIT};
@@ -28,7 +28,7 @@ pub(crate) use gemini::Gemini;
 pub(crate) use ollama::Ollama;
 pub(crate) use responses::Responses;
 
-type Failure = Box<dyn Error + Send + Sync>;
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// What a loop knows of its protocol.
 pub(crate) trait Wire: 'static {
@@ -51,7 +51,7 @@ pub(crate) trait Wire: 'static {
     fn read(reply: &mut Reply, data: &[u8], on_text: &mut impl FnMut(&str)) -> Result<(), Failure>;
 
     /// Adds a reply and the results of its calls.
-    fn extend(messages: &mut Vec<Self::Message>, reply: Reply, results: Vec<String>);
+    fn extend(messages: &mut Vec<Self::Message>, reply: Reply, results: Vec<CallResult>);
 }
 
 pub(crate) struct Bare<W> {
@@ -83,6 +83,13 @@ pub(crate) struct Call {
     signature: Option<String>,
 }
 
+/// The result of a call, with the id and the name that it is returned under.
+pub(crate) struct CallResult {
+    id: String,
+    name: String,
+    output: String,
+}
+
 /// The result of one request.
 #[derive(Default)]
 pub(crate) struct Reply {
@@ -111,9 +118,9 @@ impl<W: Wire> Bare<W> {
         let tools = tools.iter().map(|tool| {
             let described = tool.describe();
             W::tool(
-                &described.name,
-                &described.description,
-                &described.input_schema,
+                described.name,
+                described.description,
+                described.input_schema,
             )
         });
         Ok(Bare {
@@ -125,14 +132,15 @@ impl<W: Wire> Bare<W> {
     }
 
     /// Runs a turn that must follow the script. Deltas are passed to a callback.
-    pub(crate) async fn run(&self, script: Script) {
+    pub(crate) async fn run(&self, script: Script) -> Result<(), Failure> {
         let mut heard = 0;
         let on_text = |text: &str| heard += black_box(text).len();
-        let answer = self.turn(on_text).await.expect("the server answers");
+        let answer = self.turn(on_text).await?;
         assert_eq!(answer.text.len(), script.answer());
         assert_eq!(heard, script.answer());
         assert_eq!(answer.calls, script.calls());
         black_box(answer.usage);
+        Ok(())
     }
 
     async fn turn(&self, mut on_text: impl FnMut(&str)) -> Result<Answer, Failure> {
@@ -151,11 +159,7 @@ impl<W: Wire> Bare<W> {
             }
             calls += reply.calls.len();
             let results = join_all(reply.calls.iter().map(call)).await;
-            // The model sees its mistakes and may correct them.
-            let results = results
-                .into_iter()
-                .map(|result| result.unwrap_or_else(|error| format!("error: {error}")));
-            W::extend(&mut messages, reply, results.collect());
+            W::extend(&mut messages, reply, results);
         }
     }
 
@@ -235,7 +239,26 @@ impl Arguments {
     }
 }
 
-async fn call(call: &Call) -> Result<String, Failure> {
+/// Returns the definition of a tool in the form that Chat Completions and Ollama share.
+fn function_tool(name: &str, description: &str, input_schema: &Value) -> Value {
+    json!({ "type": "function", "function": {
+        "name": name,
+        "description": description,
+        "parameters": input_schema,
+    } })
+}
+
+async fn call(call: &Call) -> CallResult {
+    // The model sees its mistakes and may correct them.
+    let output = output(call).await;
+    CallResult {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        output: output.unwrap_or_else(|error| format!("error: {error}")),
+    }
+}
+
+async fn output(call: &Call) -> Result<String, Failure> {
     match call.name.as_str() {
         LOOK_UP => Ok(look_up(call.arguments.read()?).await),
         WAIT => Ok(wait(call.arguments.read()?).await),

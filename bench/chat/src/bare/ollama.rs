@@ -1,9 +1,9 @@
 //! Ollama.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Arguments, Failure, Reply, Usage, Wire};
+use super::{Arguments, CallResult, Failure, Reply, Usage, Wire};
 use crate::tools::{QUESTION, SYSTEM};
 
 pub(crate) struct Ollama;
@@ -72,11 +72,7 @@ impl Wire for Ollama {
     const PREFIX: &'static [u8] = b"";
 
     fn tool(name: &str, description: &str, input_schema: &Value) -> Value {
-        json!({ "type": "function", "function": {
-            "name": name,
-            "description": description,
-            "parameters": input_schema,
-        } })
+        super::function_tool(name, description, input_schema)
     }
 
     fn begin() -> Vec<Message> {
@@ -115,10 +111,7 @@ impl Wire for Ollama {
         Ok(())
     }
 
-    fn extend(messages: &mut Vec<Message>, reply: Reply, results: Vec<String>) {
-        let names = reply.calls.iter();
-        let names = names.map(|call| (call.name.clone(), call.id.clone()));
-        let names: Vec<(String, String)> = names.collect();
+    fn extend(messages: &mut Vec<Message>, reply: Reply, results: Vec<CallResult>) {
         let calls = reply.calls.into_iter().map(|call| Call {
             id: call.id,
             function: Function {
@@ -130,13 +123,10 @@ impl Wire for Ollama {
             content: reply.text,
             tool_calls: calls.collect(),
         });
-        let results = names.into_iter().zip(results);
-        messages.extend(
-            results.map(|((tool_name, tool_call_id), content)| Message::Tool {
-                tool_name,
-                tool_call_id,
-                content,
-            }),
-        );
+        messages.extend(results.into_iter().map(|result| Message::Tool {
+            tool_name: result.name,
+            tool_call_id: result.id,
+            content: result.output,
+        }));
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Failure, Reply, Usage, Wire};
+use super::{CallResult, Failure, Reply, Usage, Wire};
 use crate::tools::{QUESTION, SYSTEM};
 
 pub(crate) struct Responses;
@@ -116,14 +116,15 @@ impl Wire for Responses {
         Ok(())
     }
 
-    fn extend(input: &mut Vec<Item>, reply: Reply, results: Vec<String>) {
-        let ids: Vec<String> = reply.calls.iter().map(|call| call.id.clone()).collect();
+    fn extend(input: &mut Vec<Item>, reply: Reply, results: Vec<CallResult>) {
         input.extend(reply.calls.into_iter().map(|call| Item::FunctionCall {
             call_id: call.id,
             name: call.name,
             arguments: call.arguments.into_text(),
         }));
-        let results = ids.into_iter().zip(results);
-        input.extend(results.map(|(call_id, output)| Item::FunctionCallOutput { call_id, output }));
+        input.extend(results.into_iter().map(|result| Item::FunctionCallOutput {
+            call_id: result.id,
+            output: result.output,
+        }));
     }
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{WORD, call_id, pieces};
 
-pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<String> {
+pub(super) fn calls(tool: &str, first: usize, arguments: &[Value]) -> Vec<String> {
     let mut events = begin();
-    for (index, arguments) in arguments.iter().enumerate() {
+    for (index, arguments) in arguments.iter().map(Value::to_string).enumerate() {
         let id = call_id(first + index);
         let block = json!({ "type": "tool_use", "id": id, "name": tool, "input": {} });
-        let deltas = pieces(arguments)
+        let deltas = pieces(&arguments)
             .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
         push(&mut events, index, &block, deltas);
     }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{WORD, call_id, pieces};
 
-pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<String> {
+pub(super) fn calls(tool: &str, first: usize, arguments: &[Value]) -> Vec<String> {
     let mut events = vec![chunk(
         &json!({ "role": "assistant", "content": null }),
         None,
     )];
-    for (index, arguments) in arguments.iter().enumerate() {
+    for (index, arguments) in arguments.iter().map(Value::to_string).enumerate() {
         let begins = json!({ "tool_calls": [{
             "index": index,
             "id": call_id(first + index),
@@ -17,7 +17,7 @@ pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<Strin
             "function": { "name": tool, "arguments": "" },
         }] });
         events.push(chunk(&begins, None));
-        for piece in pieces(arguments) {
+        for piece in pieces(&arguments) {
             let continues =
                 json!({ "tool_calls": [{ "index": index, "function": { "arguments": piece } }] });
             events.push(chunk(&continues, None));

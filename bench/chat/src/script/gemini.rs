@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use super::WORD;
 
 /// Calls are sent complete, without ids.
-pub(super) fn calls(tool: &str, _: usize, arguments: &[String]) -> Vec<String> {
+pub(super) fn calls(tool: &str, _: usize, arguments: &[Value]) -> Vec<String> {
     let parts = arguments.iter().enumerate().map(|(index, arguments)| {
-        let args: Value = serde_json::from_str(arguments).expect("the arguments are JSON");
-        let mut part = json!({ "functionCall": { "name": tool, "args": args } });
+        let mut part = json!({ "functionCall": { "name": tool, "args": arguments } });
         if index == 0 {
             part["thoughtSignature"] = "Qm3vT0pXzR8kLw".repeat(8).into();
         }

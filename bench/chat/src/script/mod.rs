@@ -6,6 +6,9 @@ mod gemini;
 mod ollama;
 mod responses;
 
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
 use turnwright_models::Protocol;
 
 /// The script, selected by the first part of the path.
@@ -75,12 +78,12 @@ impl Script {
         };
         match self {
             Script::ThreeCalls if results < CALLS => {
-                let arguments = format!(r#"{{"word":"turn{results}","most":3}}"#);
+                let arguments = json!({ "word": format!("turn{results}"), "most": 3 });
                 calls(LOOK_UP, results, &[arguments])
             }
             Script::EightCalls if results == 0 => {
-                let arguments = |number| format!(r#"{{"number":{number}}}"#);
-                let arguments: Vec<String> = (0..AT_ONCE).map(arguments).collect();
+                let arguments = |number| json!({ "number": number });
+                let arguments: Vec<Value> = (0..AT_ONCE).map(arguments).collect();
                 calls(WAIT, 0, &arguments)
             }
             Script::ThreeCalls | Script::EightCalls => answer(SHORT),
@@ -90,7 +93,7 @@ impl Script {
 }
 
 /// Returns a response with calls of a tool: its name, the number of the first call, and the arguments of each.
-type Calls = fn(&str, usize, &[String]) -> Vec<String>;
+type Calls = fn(&str, usize, &[Value]) -> Vec<String>;
 /// Returns a response with this many deltas of text.
 type Answer = fn(usize) -> Vec<String>;
 
@@ -99,10 +102,10 @@ fn call_id(number: usize) -> String {
     format!("call_Qm3vT0pXzR8kLw{number:02}")
 }
 
-/// Returns the pieces of six bytes in which arguments are streamed, in the protocols that do so.
-fn pieces(arguments: &str) -> impl Iterator<Item = &str> {
+/// Returns the pieces of six bytes in which arguments are streamed, in the protocols that do so. They are ASCII.
+fn pieces(arguments: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let pieces = arguments.as_bytes().chunks(6);
-    pieces.map(|piece| std::str::from_utf8(piece).expect("the arguments are ASCII"))
+    pieces.map(String::from_utf8_lossy)
 }
 
 /// Returns a response in wire format, split into writes: each event is an HTTP chunk.

@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use super::{WORD, call_id};
 
 /// Calls are sent complete.
-pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<String> {
+pub(super) fn calls(tool: &str, first: usize, arguments: &[Value]) -> Vec<String> {
     let calls = arguments.iter().enumerate().map(|(index, arguments)| {
-        let arguments: Value = serde_json::from_str(arguments).expect("the arguments are JSON");
         json!({
             "id": call_id(first + index),
             "function": { "index": index, "name": tool, "arguments": arguments },

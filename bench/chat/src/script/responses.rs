@@ -11,9 +11,9 @@ struct Stream {
     output: Vec<Value>,
 }
 
-pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<String> {
+pub(super) fn calls(tool: &str, first: usize, arguments: &[Value]) -> Vec<String> {
     let mut stream = Stream::begin();
-    for (index, arguments) in arguments.iter().enumerate() {
+    for (index, arguments) in arguments.iter().map(Value::to_string).enumerate() {
         let id = format!("fc_0123456789abcdef{:02}", first + index);
         let item = |status: &str, arguments: &str| {
             json!({
@@ -27,13 +27,13 @@ pub(super) fn calls(tool: &str, first: usize, arguments: &[String]) -> Vec<Strin
         };
         stream.added(index, &item("in_progress", ""));
         let kind = "response.function_call_arguments";
-        for delta in pieces(arguments) {
+        for delta in pieces(&arguments) {
             let fields = json!({ "item_id": id, "output_index": index, "delta": delta });
             stream.push(&format!("{kind}.delta"), fields);
         }
         let fields = json!({ "item_id": id, "output_index": index, "arguments": arguments });
         stream.push(&format!("{kind}.done"), fields);
-        stream.done(index, item("completed", arguments));
+        stream.done(index, item("completed", &arguments));
     }
     stream.end()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::builder::IntoTool;
+use super::into_tool::IntoTool;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;

@@ -16,6 +16,7 @@ use super::quirks::Quirks;
 use super::reading::{Reading, from_now, too_long, until};
 use super::server::Server;
 use super::think_tags::ThinkTags;
+use super::warnings::warn_once;
 use crate::decode::{Collector, Decoder, Reply};
 use crate::http::Request;
 use crate::retry::Next;
@@ -44,7 +45,7 @@ impl Server {
         let mut quirks = *self.quirks.lock();
         let Encoded { body, warning } = write(quirks);
         if let Some(warning) = warning {
-            ctx.log(Level::Warn, warning);
+            warn_once(ctx, warning);
         }
         let mut body = Bytes::from(body);
         let mut collector = Collector::default();

@@ -270,7 +270,7 @@ impl<C: Codec> ModelBuilder<C> {
         self
     }
 
-    /// Sets how the schema of a typed answer is sent. Default: [`TypedAnswers::JsonSchema`], for Anthropic
+    /// Sets how the schema of a typed answer is sent. Default: [`TypedAnswers::JsonSchema`], for Anthropic and Gemini
     /// [`TypedAnswers::Prompt`].
     pub fn typed_answers(mut self, how: TypedAnswers) -> Self {
         self.settings.typed = Some(how);

@@ -63,6 +63,12 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// Creates the reader of one response.
     fn reader(&self) -> Box<dyn FrameReader>;
 
+    /// Returns `true` for an error that means a wrong key, if its status is neither 401 nor 403.
+    fn is_wrong_key(&self, error: &ErrorBody<'_>) -> bool {
+        let _ = error;
+        false
+    }
+
     /// Classifies an error response.
     fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass;
 

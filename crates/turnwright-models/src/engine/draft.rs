@@ -86,6 +86,18 @@ impl<C: Codec + Default> Draft<C> {
     }
 }
 
+/// Returns settings with every parameter of sampling.
+pub(crate) fn sampling() -> ModelSettings {
+    ModelSettings::new()
+        .temperature(0.5)
+        .top_p(0.9)
+        .max_output_tokens(100)
+        .stop_sequences(["x"])
+        .seed(7)
+        .presence_penalty(0.25)
+        .frequency_penalty(0.75)
+}
+
 pub(crate) fn user(text: &str) -> Item<'static> {
     user_of(vec![UserPart::Text(text.to_owned())])
 }

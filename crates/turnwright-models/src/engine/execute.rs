@@ -78,11 +78,12 @@ impl Engine {
     async fn iterate(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
         let server = &*self.server;
         let codec = &*server.codec;
-        let parameters = self.parameters(ctx)?;
-        let options = &parameters.options;
+        let mut parameters = self.parameters(ctx)?;
         let visible = ctx.tools().visible();
         self.update(ctx, prompt).await?;
-        let tools = server.tools.of(codec, &visible, options, ctx);
+        let tools = server.tools.of(codec, &visible, &parameters.options, ctx);
+        parameters.release_choice(&tools.withheld, ctx);
+        let (tools, options) = (tools.texts, &parameters.options);
         let messages: Vec<&WireMessage> = prompt.transcript.messages().collect();
         context_window::check(server, &parameters, &tools, &messages)?;
         let how = self.typed_answers();

@@ -87,11 +87,13 @@ impl Server {
         let body = self.redacted(&String::from_utf8_lossy(&body)).into_bytes();
         let reason = self.redacted(&decode::error_message(&body));
         let names = names(&body);
-        let class = self.codec.classify(&ErrorBody {
+        let error = ErrorBody {
             status,
             message: &reason,
             names: &names,
-        });
+        };
+        let is_wrong_key = matches!(status, 401 | 403) || self.codec.is_wrong_key(&error);
+        let class = self.codec.classify(&error);
         let ErrorClass {
             is_overflow,
             is_quota,
@@ -121,7 +123,7 @@ impl Server {
                 ErrorKind::InvalidArguments,
                 "add `.dispatch_input(compact(tokens))` to the runner, load less of the conversation (`.history(History::last(n))`), or show fewer tools",
             ),
-            401 | 403 => (ErrorKind::Denied, key_hint.as_str()),
+            _ if is_wrong_key => (ErrorKind::Denied, key_hint.as_str()),
             404 => (ErrorKind::NotFound, base_url_hint.as_str()),
             429 if is_quota => (ErrorKind::Denied, "the account's quota is used up"),
             429 => (

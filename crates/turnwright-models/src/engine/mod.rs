@@ -28,6 +28,7 @@ mod settings;
 mod strict_schema;
 mod think_tags;
 mod tools;
+mod warnings;
 mod wire_message;
 
 pub(crate) use alternatives::Alternatives;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use turnwright_core::settings::ToolChoice;
 use turnwright_core::{DispatchContext, Error, ErrorCode, ModelSettings};
 
 use super::codec::Info;
 use super::model::Engine;
 use super::options::OptionMap;
+use super::warnings::warn_once;
 
 /// The parameters of one request.
 pub(super) struct Parameters {
@@ -38,6 +40,20 @@ pub(super) fn no_model(info: &Info) -> Error {
 }
 
 impl Parameters {
+    /// Lets the model choose if the choice is a tool that is left out of the request: servers reject such a choice.
+    pub(super) fn release_choice(&mut self, withheld: &[String], ctx: &DispatchContext) {
+        let choice = &mut self.settings.tool_choice;
+        if let Some(ToolChoice::Tool(name)) = choice
+            && withheld.contains(name)
+        {
+            let message = format!(
+                "the tool choice names `{name}`, which is left out of the request: the model chooses instead"
+            );
+            warn_once(ctx, message);
+            *choice = Some(ToolChoice::Auto);
+        }
+    }
+
     pub(super) fn model_name(&self) -> &str {
         self.options.model_name().unwrap_or_default()
     }

@@ -10,6 +10,7 @@ use turnwright_core::{DispatchContext, Tool};
 use super::codec::Codec;
 use super::options::OptionMap;
 use super::strict_schema::{self, Budget, Demand};
+use super::warnings::warn_once;
 
 /// Keywords that many servers reject at the root of a schema.
 const REJECTED_AT_ROOT: &[&str] = &[
@@ -27,6 +28,14 @@ pub(crate) struct WrittenTools(Mutex<HashMap<String, Written>>);
 struct Written {
     text: Arc<str>,
     demand: Demand,
+}
+
+/// The tools of a request.
+pub(super) struct RequestTools {
+    /// The tools of the turn in JSON, followed by those of the provider.
+    pub(super) texts: Vec<Arc<str>>,
+    /// The names of tools that were left out, because servers of this protocol reject them.
+    pub(super) withheld: Vec<String>,
 }
 
 /// Decides which tools a request can have.
@@ -68,17 +77,17 @@ impl<'c> Admission<'c> {
 
 impl WrittenTools {
     /// Returns the tools of a turn, followed by those of the provider. A tool that servers of this protocol reject is
-    /// left out, with a warning, so that one tool does not break every request.
+    /// left out, with a warning event, so that one tool does not break every request.
     pub(super) fn of(
         &self,
         codec: &dyn Codec,
         tools: &[Tool],
         options: &OptionMap,
         ctx: &DispatchContext,
-    ) -> Vec<Arc<str>> {
+    ) -> RequestTools {
         let theirs = options.provider_tools();
         let mut texts = Vec::with_capacity(tools.len() + theirs.len());
-        let mut warnings = Vec::new();
+        let (mut rejected, mut hints) = (Vec::new(), Vec::new());
         let mut cache = self.0.lock();
         let mut admission = Admission::new(codec);
         for tool in tools {
@@ -90,10 +99,7 @@ impl WrittenTools {
             let demand = match admitted {
                 Ok(demand) => demand,
                 Err(why) => {
-                    let name = tool.name();
-                    warnings.push(format!(
-                        "the tool `{name}` is not shown to the model: {why}"
-                    ));
+                    rejected.push((tool.name(), why));
                     continue;
                 }
             };
@@ -107,7 +113,7 @@ impl WrittenTools {
             let text = Arc::<str>::from(codec.tool(tool).to_string());
             texts.push(Arc::clone(&text));
             cache.insert(tool.fingerprint().to_owned(), Written { text, demand });
-            warnings.extend(union_of(tool).map(|keyword| {
+            hints.extend(union_of(tool).map(|keyword| {
                 let name = tool.name();
                 format!(
                     "many model servers reject the tool `{name}`: its schema has `{keyword}` at the root; put the alternatives into a field of an object"
@@ -115,11 +121,19 @@ impl WrittenTools {
             }));
         }
         drop(cache);
-        for warning in warnings {
-            ctx.log(Level::Warn, warning);
+        for (name, why) in &rejected {
+            let message = format!("the tool `{name}` is not shown to the model: {why}");
+            warn_once(ctx, message);
+        }
+        for hint in hints {
+            ctx.log(Level::Warn, hint);
         }
         texts.extend(theirs.iter().map(|tool| tool.to_string().into()));
-        texts
+        let withheld = rejected.into_iter().map(|(name, _)| name.to_owned());
+        RequestTools {
+            texts,
+            withheld: withheld.collect(),
+        }
     }
 }
 

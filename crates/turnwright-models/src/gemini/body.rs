@@ -17,6 +17,9 @@ const TOP_LEVEL: &[&str] = &[
     "generationConfig",
 ];
 
+/// Options that set the format of the answer, instead of that of a typed answer.
+const FORMAT: &[&str] = &["responseMimeType", "responseJsonSchema", "responseSchema"];
+
 /// Writes the request as JSON.
 pub(super) fn write(request: &RequestParts<'_>) -> String {
     let mut fields = Map::new();
@@ -101,7 +104,8 @@ fn generation_config(request: &RequestParts<'_>) -> Map<String, Value> {
         let thinking = || thinking_config(effort, request.model);
         config.entry("thinkingConfig").or_insert_with(thinking);
     }
-    if let Some(answer) = request.answer {
+    let has_own_format = FORMAT.iter().any(|name| config.contains_key(*name));
+    if let Some(answer) = request.answer.filter(|_| !has_own_format) {
         config.insert("responseMimeType".to_owned(), "application/json".into());
         if let Some(schema) = answer.schema {
             config.insert("responseJsonSchema".to_owned(), schema.clone());

@@ -133,11 +133,13 @@ impl Codec for GeminiCodec {
         Box::new(PartReader::default())
     }
 
+    fn is_wrong_key(&self, error: &ErrorBody<'_>) -> bool {
+        error.status == 400 && error.mentions("API key not valid")
+    }
+
     fn classify(&self, error: &ErrorBody<'_>) -> ErrorClass {
-        let is_key = error.status == 400 && error.mentions("API key not valid");
         ErrorClass {
             is_overflow: error.is_overflow(&["exceeds the maximum number of tokens"]),
-            advice: is_key.then(|| "set the key with `api_key` or GEMINI_API_KEY".to_owned()),
             ..ErrorClass::default()
         }
     }

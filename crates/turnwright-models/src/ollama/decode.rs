@@ -7,8 +7,8 @@ use serde_json::Value;
 use turnwright_core::{Error, ErrorKind, Usage};
 
 use crate::decode::{
-    Cut, Delta, Field, Finish, FrameReader, Function, Object, ReportedUsage, count, parse,
-    reported, too_large, wrong_protocol,
+    Cut, Delta, Field, Finish, FrameReader, Function, Object, ReportedUsage, count, looks_like,
+    parse, reported, too_large, wrong_protocol,
 };
 
 /// The maximum number of calls in one response: every call would be executed.
@@ -25,8 +25,11 @@ impl FrameReader for LineReader {
     fn frame(&mut self, _: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<bool, Error> {
         let data = data.trim();
         let mut line = None;
-        let line = parse("a line of the response", data, &mut line)?;
-        self.line(line, data, deltas)
+        match parse("a line of the response", data, &mut line) {
+            Ok(line) => self.line(line, data, deltas),
+            Err(_) if is_of_other(data) => Err(unknown(data)),
+            Err(error) => Err(error),
+        }
     }
 
     fn body(&mut self, text: &str, _: &mut Vec<Delta>) -> Result<(), Error> {
@@ -45,7 +48,8 @@ impl LineReader {
             // It has no status: the server could not finish what it had accepted.
             return Err(reported(text).with_kind(ErrorKind::Unavailable));
         }
-        if line.message.is_none() && line.done.is_none() {
+        // Events of Anthropic have a `message` too.
+        if line.done.is_none() && (line.message.is_none() || is_of_other(text)) {
             return Err(unknown(text));
         }
         if let Some(model) = line.model.take_if(|_| !self.has_model) {
@@ -104,6 +108,11 @@ impl LineReader {
             _ => Finish::Unknown,
         }
     }
+}
+
+/// Returns `true` for an event of another protocol.
+fn is_of_other(text: &str) -> bool {
+    looks_like(text).is_some_and(|protocol| protocol != "Ollama")
 }
 
 fn unknown(text: &str) -> Error {

@@ -138,7 +138,23 @@ async fn conversation_changes_its_model_and_every_request_is_valid() {
         answered(protocol, &outcome, &format!("It rains, says {protocol}."));
         assert_eq!(calls.lock().unwrap().len(), 1, "{protocol}");
     }
-    // State of one server never reaches another. Its strings have the port of the server that issued them.
+    // State goes back to the server that issued it, whose port is in its strings.
+    for (protocol, server) in &servers {
+        let returned = |kind: &str| {
+            let mark = format!("{kind}-{}-", server.address().port());
+            let requests = server.requests();
+            let has = |body: &[u8]| String::from_utf8_lossy(body).contains(&mark);
+            requests.iter().any(|request| has(&request.body))
+        };
+        let expected = match protocol {
+            Protocol::Anthropic => "sig",
+            Protocol::Responses => "enc",
+            Protocol::Gemini => "thought",
+            _ => continue,
+        };
+        assert!(returned(expected), "{protocol} got no state back");
+    }
+    // It never reaches another one.
     for (protocol, server) in &servers {
         for (other, issuer) in &servers {
             let port = issuer.address().port();

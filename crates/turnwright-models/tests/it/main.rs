@@ -15,6 +15,7 @@ mod cassettes;
 mod conformance;
 mod fallback;
 mod faults;
+mod finish_reasons;
 mod fuzz;
 mod generated;
 mod media;
@@ -27,7 +28,10 @@ mod responses;
 mod rng;
 mod script;
 mod state;
+mod think_tags;
+mod typed_answers;
 mod wire;
+mod wrong_setup;
 
 /// Returns the base URL of a protocol at a server that serves all of them.
 fn base_url(protocol: turnwright_models::Protocol, url: &str) -> String {

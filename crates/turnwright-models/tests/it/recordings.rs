@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
+use turnwright_core::Usage;
 use turnwright_models::Protocol;
 use turnwright_models::decode::{Cut, Finish, error_message};
 
@@ -68,6 +69,60 @@ fn found(response: &Recorded) -> (&'static str, Value) {
         kind,
         line.unwrap_or_else(|error| json!({ "error": error.to_string() })),
     )
+}
+
+/// The rule of each protocol for [`Usage`], from the counts in the expected results.
+fn normalised(protocol: Protocol, reported: &Value) -> Usage {
+    let of = |name: &str| reported[name].as_u64().unwrap_or(0);
+    let (input, output) = match protocol {
+        // Cached tokens are not part of the input.
+        Protocol::Anthropic => (of("input") + of("cached") + of("cache_write"), of("output")),
+        // Neither tools of the provider nor reasoning are part of the counts.
+        Protocol::Gemini => (
+            of("input") + of("tool_input"),
+            of("output") + of("reasoning"),
+        ),
+        _ => (of("input"), of("output")),
+    };
+    Usage::tokens(input, output)
+        .cached(of("cached"))
+        .cache_written(of("cache_write"))
+        .reasoning(of("reasoning"))
+}
+
+#[test]
+fn recorded_usage_is_normalised_by_the_rule_of_its_protocol() {
+    for protocol in Protocol::ALL {
+        let Some(recorded) = recorded(protocol) else {
+            return;
+        };
+        let expected = expected(protocol);
+        let mut compared = 0;
+        for response in recorded.iter().filter(|item| item.status < 400) {
+            let name = response.name();
+            let reported = &expected[&(response.file.clone(), response.index)]["usage"];
+            let (deltas, _) = decode_pieces(response.decoder(), [response.body.as_bytes()]);
+            let Some(mut usage) = collect(deltas).usage.filter(|_| reported.is_object()) else {
+                continue;
+            };
+            let mut rule = normalised(protocol, reported);
+            if protocol == Protocol::ChatCompletions {
+                // The expected results do not have it.
+                (usage.reasoning_tokens, rule.reasoning_tokens) = (0, 0);
+            }
+            assert_eq!(usage, rule, "{protocol} {name}: {reported}");
+            assert!(
+                usage.cached_input_tokens + usage.cache_write_tokens <= usage.input_tokens,
+                "{protocol} {name}"
+            );
+            if let Some(total) = reported["total"].as_u64() {
+                assert_eq!(usage.total_tokens(), total, "{protocol} {name}");
+            }
+            compared += 1;
+        }
+        crate::say(format_args!("{protocol}: usage of {compared} responses"));
+        assert!(compared > 20, "{protocol}");
+    }
 }
 
 fn expected(protocol: Protocol) -> BTreeMap<(String, usize), Value> {

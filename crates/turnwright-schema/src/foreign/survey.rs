@@ -11,7 +11,7 @@ use super::verdict::{Judge, Verdict, is_schema};
 use crate::keywords::{self, Keyword, Look, Shape};
 use crate::pointer::join;
 use crate::problem::SchemaProblem;
-use crate::reference::{self, address, note_places};
+use crate::reference::{Places, Reference, address};
 use crate::unenforced::UnenforcedKind;
 
 /// A subschema, as an index into [`Survey::nodes`].
@@ -84,7 +84,6 @@ pub(super) fn survey<'d>(
     judge: &Judge<'_>,
 ) -> Result<Survey<'d>, Vec<SchemaProblem>> {
     let mut reader = Reader {
-        document,
         judge,
         survey: Survey {
             nodes: Vec::new(),
@@ -93,7 +92,7 @@ pub(super) fn survey<'d>(
         },
         references: Vec::new(),
         problems: Vec::new(),
-        places: HashMap::new(),
+        places: Places::new(document),
     };
     reader.schema(document, String::new(), scope.map(Rc::new).as_ref());
     reader.follow_references();
@@ -104,19 +103,11 @@ pub(super) fn survey<'d>(
 }
 
 struct Reader<'d, 'j> {
-    document: &'d Value,
     judge: &'j Judge<'j>,
     survey: Survey<'d>,
     references: Vec<Reference<'d>>,
     problems: Vec<SchemaProblem>,
-    places: HashMap<usize, String>,
-}
-
-struct Reference<'d> {
-    from: NodeId,
-    pointer: String,
-    text: &'d str,
-    target: Option<(&'d Value, Rc<Resolver<'d>>)>,
+    places: Places<'d>,
 }
 
 impl<'d> Reader<'d, '_> {
@@ -217,16 +208,8 @@ impl<'d> Reader<'d, '_> {
             node.cause.get_or_insert(place);
         }
         if let Some(Value::String(text)) = map.get("$ref") {
-            let target = scope.and_then(|scope| {
-                let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
-                Some((contents, Rc::new(resolver)))
-            });
-            self.references.push(Reference {
-                from: id,
-                pointer: join(&node.pointer, "$ref"),
-                text,
-                target,
-            });
+            let reference = Reference::new(id, &node.pointer, text, scope);
+            self.references.push(reference);
         }
     }
 
@@ -301,38 +284,21 @@ impl<'d> Reader<'d, '_> {
         while let Some(reference) = self.references.pop() {
             let is_dropped =
                 |node: &Node<'d>| node.verdicts.get("$ref").is_some_and(Verdict::drops);
-            if self
-                .survey
-                .nodes
-                .get(reference.from)
-                .is_some_and(is_dropped)
-            {
+            let from = reference.from;
+            if self.survey.nodes.get(from).is_some_and(is_dropped) {
                 continue;
             }
-            let inside = reference.target.and_then(|(value, scope)| {
-                let place = match self.survey.seen.get(&address(value)) {
-                    Some(_) => String::new(),
-                    None => self.place_of(value)?,
-                };
-                is_schema(value).then_some((value, place, scope))
-            });
-            let Some((target, place, scope)) = inside else {
-                let problem = reference::unresolved(reference.pointer, reference.text);
-                self.problems.push(problem);
-                continue;
+            let target = match reference.resolve(&self.survey.seen, &mut self.places, is_schema) {
+                Ok(target) => target,
+                Err(problem) => {
+                    self.problems.push(problem);
+                    continue;
+                }
             };
-            let target = self.schema(target, place, Some(&scope));
-            if let Some(node) = self.survey.nodes.get_mut(reference.from) {
+            let target = self.schema(target.value, target.pointer, Some(&target.scope));
+            if let Some(node) = self.survey.nodes.get_mut(from) {
                 node.target = Some(target);
             }
         }
-    }
-
-    /// Returns the pointer of a value in the document. Computed for all values on first use.
-    fn place_of(&mut self, value: &Value) -> Option<String> {
-        if self.places.is_empty() {
-            note_places(self.document, String::new(), &mut self.places);
-        }
-        self.places.get(&address(value)).cloned()
     }
 }

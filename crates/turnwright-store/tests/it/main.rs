@@ -3,11 +3,11 @@
 //! Two tests have a short version here and a long version that runs with
 //!
 //! ```text
-//! cargo test -p turnwright-store --test it -- --ignored --nocapture
+//! scripts/long-tests.sh
 //! ```
 //!
 //! In the long versions two processes write one file for a minute, and a writing process is killed two hundred times.
-//! Add `for_a_minute` or `two_hundred` after `--ignored` to run only one of them.
+//! To run only one of them, pass `--ignored` and `for_a_minute` or `two_hundred` to `cargo test -p turnwright-store --test it --`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,6 +18,7 @@
 
 mod batches;
 mod child;
+mod compaction;
 mod concurrent_open;
 mod conformance;
 mod crash;

@@ -34,6 +34,8 @@ pub(in crate::chat_completions) struct ChunkReader {
     reasoning: Reasoning,
     /// The number of reasoning details so far.
     details: usize,
+    /// Whether an event had choices. After that, other events are ignored.
+    has_begun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,7 @@ impl ChunkReader {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
         if is_error(chunk) {
-            let is_other = !chunk.error && chunk.choices.is_none() && looks_like(text).is_some();
+            let is_other = !chunk.error && chunk.choices.is_none() && is_of_other(text);
             return Err(match is_other {
                 true => wrong_protocol(NO_CHOICES, text),
                 false => reported(text),
@@ -109,6 +111,7 @@ impl ChunkReader {
         }
         match &mut chunk.choices {
             Some(choices) => {
+                self.has_begun = true;
                 // Only one answer was requested.
                 let is_first = |choice: &&mut Choice<'_>| choice.index.unwrap_or(0) == 0;
                 if let Some(choice) = choices.iter_mut().find(is_first) {
@@ -116,6 +119,9 @@ impl ChunkReader {
                 }
             }
             None if delivery == Delivery::Complete => {
+                return Err(wrong_protocol(NO_CHOICES, text));
+            }
+            None if !self.has_begun && is_of_other(text) => {
                 return Err(wrong_protocol(NO_CHOICES, text));
             }
             None => {}
@@ -230,6 +236,11 @@ impl ChunkReader {
             extra: None,
         })
     }
+}
+
+/// Returns `true` for an event or a body of another protocol. Some servers of this one send `"choices": null`.
+fn is_of_other(text: &str) -> bool {
+    looks_like(text).is_some_and(|protocol| protocol != "Chat Completions")
 }
 
 fn is_error(chunk: &Chunk<'_>) -> bool {

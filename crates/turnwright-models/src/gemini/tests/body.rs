@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 use turnwright_core::ModelSettings;
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
+use crate::engine::draft::sampling;
 use crate::gemini::{GeminiCodec, Options};
 
 type Draft = crate::engine::draft::Draft<GeminiCodec>;
@@ -19,14 +20,7 @@ fn minimal_request_has_only_its_contents() {
 #[test]
 fn settings_and_options_are_sent_under_the_names_of_the_api() {
     let mut draft = Draft::hi();
-    draft.settings = ModelSettings::new()
-        .temperature(0.5)
-        .top_p(0.9)
-        .max_output_tokens(100)
-        .stop_sequences(["x"])
-        .seed(7)
-        .presence_penalty(0.25)
-        .frequency_penalty(0.75);
+    draft.settings = sampling();
     let safety = json!([{ "category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE" }]);
     let generation = json!({ "candidateCount": 1, "topK": 3, "seed": 1 });
     draft.options = Options::new()
@@ -138,4 +132,12 @@ fn typed_answers_are_json_with_a_schema() {
         config(&draft),
         json!({ "responseMimeType": "application/json" })
     );
+    // An option takes precedence, and the server does not get two schemas.
+    draft.answer = Some(("city", Some(schema)));
+    let own =
+        json!({ "responseMimeType": "application/json", "responseSchema": { "type": "OBJECT" } });
+    draft.options = Options::new()
+        .extra("generationConfig", own.clone())
+        .unwrap();
+    assert_eq!(config(&draft), own);
 }

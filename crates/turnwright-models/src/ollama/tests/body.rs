@@ -2,6 +2,7 @@ use serde_json::json;
 use turnwright_core::ModelSettings;
 use turnwright_core::settings::{ReasoningEffort, ToolChoice};
 
+use crate::engine::draft::sampling;
 use crate::ollama::{OllamaCodec, Options};
 
 type Draft = crate::engine::draft::Draft<OllamaCodec>;
@@ -20,14 +21,7 @@ fn streaming_is_always_stated() {
 #[test]
 fn settings_are_options_of_the_model() {
     let mut draft = Draft::hi();
-    draft.settings = ModelSettings::new()
-        .temperature(0.5)
-        .top_p(0.9)
-        .max_output_tokens(100)
-        .stop_sequences(["x"])
-        .seed(7)
-        .presence_penalty(0.25)
-        .frequency_penalty(0.75);
+    draft.settings = sampling();
     draft.options = Options::new()
         .num_ctx(8_192)
         .keep_alive("10m")

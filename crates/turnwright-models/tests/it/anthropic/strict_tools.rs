@@ -1,12 +1,13 @@
 //! Which tools the API accepts, compared with recorded answers of the API.
 
 use serde_json::{Value, json};
-use turnwright_core::{Error, ErrorCode, Next, Tool, TurnContext};
+use turnwright_core::settings::ToolChoice;
+use turnwright_core::{Error, ErrorCode, ModelSettings, Next, Tool, TurnContext};
 use turnwright_models::Protocol;
 use turnwright_testkit::server::Server;
 
-use super::builder;
-use super::turns::{logging, says};
+use super::turns::{call, says, warning};
+use super::{builder, stream};
 use crate::requests::recorded_tool;
 use crate::wire::recorded;
 
@@ -100,7 +101,7 @@ async fn a_strict_tool_that_is_one_too_many_is_withheld_with_a_warning() {
             ctx.tools().register(closed("late"))?;
             next.run().await
         });
-    let (runner, logs) = logging(runner);
+    let (runner, warnings) = warning(runner);
     let runner = runner.build().unwrap();
     // The second request finds the tools in a cache.
     for _ in 0..2 {
@@ -111,7 +112,66 @@ async fn a_strict_tool_that_is_one_too_many_is_withheld_with_a_warning() {
         assert_eq!(tools.len(), 20);
         assert!(tools.iter().all(|tool| tool["name"] != "late"));
     }
-    let logs = logs.lock().unwrap().clone();
-    let is_warning = |line: &&String| line.contains("`late` is not shown to the model");
-    assert_eq!(logs.iter().filter(is_warning).count(), 2, "{logs:?}");
+    let warnings = warnings.lock().unwrap();
+    let is_known = |line: &String| line.contains("`late` is not shown to the model");
+    assert!(
+        warnings.len() == 2 && warnings.iter().all(is_known),
+        "{warnings:?}"
+    );
+}
+
+/// A tool that was registered during a turn, as an MCP server's is, cannot be checked when the runner is built.
+#[tokio::test]
+async fn a_tool_that_the_api_rejects_is_withheld_with_a_warning_and_cannot_be_chosen() {
+    let server = Server::script([
+        stream(&[call("toolu_1", "t0", json!({}))], "tool_use"),
+        says("Hello."),
+    ])
+    .await
+    .unwrap();
+    let settings = ModelSettings::new().tool_choice(ToolChoice::Tool("either".to_owned()));
+    let model = builder(&server.url()).settings(settings).build().unwrap();
+    let runner = turnwright_core::runner(model)
+        .tool(closed("t0"))
+        .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
+            ctx.tools().register(either())?;
+            next.run().await
+        });
+    let (runner, warnings) = warning(runner);
+    let outcome = runner.build().unwrap().run("Hi.").await;
+    assert_eq!(outcome.into_answer().unwrap(), "Hello.");
+    for request in server.requests() {
+        let body = request.json().unwrap();
+        let tools = body["tools"].as_array().unwrap();
+        assert_eq!(tools.len(), 1);
+        assert_eq!(tools[0]["name"], "t0");
+        assert_eq!(body["tool_choice"], json!({ "type": "auto" }));
+    }
+    // Both requests of the turn are without it; the operator is informed once.
+    let warnings = warnings.lock().unwrap();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("the tool `either` is not shown to the model")
+            && warnings[0].contains("`anyOf` at the root"),
+        "{warnings:?}"
+    );
+    assert!(warnings[1].contains("the tool choice names `either`"));
+    // As a tool of the user's own, it is an error before anything runs.
+    let model = builder("http://127.0.0.1:9").build().unwrap();
+    let error = turnwright_core::runner(model)
+        .tool(either())
+        .build()
+        .map(drop);
+    let error = error.unwrap_err();
+    assert!(
+        error.message().contains("`either`") && error.message().contains("`anyOf`"),
+        "{error}"
+    );
+}
+
+fn either() -> Tool {
+    let object = |name: &str| json!({ "type": "object", "required": [name], "properties": { name: { "type": "string" } } });
+    let schema = json!({ "type": "object", "anyOf": [object("a"), object("b")] });
+    let described = json!({ "name": "either", "description": "Takes one or the other." });
+    recorded_tool(&described, &schema).unwrap()
 }

@@ -49,16 +49,16 @@ fn thinking() -> Options {
     Options::new().thinking(json!({ "type": "enabled", "budget_tokens": 2048 }))
 }
 
-/// Collects warnings and other log messages.
-pub(super) fn logging(runner: TurnRunnerBuilder) -> (TurnRunnerBuilder, Arc<Mutex<Vec<String>>>) {
-    let logs = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&logs);
+/// Collects the messages of warning events.
+pub(super) fn warning(runner: TurnRunnerBuilder) -> (TurnRunnerBuilder, Arc<Mutex<Vec<String>>>) {
+    let warnings = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&warnings);
     let runner = runner.observer(move |event: &Event| {
-        if let EventKind::Log { message, .. } = &event.kind {
+        if let EventKind::Warning { message, .. } = &event.kind {
             heard.lock().unwrap().push(message.clone());
         }
     });
-    (runner, logs)
+    (runner, warnings)
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn response_with_thinking_and_calls_is_sent_back_unchanged_with_all_result
         .unwrap();
     let model = builder(&server.url()).options(thinking()).build().unwrap();
     let runs = Arc::default();
-    let (runner, logs) = logging(turnwright_core::runner(model).tool(echo(&runs)));
+    let (runner, warnings) = warning(turnwright_core::runner(model).tool(echo(&runs)));
     let outcome = runner.build().unwrap().run("Go.").await;
     assert_eq!(outcome.text, "Done.");
     assert_eq!(outcome.usage.input_tokens, 20);
@@ -121,7 +121,7 @@ async fn response_with_thinking_and_calls_is_sent_back_unchanged_with_all_result
         r#"{"type":"tool_use","id":"toolu_2","name":"echo","input":{"x":[1,"ü"]}}]}"#
     );
     assert!(written.contains(expected), "{written}");
-    assert_eq!(*logs.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(*warnings.lock().unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -256,7 +256,7 @@ async fn open_calls_of_another_server_are_sent_without_thinking() {
         };
         let model = builder(&server.url()).options(options).build().unwrap();
         let history = records.clone();
-        let (runner, logs) = logging(turnwright_core::runner(model));
+        let (runner, warnings) = warning(turnwright_core::runner(model));
         let runner = runner.turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
             ctx.records().hydrate(history.clone());
             async move { next.run().await }
@@ -265,10 +265,10 @@ async fn open_calls_of_another_server_are_sent_without_thinking() {
             runner.build().unwrap().run(TurnInput::empty()).await.text,
             "Done."
         );
-        let logs = logs.lock().unwrap();
+        let warnings = warnings.lock().unwrap();
         assert!(
-            logs.len() == 1 && logs[0].contains("no thinking"),
-            "{logs:?}"
+            warnings.len() == 1 && warnings[0].contains("no thinking"),
+            "{warnings:?}"
         );
     }
     for request in server.requests() {
@@ -323,16 +323,16 @@ async fn forced_calls_are_not_combined_with_thinking() {
         .settings(settings)
         .build()
         .unwrap();
-    let (runner, logs) = logging(turnwright_core::runner(model).tool(echo(&Arc::default())));
+    let (runner, warnings) = warning(turnwright_core::runner(model).tool(echo(&Arc::default())));
     assert_eq!(runner.build().unwrap().run("Go.").await.text, "Done.");
     let body = server.requests()[0].json().unwrap();
     assert_eq!(
         (&body["tool_choice"], body.get("temperature")),
         (&json!({ "type": "auto" }), None)
     );
-    let logs = logs.lock().unwrap().join("\n");
+    let warnings = warnings.lock().unwrap().join("\n");
     assert!(
-        logs.contains("tool choice") && logs.contains("`temperature`"),
-        "{logs}"
+        warnings.contains("tool choice") && warnings.contains("`temperature`"),
+        "{warnings}"
     );
 }

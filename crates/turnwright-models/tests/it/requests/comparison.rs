@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use turnwright_core::trust::restore;
+use turnwright_models::Protocol;
+
+use crate::wire::{Recorded, sessions};
 
 /// A request as recorded, and as reproduced here.
 #[derive(Clone, PartialEq)]
@@ -46,6 +49,34 @@ pub(super) const fn by_hand(
         by_hand_alone: true,
         ..always(name, why, even_out)
     }
+}
+
+/// Compares the requests of all recorded conversations. `send` gets an exchange, those before it in its conversation,
+/// and the number of recorded responses that were continued so far. It returns nothing for a request that is refused
+/// here.
+pub(super) async fn compare_sessions(
+    protocol: Protocol,
+    differences: &'static [Difference],
+    mut send: impl AsyncFnMut(&Recorded, &[Recorded], &mut usize) -> Option<Value>,
+) {
+    let Some(sessions) = sessions(protocol) else {
+        return;
+    };
+    let mut comparison = Comparison::new(protocol.name(), differences);
+    let mut continued = 0;
+    for session in &sessions {
+        for (index, exchange) in session.iter().enumerate() {
+            if let Some(sent) = send(exchange, &session[..index], &mut continued).await {
+                comparison.add(&exchange.name(), &exchange.request, sent);
+            }
+        }
+    }
+    crate::say(format_args!(
+        "{}: {continued} recorded responses continued",
+        protocol.name()
+    ));
+    comparison.finish();
+    assert!(continued > 0);
 }
 
 /// Counts the requests that are equal, and the differences of the others.

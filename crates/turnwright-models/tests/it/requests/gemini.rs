@@ -10,30 +10,22 @@ use turnwright_models::gemini::{GeminiCodec, Options};
 use turnwright_models::{Gemini, ModelBuilder, Protocol};
 
 use self::differences::DIFFERENCES;
-use super::comparison::Comparison;
+use super::comparison::compare_sessions;
 use super::turns::{self, ANSWER, Caught, Outcome, RecordedCall, Step, UNUSED_URL, recorded_tool};
 use super::{attached, decoded, strings, user};
-use crate::wire::{Recorded, sessions};
+use crate::wire::Recorded;
 
 #[tokio::test]
 async fn recorded_requests_are_reproduced() {
-    let Some(sessions) = sessions(Protocol::Gemini) else {
-        return;
-    };
-    let mut comparison = Comparison::new("gemini", DIFFERENCES);
-    let mut continued = 0;
-    for session in &sessions {
-        for (index, exchange) in session.iter().enumerate() {
-            let steps = conversation(&exchange.request, &session[..index], &mut continued);
-            let sent = send(exchange, &steps).await;
-            comparison.add(&exchange.name(), &exchange.request, sent);
-        }
-    }
-    crate::say(format_args!(
-        "gemini: {continued} recorded responses continued"
-    ));
-    comparison.finish();
-    assert!(continued > 0);
+    compare_sessions(
+        Protocol::Gemini,
+        DIFFERENCES,
+        async |exchange, before, continued| {
+            let steps = conversation(&exchange.request, before, continued);
+            Some(send(exchange, &steps).await)
+        },
+    )
+    .await;
 }
 
 /// Returns the request that a turn sends.

@@ -5,10 +5,10 @@ use turnwright_core::{ModelSettings, Tool};
 use turnwright_models::ollama::{OllamaCodec, Options};
 use turnwright_models::{ModelBuilder, Ollama, Protocol};
 
-use super::comparison::{Comparison, Difference, always, list, object, unsealed};
+use super::comparison::{Difference, always, compare_sessions, list, object, unsealed};
 use super::turns::{self, ANSWER, Caught, Outcome, RecordedCall, Step, recorded_tool};
 use super::{strings, text, user};
-use crate::wire::{Recorded, sessions};
+use crate::wire::Recorded;
 
 /// In the order in which they are applied.
 const DIFFERENCES: &[Difference] = &[
@@ -61,24 +61,15 @@ const DIFFERENCES: &[Difference] = &[
 
 #[tokio::test]
 async fn recorded_requests_are_reproduced() {
-    let Some(sessions) = sessions(Protocol::Ollama) else {
-        return;
-    };
-    let mut comparison = Comparison::new("ollama", DIFFERENCES);
-    let mut continued = 0;
-    for session in &sessions {
-        for (index, exchange) in session.iter().enumerate() {
-            let (system, steps) =
-                conversation(&exchange.request, &session[..index], &mut continued);
-            let sent = send(&exchange.request, &system, &steps).await;
-            comparison.add(&exchange.name(), &exchange.request, sent);
-        }
-    }
-    crate::say(format_args!(
-        "ollama: {continued} recorded responses continued"
-    ));
-    comparison.finish();
-    assert!(continued > 0);
+    compare_sessions(
+        Protocol::Ollama,
+        DIFFERENCES,
+        async |exchange, before, continued| {
+            let (system, steps) = conversation(&exchange.request, before, continued);
+            Some(send(&exchange.request, &system, &steps).await)
+        },
+    )
+    .await;
 }
 
 /// Returns the request that a turn sends.

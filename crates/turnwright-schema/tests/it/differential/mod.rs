@@ -22,7 +22,7 @@ mod shrink;
 mod stats;
 mod texts;
 mod values;
-mod walk;
+pub(crate) mod walk;
 
 use std::env;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-const ONE: &[&str] = &[
+pub(crate) const ONE: &[&str] = &[
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -17,8 +17,8 @@ const ONE: &[&str] = &[
     "unevaluatedItems",
     "unevaluatedProperties",
 ];
-const LIST: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
-const NAMED: &[&str] = &[
+pub(crate) const LIST: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+pub(crate) const NAMED: &[&str] = &[
     "$defs",
     "definitions",
     "dependencies",
@@ -77,6 +77,6 @@ fn step<'d>(
 }
 
 /// Escapes a name for use in a JSON pointer.
-pub(super) fn escape(token: &str) -> String {
+pub(crate) fn escape(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }

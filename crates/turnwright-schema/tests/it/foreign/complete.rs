@@ -6,27 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use turnwright_schema::Schema;
 
-const NAMED: &[&str] = &[
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
-const LIST: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
-const ONE: &[&str] = &[
-    "additionalItems",
-    "additionalProperties",
-    "contains",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
+use crate::differential::walk::{LIST, NAMED, ONE, escape};
 
 /// Returns every keyword that disappeared or changed without being listed.
 pub(super) fn silently_ignored(schema: &Schema) -> Vec<String> {
@@ -57,7 +37,7 @@ impl Comparison<'_> {
             return;
         };
         for (keyword, rule) in original {
-            let at = format!("{at}/{}", keyword.replace('~', "~0").replace('/', "~1"));
+            let at = format!("{at}/{}", escape(keyword));
             if self.listed.contains(at.as_str()) {
                 continue;
             }
@@ -66,7 +46,7 @@ impl Comparison<'_> {
                     if NAMED.contains(&keyword.as_str()) =>
                 {
                     for (name, rule) in rules {
-                        let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                        let at = format!("{at}/{}", escape(name));
                         self.compare(rule, written.get(name).unwrap_or(&Value::Null), &at);
                     }
                 }

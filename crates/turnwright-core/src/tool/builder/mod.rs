@@ -1,5 +1,8 @@
 //! The builder for typed and dynamic tools.
 
+mod definition;
+mod handlers;
+
 use std::any::TypeId;
 use std::fmt;
 use std::future::Future;
@@ -11,18 +14,16 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::definition::ill_defined;
 use super::handler::Handler;
-use super::into_result::IntoToolResult;
 use super::meta::Meta;
 use super::{Facts, Inner, Tool};
 use crate::artifact::{ArtifactKind, Inline};
 use crate::effects::{Concurrency, Effects, OnCollision};
-use crate::error::{Error, ErrorCode};
-use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError, escape};
-use crate::state::{State, StateType};
+use crate::error::Error;
+use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError};
 use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
-use crate::tool::context::ToolContext;
 use crate::tool::reconcile::Reconcile;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
@@ -125,130 +126,6 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// Sets the description for the model: what the tool does, what it returns and when to use it.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.facts.description = text.into();
-        self
-    }
-
-    /// Sets the handler: an async closure that receives the checked arguments and the context of the call.
-    ///
-    /// The types of the parameters and of the error are inferred. A closure that ends in `Ok(…)` returns `Result<_, ToolError>`,
-    /// and `?` converts any error to a [`ToolError`](crate::ToolError). On timeout, the handler is dropped at its next await
-    /// point.
-    ///
-    /// ```
-    /// use turnwright_core::{Tool, ToolContext};
-    ///
-    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// struct Add { numbers: Vec<String> }
-    ///
-    /// let add = Tool::typed::<Add>("add")
-    ///     .description("Adds numbers.")
-    ///     .handler(async |args, _| {
-    ///         let mut sum = 0;
-    ///         for number in args.numbers {
-    ///             sum += number.parse::<i64>()?;
-    ///         }
-    ///         Ok(sum)
-    ///     })
-    ///     .build()?;
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    ///
-    /// An async closure that captures a value lends it to each call, which Rust cannot express as a `Fn` that returns a `'static`
-    /// future. Pass captured values to [`handler_with`](Self::handler_with) instead, which shares them.
-    pub fn handler<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoToolResult> + Send + 'static,
-    {
-        self.handler = Some(Handler::from_async(handler));
-        self
-    }
-
-    /// Sets a handler with its own state. Each call receives a shared handle to the state as its first parameter.
-    ///
-    /// ```
-    /// use std::collections::HashMap;
-    /// use turnwright_core::{DispatchContext, Tool};
-    ///
-    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// struct Lookup { user: u32 }
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-    /// let users = HashMap::from([(7, "Ada")]);
-    /// let who_is = Tool::typed::<Lookup>("who_is")
-    ///     .description("Looks up the name of a user.")
-    ///     .handler_with(users, async |users, args, _| users.get(&args.user).copied())
-    ///     .build()?;
-    ///
-    /// let ctx = DispatchContext::standalone();
-    /// assert_eq!(who_is.call(&ctx, r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
-    /// assert_eq!(who_is.call(&ctx, r#"{"user": 8}"#).await?.as_text(), Some("null"));
-    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// Use a tuple for several values: `.handler_with((db, mail), async |s, args, _| s.0.find(…))`.
-    pub fn handler_with<S, F, Fut>(self, state: S, handler: F) -> Self
-    where
-        S: Send + Sync + 'static,
-        F: Fn(State<S>, A, ToolContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoToolResult> + Send + 'static,
-    {
-        let state = State::new(state);
-        self.handler(move |args, ctx| handler(state.clone(), args, ctx))
-    }
-
-    /// Sets a blocking handler, which runs on the thread pool for blocking work. On timeout the token is cancelled and the thread
-    /// is detached.
-    ///
-    /// It can capture values, because it does not return a future:
-    ///
-    /// ```
-    /// use turnwright_core::Tool;
-    ///
-    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// struct Count { word: String }
-    ///
-    /// let text = "a rose is a rose".to_owned();
-    /// let count = Tool::typed::<Count>("count")
-    ///     .description("Counts a word in the text.")
-    ///     .handler_blocking(move |args, _| text.split(' ').filter(|word| *word == args.word).count())
-    ///     .build()?;
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    pub fn handler_blocking<F, R>(mut self, handler: F) -> Self
-    where
-        F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
-        R: IntoToolResult,
-    {
-        self.handler = Some(Handler::from_blocking(handler));
-        self
-    }
-
-    /// Declares that the handler needs state of this type. A runner without it fails to build, instead of failing at the first
-    /// call. `#[tool]` does this for each `State<T>` parameter.
-    ///
-    /// ```
-    /// use turnwright_core::{DispatchContext, ErrorCode, Tool};
-    /// use serde_json::json;
-    ///
-    /// struct Database;
-    ///
-    /// let query = Tool::dynamic("query", json!({ "type": "object" }))
-    ///     .description("Queries the database.")
-    ///     .requires_state::<Database>()
-    ///     .handler(async |_, ctx| {
-    ///         let _database = ctx.state::<Database>()?;
-    ///         Ok("no rows")
-    ///     })
-    ///     .build()?;
-    ///
-    /// # let executor = |_: DispatchContext| async { Ok(()) };
-    /// let error = turnwright_core::runner(executor).tool(query).build().unwrap_err();
-    /// assert_eq!(error.code(), ErrorCode::MISSING_STATE);
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    pub fn requires_state<T: Send + Sync + 'static>(mut self) -> Self {
-        self.facts.required_state.push(StateType::of::<T>());
         self
     }
 
@@ -520,75 +397,6 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             tried.map_err(|why| ill_defined(tool.name(), &[format!("schema: {why}")]))?;
         }
         Ok(tool)
-    }
-}
-
-impl Facts {
-    /// Returns what is invalid, field by field.
-    fn wrong(&self) -> Vec<String> {
-        let mut wrong = Vec::new();
-        if let Err(why) = check_name(&self.name) {
-            wrong.push(format!("name: {why}"));
-        }
-        if self.description.trim().is_empty() {
-            wrong.push(
-                "description: must not be empty: describe what the tool does and when to use it"
-                    .into(),
-            );
-        }
-        if self.timeout == Some(Duration::ZERO) {
-            let why = "must not be zero: use `no_timeout` for no timeout";
-            wrong.push(format!("timeout: {why}"));
-        }
-        if self.max_result_bytes == Some(0) {
-            wrong.push("max_result_bytes: must not be zero".into());
-        }
-        if self
-            .source
-            .as_deref()
-            .is_some_and(|source| source.trim().is_empty())
-        {
-            wrong.push("source: must not be empty".into());
-        }
-        if let Some(why) = self.meta.refused() {
-            wrong.push(format!("meta: {why}"));
-        }
-        wrong
-    }
-}
-
-fn ill_defined(name: &str, wrong: &[String]) -> Error {
-    let (name, wrong) = (escape(name, MAX_NAME_LEN), wrong.join("; "));
-    let message = format!("invalid tool `{name}`: {wrong}");
-    Error::new(ErrorCode::INVALID_INITIAL_TOOL_VALUE, message)
-}
-
-fn check_name(name: &str) -> Result<(), String> {
-    let length = name.chars().count();
-    let other = |c: &char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
-    match (length, name.chars().find(other)) {
-        (0, _) => Err("must not be empty: use 1 to 64 characters of [A-Za-z0-9_-]".to_owned()),
-        _ if length > MAX_NAME_LEN => Err(format!(
-            "must have at most 64 characters, the limit that all providers support (got {length})"
-        )),
-        (_, Some(other)) => Err(format!(
-            "must not contain {other:?}: all providers support only [A-Za-z0-9_-]"
-        )),
-        (_, None) => Ok(()),
-    }
-}
-
-impl Tool {
-    /// Checks that the type accepts samples of what the schema accepts. The contract fuzzer of the testkit goes further.
-    fn try_samples(&self) -> Result<(), String> {
-        for sample in self.schema().samples() {
-            if let Err(faults) = self.bind(&sample) {
-                let why = faults.notes().join("; ");
-                let shown = escape(&sample.to_string(), 200);
-                return Err(format!("accepts {shown}, but {why}"));
-            }
-        }
-        Ok(())
     }
 }
 

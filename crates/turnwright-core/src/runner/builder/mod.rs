@@ -1,17 +1,19 @@
 //! The builder of a runner.
 
+mod build;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::History;
-use super::turn_runner::{Plan, TurnRunner};
+use super::into_tool::IntoTool;
+use super::turn_runner::Plan;
 use crate::artifact::ArtifactLimits;
 use crate::artifact_tools::ArtifactToolPolicy;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
 use crate::pipeline::{Middleware, Pipeline};
-use crate::record::Lease;
 use crate::settings::{Budget, ModelSettings};
 use crate::storage::Storage;
 use crate::tool::approval::{ApprovalPolicy, Approver};
@@ -19,15 +21,11 @@ use crate::tool::context::{DispatchContext, Setup, TurnContext};
 use crate::tool::reconcile::Reconcile;
 use crate::tool::registry::ToolRegistry;
 use crate::tool::{ResultHook, Tool};
-use crate::validate::Violations;
 
 /// Default number of events that a reader may lag behind.
 const STREAM_CAPACITY: usize = 64;
 
-/// Minimum lease duration.
-const MIN_LEASE: Duration = Duration::from_millis(100);
-
-/// Starts to build a [`TurnRunner`] with an executor: a model, or anything else that decides.
+/// Starts to build a [`TurnRunner`](super::TurnRunner) with an executor: a model, or anything else that decides.
 ///
 /// A turn with a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) is stored and sees earlier turns: it
 /// starts with the history of that conversation ([`History::all`] by default, see [`history`](TurnRunnerBuilder::history)). A
@@ -52,7 +50,7 @@ pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
     TurnRunnerBuilder::new(Arc::new(executor))
 }
 
-/// Builds a [`TurnRunner`].
+/// Builds a [`TurnRunner`](super::TurnRunner).
 ///
 /// ```
 /// use std::time::Duration;
@@ -488,113 +486,6 @@ impl TurnRunnerBuilder {
     /// Default: `false`.
     pub fn trace_content(mut self, yes: bool) -> Self {
         self.setup().trace_content = yes;
-        self
-    }
-
-    /// Builds the runner.
-    ///
-    /// # Errors
-    /// - `E_INVALID_TURN_RUNNER_CONFIG`, which lists all invalid fields.
-    /// - The error of [`Middleware::check`] of a layer.
-    /// - The error of a tool with an invalid definition.
-    /// - `E_TOOL_ALREADY_REGISTERED` if two tools have the same name.
-    /// - `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
-    /// - The error of [`Executor::check_tools`] if the executor cannot use one of the tools.
-    pub fn build(mut self) -> Result<TurnRunner, Error> {
-        let (plan, setup) = (&self.plan, &self.plan.setup);
-        let mut wrong = Violations::default();
-        let begins = setup.iteration_limit > 0;
-        wrong.check("iteration_limit", begins, "must not be zero");
-        let keeps = setup.max_result_bytes > 0;
-        wrong.check("max_result_bytes", keeps, "must not be zero");
-        let runs = setup.parallel_calls > 0;
-        wrong.check("parallel_calls", runs, "must not be zero");
-        let few = setup.parallel_calls <= tokio::sync::Semaphore::MAX_PERMITS;
-        wrong.check("parallel_calls", few, "is too large");
-        let room = plan.stream_capacity > 0;
-        wrong.check("stream_capacity", room, "must be at least one event");
-        let answers = setup.approval_timeout.is_none_or(|limit| !limit.is_zero());
-        wrong.check("approval_timeout", answers, "must not be zero");
-        let writes = !setup.store_timeout.is_zero();
-        wrong.check("store_timeout", writes, "must not be zero");
-        // A shorter lease would expire before a store has written it.
-        let holds = (MIN_LEASE..=Lease::MAX_TERM).contains(&setup.lease);
-        wrong.check("lease", holds, "must be from 100 milliseconds to 1 hour");
-        setup.settings.check(&mut wrong);
-        wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
-        plan.turn_input.check()?;
-        plan.dispatch_input.check()?;
-        plan.dispatch_output.check()?;
-        plan.turn_output.check()?;
-        setup.storage.secret().map_err(|error| {
-            let message = "the operating system provides no randomness: set `.storage(…)` with a secret that you stored";
-            Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)
-        })?;
-        let tools = self
-            .tools
-            .into_iter()
-            .collect::<Result<Vec<Tool>, Error>>()?;
-        check_state(&tools, &self.plan.setup)?;
-        self.plan.executor.check_tools(&tools)?;
-        self.plan.tools = ToolRegistry::new(tools)?;
-        Ok(TurnRunner::new(self.plan))
-    }
-}
-
-/// Checks that the state that tools need is present, and reports all missing types.
-fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
-    let missing: Vec<String> = tools
-        .iter()
-        .flat_map(|tool| {
-            let types = tool.missing_state(&setup.state);
-            types.map(|name| format!("the tool `{}` needs state of type `{name}`", tool.name()))
-        })
-        .collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => {
-            let missing = missing.join("; ");
-            let message = format!("{missing}: call `.state(value)` for each type");
-            Err(Error::new(ErrorCode::MISSING_STATE, message))
-        }
-    }
-}
-
-/// A [`Tool`], or the result of building one.
-///
-/// Methods that add tools accept both, so that a builder needs no `?` per tool:
-///
-/// ```
-/// use serde_json::{Value, json};
-/// use turnwright_core::{DispatchContext, Error, Tool, ToolContext};
-///
-/// fn greet() -> Result<Tool, Error> {
-///     Tool::dynamic("greet", json!({ "type": "object" }))
-///         .description("Greets.")
-///         .handler(|_: Value, _: ToolContext| async { "Hello!" })
-///         .build()
-/// }
-///
-/// # let executor = |_: DispatchContext| async { Ok(()) };
-/// let runner = turnwright_core::runner(executor).tool(greet()).build()?;
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-pub trait IntoTool {
-    /// Returns the tool.
-    ///
-    /// # Errors
-    /// Returns an error if its definition is invalid.
-    fn into_tool(self) -> Result<Tool, Error>;
-}
-
-impl IntoTool for Tool {
-    fn into_tool(self) -> Result<Tool, Error> {
-        Ok(self)
-    }
-}
-
-impl IntoTool for Result<Tool, Error> {
-    fn into_tool(self) -> Result<Tool, Error> {
         self
     }
 }

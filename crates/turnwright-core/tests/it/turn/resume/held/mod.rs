@@ -1,5 +1,8 @@
 //! Which process may run a turn of a conversation.
 
+mod clocks;
+mod deleted;
+
 use std::time::Duration;
 use turnwright_core::record::Record;
 use turnwright_core::record::RecordKind;
@@ -60,6 +63,7 @@ fn slow(reached: &Arc<Notify>, go: &Arc<Notify>) -> ToolBuilder<Value> {
 }
 
 const PAST: &str = "2001-01-01T00:00:00.000000000Z";
+
 const FAR: &str = "2999-01-01T00:00:00.000000000Z";
 
 /// In half an hour.
@@ -280,155 +284,6 @@ async fn calls_that_a_turn_could_not_close_are_closed_by_the_next_one() {
     assert_eq!(world.runs.all().len(), 1);
 }
 
-#[tokio::test]
-async fn a_conversation_deleted_during_a_turn_stays_deleted_and_can_restart() {
-    let (world, reached) = (World::default(), Arc::new(Notify::new()));
-    let go = Arc::new(Notify::new());
-    let slow = slow(&reached, &go);
-    let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("Hello.")]);
-    let runner = world.runner(&model).tool(slow.build()).build().unwrap();
-    let turn = runner.start(go_input());
-    reached.notified().await;
-    let conversation_id = ConversationId::new(TALK);
-    world
-        .store
-        .delete_conversation(&conversation_id)
-        .await
-        .unwrap();
-    go.notify_one();
-    assert_eq!(code_of(&turn.await), "E_TURN_TAKEN_OVER");
-    assert_eq!(world.conversation_id().await.len(), 0);
-    // The lease is gone, but the fencing token is not.
-    let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
-    assert_eq!(outcome.text, "Hello.");
-    let lease = world.store.lease(&conversation_id).await.unwrap().unwrap();
-    assert_eq!(lease.fencing_token, 3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_lease_written_with_a_wrong_clock_does_not_block_others() {
-    let world = World::default();
-    let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
-    let runner = world.runner(&model).build().unwrap();
-    runner.run(go_input()).await;
-    let conversation_id = ConversationId::new(TALK);
-    world
-        .store
-        .put(&conversation_id, lease(TURN, 9, FAR))
-        .await
-        .unwrap();
-    let held = world.store.lease(&conversation_id).await.unwrap().unwrap();
-    assert_eq!(held.estimated_remaining(), Some(TERM));
-    let outcome = runner.resume(TURN).await.unwrap().await;
-    assert_eq!(outcome.text, "All is well.");
-    let error = turnwright_core::runner(answers()).lease(Duration::from_secs(3_601));
-    let error = error.build().unwrap_err();
-    assert!(error.message().contains("1 hour"), "{error}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_live_holder_is_recognised_whatever_its_clock() {
-    for skew in SKEWS {
-        let world = World::default();
-        let model = ScriptedModel::new([Step::fail("out of reach")]);
-        let runner = world.runner(&model).build().unwrap();
-        runner.run(go_input()).await;
-        let conversation_id = ConversationId::new(TALK);
-        let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
-        let owner = record::new_id();
-        let first = lease_of(&owner, TURN, 9, &wall(skew + 3_600_000), 0);
-        store.put(&of, first).await.unwrap();
-        let alive = tokio::spawn(async move {
-            for renewals in 1.. {
-                tokio::time::sleep(TERM / 3).await;
-                // Its clock is set back and forth, too.
-                let step = SKEWS[renewals as usize % SKEWS.len()];
-                let until = wall(skew + step + 3_600_000);
-                let renewed = lease_of(&owner, TURN, 9, &until, renewals);
-                store.put(&of, renewed).await.unwrap();
-            }
-        });
-        let outcome = runner.resume(TURN).await.unwrap().await;
-        assert_eq!(code_of(&outcome), "E_TURN_HELD", "{skew}");
-        let held = world.store.lease(&conversation_id).await.unwrap().unwrap();
-        assert_eq!(held.fencing_token, 9, "{skew}");
-        alive.abort();
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_lease_of_a_dead_process_is_taken_over_after_its_duration_whatever_its_clock() {
-    for skew in SKEWS {
-        let world = World::default();
-        let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
-        let runner = world.runner(&model).build().unwrap();
-        runner.run(go_input()).await;
-        let conversation_id = ConversationId::new(TALK);
-        let left = lease(TURN, 9, &wall(skew + 3_600_000));
-        world.store.put(&conversation_id, left).await.unwrap();
-        let begun = tokio::time::Instant::now();
-        let outcome = runner.resume(TURN).await.unwrap().await;
-        assert_eq!(outcome.text, "All is well.", "{skew}");
-        // On the clock of the test, which only these waits advance.
-        let waited = begun.elapsed();
-        assert!(waited >= TERM && waited < TERM * 2, "{skew}: {waited:?}");
-    }
-}
-
-/// The counter shows that the holder is alive, even if its clock does not advance.
-#[tokio::test(start_paused = true)]
-async fn a_renewal_with_an_unchanged_time_is_noticed() {
-    let world = World::default();
-    let runner = world
-        .runner(&ScriptedModel::new([Step::fail("a")]))
-        .build()
-        .unwrap();
-    runner.run(go_input()).await;
-    let (store, conversation_id) = (Arc::clone(&world.store), ConversationId::new(TALK));
-    let (owner, until) = (record::new_id(), soon());
-    let first = lease_of(&owner, TURN, 9, &until, 0);
-    store.put(&conversation_id, first).await.unwrap();
-    let alive = tokio::spawn(async move {
-        for renewals in 1.. {
-            tokio::time::sleep(TERM / 3).await;
-            let renewed = lease_of(&owner, TURN, 9, &until, renewals);
-            store
-                .put(&ConversationId::new(TALK), renewed)
-                .await
-                .unwrap();
-        }
-    });
-    let outcome = runner.resume(TURN).await.unwrap().await;
-    assert_eq!(code_of(&outcome), "E_TURN_HELD");
-    alive.abort();
-}
-
-/// A process that cannot wait for a complete lease duration succeeds after several attempts.
-#[tokio::test(start_paused = true)]
-async fn observations_of_a_lease_count_for_the_next_attempt() {
-    let world = World::default();
-    let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
-    let runner = world.runner(&model).build().unwrap();
-    runner.run(go_input()).await;
-    let left = lease(TURN, 9, &soon());
-    world
-        .store
-        .put(&ConversationId::new(TALK), left)
-        .await
-        .unwrap();
-    let mut attempts = 0;
-    let outcome = loop {
-        attempts += 1;
-        let patience = TurnInput::resume(TURN).budget(Budget::new().time(TERM / 4));
-        let outcome = runner.resume(patience).await.unwrap().await;
-        if outcome.is_answered() || attempts == 10 {
-            break outcome;
-        }
-    };
-    assert_eq!(outcome.text, "All is well.", "{}", outcome.status);
-    assert!((4..=5).contains(&attempts), "{attempts}");
-}
-
 /// A handler that checks before a renewal is due: meanwhile another process has the turn, or it was deleted.
 #[tokio::test]
 async fn ensure_held_notices_a_takeover_immediately() {
@@ -463,52 +318,6 @@ async fn ensure_held_notices_a_takeover_immediately() {
         assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER", "{deleted}");
         assert_eq!(world.runs.all(), ["true", "E_TURN_TAKEN_OVER"], "{deleted}");
     }
-}
-
-/// Another turn starts in the conversation with its own fencing token, although no lease is left to count from.
-#[tokio::test]
-async fn a_deleted_lease_does_not_reuse_its_fencing_token() {
-    let world = World::default();
-    let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
-    let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
-        let (store, notes) = (Arc::clone(&store), notes.clone());
-        async move {
-            let conversation_id = ctx.conversation_id();
-            store
-                .delete(conversation_id, RecordKind::Lease, "lease")
-                .await?;
-            let other = runner(ScriptedModel::new([Step::say("Hello.")]));
-            let other = other.storage(storage_of(Arc::clone(&store))).build()?;
-            let input = TurnInput::new("Hello?").conversation(conversation_id.as_str());
-            assert!(other.run(input).await.is_answered());
-            notes.note(ctx.ensure_lease().await.unwrap_err().code().as_str());
-            Ok::<_, ToolError>("never")
-        }
-    });
-    let runner = world.runner(&calls("act")).tool(act.build());
-    let outcome = runner.build().unwrap().run(go_input()).await;
-    assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER");
-    assert_eq!(world.runs.all(), ["E_TURN_TAKEN_OVER"]);
-}
-
-/// Third parties remember a key for longer than the conversation exists.
-#[tokio::test]
-async fn idempotency_keys_of_a_deleted_conversation_are_not_reused() {
-    let world = World::default();
-    for _ in 0..2 {
-        let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Paid.")]);
-        let pay = world.acting("pay").build();
-        let runner = world.runner(&model).tool(pay).build().unwrap();
-        assert_eq!(runner.run(go_input()).await.text, "Paid.");
-        world
-            .store
-            .delete_conversation(&ConversationId::new(TALK))
-            .await
-            .unwrap();
-    }
-    let keys = world.runs.all();
-    assert_eq!(keys.len(), 2);
-    assert_ne!(keys[0], keys[1]);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! Gates, where a turn waits for an external answer.
 
+mod answers;
+mod readers;
+
 use std::time::Duration;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::gate::GateKind;
@@ -90,50 +93,6 @@ async fn a_gate_in_middleware_holds_the_turn_until_it_is_resolved() {
     observed.assert_paired();
     assert!(gates.open().is_empty());
     assert!(gates.clone().next().await.is_none(), "the turn has ended");
-}
-
-#[tokio::test]
-async fn an_invalid_answer_leaves_the_gate_open() {
-    let notes = Notes::default();
-    let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .turn_input(asking(gate(), &notes))
-        .build()
-        .unwrap();
-    let turn = runner.start("go");
-    let gates = turn.gates();
-    let id = opened(&gates).await[0].id.clone();
-    for bad in [
-        json!({}),
-        json!("Elm"),
-        json!({ "street": "Elm", "town": "X" }),
-    ] {
-        let error = gates.answer(&id, bad).unwrap_err();
-        assert_eq!(error.code().as_str(), "E_INVALID_TURN_GATE_RESOLUTION");
-        assert!(error.is_fatal());
-        assert_eq!(gates.open()[0].id, id, "it is open still");
-    }
-    assert!(gates.answer(&id, json!({ "street": "Elm" })).unwrap());
-    turn.await;
-    assert_eq!(notes.all(), [r#"{"street":"Elm"}"#]);
-}
-
-#[tokio::test]
-async fn a_second_answer_is_ignored() {
-    let notes = Notes::default();
-    let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .turn_input(asking(gate(), &notes))
-        .build()
-        .unwrap();
-    let turn = runner.start("go");
-    let (gates, others) = (turn.gates(), turn.gates());
-    let id = opened(&gates).await[0].id.clone();
-    assert!(gates.answer(&id, json!({ "street": "first" })).unwrap());
-    assert!(!others.answer(&id, json!({ "street": "second" })).unwrap());
-    assert!(!others.answer(&id, GateAnswer::reject("third")).unwrap());
-    assert!(!others.answer("no such gate", json!({})).unwrap());
-    turn.await;
-    assert_eq!(notes.all(), [r#"{"street":"first"}"#]);
-    assert!(!gates.answer(&id, json!({ "street": "too late" })).unwrap());
 }
 
 #[tokio::test]
@@ -326,22 +285,6 @@ async fn gates_of_one_kind_have_different_ids() {
 }
 
 #[tokio::test]
-async fn a_gate_without_a_schema_accepts_any_answer() {
-    let notes = Notes::default();
-    let any = TurnGate::new("any").build().unwrap();
-    let runner = runner(ScriptedModel::new([Step::silent()]))
-        .turn_input(asking(any, &notes))
-        .build()
-        .unwrap();
-    let turn = runner.start("go");
-    let gates = turn.gates();
-    let id = opened(&gates).await[0].id.clone();
-    assert!(gates.answer(&id, json!("just text")).unwrap());
-    turn.await;
-    assert_eq!(notes.all(), [r#""just text""#]);
-}
-
-#[tokio::test]
 async fn a_turn_that_waits_at_a_gate_does_not_block_others() {
     let notes = Notes::default();
     let runner = runner(ScriptedModel::new([Step::say("one"), Step::say("two")]))
@@ -357,192 +300,4 @@ async fn a_turn_that_waits_at_a_gate_does_not_block_others() {
         .answer(&open[0].id, json!({ "street": "Elm" }))
         .unwrap();
     assert_eq!(first.await.text, "two");
-}
-
-fn process() -> tokio::runtime::Runtime {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().build().unwrap()
-}
-
-/// Waits for the next gate, and fails if that takes forever.
-async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
-    let waited = tokio::time::timeout(Duration::from_secs(60), gates.next());
-    waited
-        .await
-        .expect("`Gates::next` waits for a turn that has ended")
-}
-
-#[tokio::test]
-async fn waiting_for_gates_ends_for_turns_that_could_not_start() {
-    let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .tool(returning("same", ""))
-        .build()
-        .unwrap();
-    let refused = [
-        TurnInput::new("go").turn_id(""),
-        TurnInput::new("go").tool(returning("same", "")),
-        TurnInput::new("go").stash("a..b", 1),
-        TurnInput::new(""),
-    ];
-    for input in refused {
-        let turn = runner.start(input);
-        let gates = turn.gates();
-        assert!(next_of(gates.clone()).await.is_none());
-        assert!(!turn.await.is_answered());
-        assert!(next_of(gates).await.is_none());
-    }
-}
-
-#[test]
-fn waiting_for_gates_ends_for_a_turn_that_was_started_outside_of_a_runtime() {
-    let runner = runner(ScriptedModel::new([])).build().unwrap();
-    let gates = runner.start("go").gates();
-    assert!(process().block_on(next_of(gates)).is_none());
-}
-
-#[tokio::test]
-async fn waiting_for_gates_ends_however_the_turn_ends() {
-    let reached = Arc::new(tokio::sync::Notify::new());
-    let runner = |step: Step| {
-        runner(ScriptedModel::new([step]))
-            .tool(endless("wait", &reached).build())
-            .build()
-            .unwrap()
-    };
-    let waits = || Step::call_tool("wait", "{}");
-    // Answered, failed and panicked.
-    for step in [
-        Step::say("done"),
-        Step::run(|_| async { Err("no".into()) }),
-        Step::run(|_| async { panic!("on purpose") }),
-    ] {
-        let turn = runner(step).start("go");
-        let waiting = tokio::spawn(next_of(turn.gates()));
-        drop(turn.await);
-        assert!(waiting.await.unwrap().is_none());
-    }
-    // Cancelled and dropped during the wait.
-    for dropped in [false, true] {
-        let turn = runner(waits()).start("go");
-        let waiting = tokio::spawn(next_of(turn.gates()));
-        reached.notified().await;
-        match dropped {
-            true => drop(turn.cancel_on_drop()),
-            false => turn.cancel(),
-        }
-        assert!(waiting.await.unwrap().is_none());
-    }
-}
-
-#[test]
-fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down() {
-    for runs in [false, true] {
-        let reached = Arc::new(tokio::sync::Notify::new());
-        let held = Arc::new(Mutex::new(None));
-        let keeping = Arc::clone(&held);
-        let runner = runner(ScriptedModel::new([Step::call_tool("wait", "{}")]))
-            .tool(endless("wait", &reached).build())
-            // The context is kept alive: the end of the turn must not depend on it.
-            .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
-                *keeping.lock() = Some(ctx);
-                next.run()
-            })
-            .build()
-            .unwrap();
-        let (first, second) = (process(), process());
-        let (gates, mut stream, turn) = first.block_on(async {
-            let turn = runner.start("go");
-            if runs {
-                reached.notified().await;
-            }
-            let gates = turn.gates();
-            let (turn, stream) = turn.split();
-            (gates, stream, turn)
-        });
-        drop(first);
-        second.block_on(async {
-            assert!(next_of(gates).await.is_none());
-            let reading = async { while stream.next().await.is_some() {} };
-            let read = tokio::time::timeout(Duration::from_secs(60), reading).await;
-            read.expect("the stream of a turn that is gone does not end");
-        });
-        drop((turn, held));
-    }
-}
-
-#[tokio::test]
-async fn an_answer_of_the_wrong_kind_is_rejected_and_the_gate_stays_open() {
-    let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
-    let ask = waiting(gate(), Duration::ZERO).approval(tool::approval::always("it asks"));
-    let runner = runner(model).tool(ask.build()).build().unwrap();
-    let turn = runner.start("go");
-    let mut gates = turn.gates();
-
-    let asked = gates.next().await.unwrap();
-    assert_eq!(asked.kind, GateKind::Approval);
-    let no_decision = gates.answer(&asked.id, json!("yes")).unwrap_err();
-    assert_eq!(no_decision.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
-    assert!(gates.answer(&asked.id, GateAnswer::approve()).unwrap());
-
-    let asked = gates.next().await.unwrap();
-    assert_eq!(asked.kind, GateKind::from("address"));
-    let no_approval = gates.answer(&asked.id, GateAnswer::approve()).unwrap_err();
-    assert!(
-        no_approval.message().contains("GateAnswer::value"),
-        "{no_approval}"
-    );
-    let answer = GateAnswer::value(json!({ "street": "Elm" }));
-    assert!(gates.answer(&asked.id, answer).unwrap());
-    assert!(turn.await.is_answered());
-}
-
-#[tokio::test]
-async fn an_answer_that_is_not_accepted_is_described_once_and_as_an_answer() {
-    let notes = Notes::default();
-    let pay = Tool::dynamic(
-        "pay",
-        json!({ "type": "object", "properties": { "cents": { "type": "integer", "maximum": 9 } } }),
-    );
-    let pay = pay
-        .description("Of a test.")
-        .handler(|_: Value, _: ToolContext| async { "paid" });
-    let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("done")]);
-    let runner = runner(model)
-        .turn_input(asking(gate(), &notes))
-        .tool(pay.build())
-        .policy(tool::approval::always("it costs"))
-        .build()
-        .unwrap();
-    let turn = runner.start("go");
-    let mut gates = turn.gates();
-    let address = gates.next().await.unwrap();
-    let said = |id: &str, answer: GateAnswer| {
-        let error = gates.answer(id, answer).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
-        (error.with_causes(), error.faults().len())
-    };
-    let prefix = "the gate does not accept this answer:";
-    let (text, faults) = said(&address.id, GateAnswer::value(5));
-    assert_eq!(
-        (text, faults),
-        (
-            format!("{prefix} the answer must be of type object (got 5)"),
-            1
-        )
-    );
-    let (text, _) = said(
-        &address.id,
-        GateAnswer::value(json!({ "street": 5, "number": "x" })),
-    );
-    assert!(text.starts_with(&format!("{prefix} /")), "{text}");
-    assert!(!text.contains("arguments"), "{text}");
-
-    let elm = GateAnswer::value(json!({ "street": "Elm" }));
-    assert!(gates.answer(&address.id, elm).unwrap());
-    let approval = gates.clone().next().await.unwrap();
-    let (text, faults) = said(&approval.id, GateAnswer::edit(json!({ "cents": 10 })));
-    let why = "the edited arguments are invalid: /cents must be at most 9 (got 10)";
-    assert_eq!((text, faults), (format!("{prefix} {why}"), 1));
-    assert!(gates.approve(&approval.id).unwrap());
-    assert_eq!(turn.await.text, "done");
 }
