@@ -86,7 +86,8 @@ pub(crate) async fn connect_http(
     open(transport, results, ending, limits.start, sessions).await
 }
 
-async fn open<T, E, A>(
+/// Opens a connection over a transport.
+pub(super) async fn open<T, E, A>(
     transport: T,
     results: RawResults,
     ending: Ending,

@@ -98,7 +98,7 @@ impl Stdio {
         };
         let last = self.log.last_line();
         self.ending.set(match last {
-            Some(line) => format!("{status}; its last output was: {}", shorten(&line)),
+            Some(line) => format!("{status}; its last output was: {line}"),
             None => status,
         });
     }
@@ -174,8 +174,4 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
         // The sender may have stopped waiting.
         let _ = written.send(result.await);
     }
-}
-
-fn shorten(line: &str) -> String {
-    line.chars().take(300).collect()
 }

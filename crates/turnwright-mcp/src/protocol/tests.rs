@@ -1,9 +1,17 @@
 //! Tests of framing and of raw results.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use proptest::prelude::*;
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use serde_json::json;
-
+use super::Request;
+use super::connect::{Ending, open};
 use super::line_reader::{Line, LineReader};
 use super::raw_results::RawResults;
 
@@ -103,4 +111,93 @@ fn a_late_answer_about_the_lifecycle_is_dropped() {
     results.expect(&request(1, "initialize"));
     assert!(results.read(error(0).as_bytes()).is_err());
     assert!(results.read(error(1).as_bytes()).is_ok());
+}
+
+/// A transport whose other end is the test.
+struct Wire {
+    results: RawResults,
+    sent: mpsc::UnboundedSender<Value>,
+    received: mpsc::UnboundedReceiver<Value>,
+}
+
+impl Transport<RoleClient> for Wire {
+    type Error = Infallible;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        self.results.expect(&message);
+        // The test may have ended.
+        let _ = self.sent.send(serde_json::to_value(message).unwrap());
+        std::future::ready(Ok(()))
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        let message = self.received.recv().await?;
+        Some(self.results.read(message.to_string().as_bytes()).unwrap())
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Waits for a message with this method.
+async fn message(sent: &mut mpsc::UnboundedReceiver<Value>, method: &str) -> Value {
+    loop {
+        let message = sent.recv().await.unwrap();
+        if message["method"] == method {
+            return message;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
+    let results = RawResults::default();
+    let (sent, mut requests) = mpsc::unbounded_channel();
+    let (answers, received) = mpsc::unbounded_channel();
+    let wire = Wire {
+        results: results.clone(),
+        sent,
+        received,
+    };
+    let limit = Duration::from_secs(600);
+    let opening = open(wire, results.clone(), Ending::default(), limit, true);
+    let answering = async {
+        let id = message(&mut requests, "initialize").await["id"].clone();
+        let result = json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+            "serverInfo": { "name": "test", "version": "1" },
+        });
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        answers.send(answer).unwrap();
+    };
+    let (session, ()) = tokio::join!(opening, answering);
+    let session = session.unwrap();
+    let request = || Request {
+        method: "tools/call",
+        params: json!({ "name": "slow", "arguments": {} }),
+        idle: limit,
+        total: limit,
+        listener: None,
+    };
+    let id = tokio::select! {
+        answer = session.request(request()) => panic!("{answer:?}"),
+        call = message(&mut requests, "tools/call") => call["id"].clone(),
+    };
+    let cancelled = message(&mut requests, "notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], id);
+    let late = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+    answers.send(late).unwrap();
+    // A second request is answered after that.
+    let answering = async {
+        let id = message(&mut requests, "tools/call").await["id"].clone();
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [1] } });
+        answers.send(answer).unwrap();
+    };
+    let (answer, ()) = tokio::join!(session.request(request()), answering);
+    assert_eq!(answer.unwrap().result, json!({ "content": [1] }));
+    assert_eq!(results.len(), 0);
 }
