@@ -121,7 +121,7 @@ impl Mcp {
         Ok(())
     }
 
-    /// Stops all servers, and waits until their connections have ended. They are not started again.
+    /// Stops all servers, and waits until their processes have ended. They are not started again.
     pub async fn stop(&self) {
         let Some(running) = self.running.get() else {
             return;

@@ -1,6 +1,7 @@
 //! Tests of framing and of raw results.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -10,10 +11,10 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::Request;
 use super::connect::{Ending, open};
 use super::line_reader::{Line, LineReader};
 use super::raw_results::RawResults;
+use super::{Failure, Request, Session};
 
 async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
     let mut reader = LineReader::new(input, limit);
@@ -153,8 +154,17 @@ async fn message(sent: &mut mpsc::UnboundedReceiver<Value>, method: &str) -> Val
     }
 }
 
-#[tokio::test]
-async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
+/// A connection whose server is the test.
+struct Connected {
+    session: Arc<dyn Session>,
+    results: RawResults,
+    requests: mpsc::UnboundedReceiver<Value>,
+    answers: mpsc::UnboundedSender<Value>,
+}
+
+const LONG: Duration = Duration::from_secs(600);
+
+async fn connected() -> Connected {
     let results = RawResults::default();
     let (sent, mut requests) = mpsc::unbounded_channel();
     let (answers, received) = mpsc::unbounded_channel();
@@ -163,8 +173,7 @@ async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
         sent,
         received,
     };
-    let limit = Duration::from_secs(600);
-    let opening = open(wire, results.clone(), Ending::default(), limit, true);
+    let opening = open(wire, results.clone(), Ending::default(), LONG, true);
     let answering = async {
         let id = message(&mut requests, "initialize").await["id"].clone();
         let result = json!({
@@ -175,16 +184,34 @@ async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
         answers.send(answer).unwrap();
     };
     let (session, ()) = tokio::join!(opening, answering);
-    let session = session.unwrap();
-    let request = || Request {
+    Connected {
+        session: session.unwrap(),
+        results,
+        requests,
+        answers,
+    }
+}
+
+fn call(idle: Duration, total: Duration) -> Request {
+    Request {
         method: "tools/call",
         params: json!({ "name": "slow", "arguments": {} }),
-        idle: limit,
-        total: limit,
+        idle,
+        total,
         listener: None,
-    };
+    }
+}
+
+#[tokio::test]
+async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
+    let Connected {
+        session,
+        results,
+        mut requests,
+        answers,
+    } = connected().await;
     let id = tokio::select! {
-        answer = session.request(request()) => panic!("{answer:?}"),
+        answer = session.request(call(LONG, LONG)) => panic!("{answer:?}"),
         call = message(&mut requests, "tools/call") => call["id"].clone(),
     };
     let cancelled = message(&mut requests, "notifications/cancelled").await;
@@ -197,7 +224,40 @@ async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [1] } });
         answers.send(answer).unwrap();
     };
-    let (answer, ()) = tokio::join!(session.request(request()), answering);
+    let (answer, ()) = tokio::join!(session.request(call(LONG, LONG)), answering);
     assert_eq!(answer.unwrap().result, json!({ "content": [1] }));
     assert_eq!(results.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_extends_the_idle_deadline_within_the_total_one() {
+    let Connected {
+        session,
+        mut requests,
+        answers,
+        ..
+    } = connected().await;
+    let (idle, total) = (Duration::from_secs(10), Duration::from_secs(25));
+    for (reports, expected) in [(0, idle), (10, total)] {
+        let reporting = async {
+            let call = message(&mut requests, "tools/call").await;
+            let token = &call["params"]["_meta"]["progressToken"];
+            let params = json!({ "progressToken": token, "progress": 1 });
+            let progress =
+                json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+            for _ in 0..reports {
+                tokio::time::sleep(Duration::from_secs(8)).await;
+                answers.send(progress.clone()).unwrap();
+            }
+            std::future::pending::<()>().await;
+        };
+        let failure = tokio::select! {
+            answer = session.request(call(idle, total)) => answer.unwrap_err(),
+            () = reporting => unreachable!(),
+        };
+        assert!(
+            matches!(failure, Failure::Timeout(limit) if limit == expected),
+            "{failure}"
+        );
+    }
 }

@@ -420,6 +420,23 @@ async fn a_server_over_http_is_called() {
 }
 
 #[tokio::test]
+async fn the_reason_is_shown_if_both_lifecycles_fail() {
+    for (mode, expected) in [
+        ("old-transport", "HTTP+SSE"),
+        ("not-found", "HTTP 404 Not Found"),
+    ] {
+        let running = HttpServer::start(mode, &folder(mode)).await;
+        let mcp = Mcp::new([running.server()]);
+        mcp.start().await.unwrap();
+        let ServerState::Down { reason } = mcp.status().remove(0).state else {
+            panic!("connected");
+        };
+        assert!(reason.contains(expected), "{mode}: {reason}");
+        assert!(!reason.contains("rmcp"), "{mode}: {reason}");
+    }
+}
+
+#[tokio::test]
 async fn servers_that_are_stopped_are_not_started_again() {
     let folder = folder("stop");
     let mcp = Mcp::new([server("", &folder)]);

@@ -68,6 +68,7 @@ async fn serve(
     let refusal = match mode {
         "redirects" => Some(plain("307 Temporary Redirect", "Location: http://127.0.0.1:1/\r\n")),
         "unauthorised" => Some(plain("401 Unauthorized", "WWW-Authenticate: Bearer\r\n")),
+        "not-found" => Some(plain("404 Not Found", "")),
         "fails" => Some(plain("500 Internal Server Error", "")),
         "login-page" => Some(
             "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\n\r\n<html>Log in</html>".to_owned(),
