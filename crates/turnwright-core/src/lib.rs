@@ -56,6 +56,7 @@ mod lease;
 pub mod media;
 pub mod middleware;
 mod outcome;
+pub mod owner_only;
 mod panic;
 mod pipeline;
 pub mod record;

@@ -32,6 +32,7 @@ mod oauth;
 mod pin;
 pub mod process;
 mod protocol;
+mod replace_file;
 #[cfg(feature = "serve")]
 pub mod serve;
 

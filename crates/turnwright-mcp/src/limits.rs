@@ -13,7 +13,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum size of one message in bytes. Default: 32 MiB.
+    /// Maximum size in bytes of one message, and of a list with all of its pages. Default: 32 MiB.
     pub message_bytes: usize,
     /// Maximum number of tools. Default: 1,000.
     pub tools: usize,

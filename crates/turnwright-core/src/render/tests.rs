@@ -98,6 +98,29 @@ async fn a_failure_is_in_an_envelope_and_a_refusal_is_not() {
 }
 
 #[tokio::test]
+async fn third_party_text_loses_its_hidden_characters_and_the_artifact_keeps_them() {
+    const TEXT: &str = "a\u{200b}\u{e0041}\u{1b}[8mb";
+    let says = |_: Value, _: ToolContext| async { TEXT };
+    let fails = |_: Value, _: ToolContext| async {
+        Err::<String, _>(ToolError::not_found("x").for_model(TEXT))
+    };
+    let inline = settled(tool("t").handler(says)).await;
+    let handle = settled(tool("t").inline(Inline::Never).handler(says)).await;
+    for call in [&inline, &settled(tool("t").handler(fails)).await] {
+        let text = shown(call).await;
+        assert!(text.contains(">\na[8mb\n<"), "{text:?}");
+    }
+    // Openings show control characters as escapes.
+    assert!(shown(&handle).await.contains(">\na\\x1B[8mb\n<"));
+    let kept = handle.handles()[0].as_bytes().await.unwrap();
+    assert_eq!(kept, TEXT.as_bytes());
+    let trusted = settled(tool("t").trusted(true).handler(says)).await;
+    assert!(shown(&trusted).await.contains(TEXT));
+    let agent = Message::agent("scout", TEXT).build().unwrap();
+    assert!(only_text(&renderer().message(&agent)).contains("\na[8mb\n"));
+}
+
+#[tokio::test]
 async fn a_handle_describes_the_artifact_and_is_always_untrusted() {
     let log = tool("log")
         .trusted(true)

@@ -12,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::file::{FileReader, blocking};
 use super::{ByteReader, Spool};
+use crate::owner_only::{create_file, create_folder};
 use crate::spool::{Body, ByteStream};
 
 /// The suffix of result files.
@@ -59,7 +60,7 @@ impl DiskSpool {
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         let folder = blocking(move || {
-            make_folder(&folder)?;
+            create_folder(&folder)?;
             sweep(&folder)?;
             Ok(folder)
         })
@@ -183,10 +184,10 @@ impl Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(match make_file(&self.path) {
+            none => none.insert(match create_file(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.path.parent().map_or(Ok(()), make_folder)?;
-                    make_file(&self.path)?
+                    self.path.parent().map_or(Ok(()), create_folder)?;
+                    create_file(&self.path)?
                 }
                 made => made?,
             }),
@@ -234,23 +235,6 @@ fn flush_folder_of(path: &Path) -> io::Result<()> {
 )]
 fn flush_folder_of(_path: &Path) -> io::Result<()> {
     Ok(())
-}
-
-/// Creates a file that only its owner can access, because results may be secret.
-fn make_file(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 fn sweep(folder: &Path) -> io::Result<()> {

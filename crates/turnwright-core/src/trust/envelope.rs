@@ -1,10 +1,12 @@
 //! Envelopes around content, with a code that the content cannot know.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
+use super::hidden::remove_hidden;
 use super::lookalike::{is_invisible, is_mark};
 use super::neutralise::neutralise;
 use super::secret::ConversationSecret;
@@ -95,10 +97,15 @@ impl Envelope {
         self
     }
 
-    /// Returns the content in its envelope. Deterministic: the same envelope, secret and content give the same bytes.
+    /// Returns the content in its envelope. Content of third parties and other agents loses its hidden characters: see
+    /// [`remove_hidden`]. Deterministic: the same envelope, secret and content give the same bytes.
     #[must_use]
     pub fn seal(&self, secret: &ConversationSecret, content: &str) -> String {
         let tag = self.kind.tag();
+        let content = &*match self.kind {
+            EnvelopeKind::Untrusted | EnvelopeKind::Agent => remove_hidden(content),
+            EnvelopeKind::Trusted | EnvelopeKind::Sender => Cow::Borrowed(content),
+        };
         let nonce = self.nonce(secret, content);
         let content = neutralise(content);
         let mut sealed = String::with_capacity(content.len() + 160);

@@ -2,8 +2,8 @@
 //!
 //! Content shown to a model is wrapped in an [`Envelope`], whose tag contains a code. The code is derived from a
 //! [`ConversationSecret`], the id of the record and the content, so content can neither guess it nor reuse a leaked one. Text in
-//! the content that looks like one of our tags is broken with a `·`: see [`neutralise`]. [`NOTICE`] explains the tags to the
-//! model.
+//! the content that looks like one of our tags is broken with a `·`: see [`neutralise`]. Characters that a person would not see
+//! are removed from third-party content: see [`remove_hidden`]. [`NOTICE`] explains the tags to the model.
 //!
 //! ```
 //! use turnwright_core::trust::{ConversationSecret, Envelope, EnvelopeKind, restore};
@@ -28,6 +28,7 @@ mod decode_escapes;
 mod entity;
 mod envelope;
 mod escape;
+mod hidden;
 mod lookalike;
 mod neutralise;
 mod secret;
@@ -38,6 +39,7 @@ mod tier;
 mod tests;
 
 pub use envelope::{Envelope, EnvelopeKind};
+pub use hidden::remove_hidden;
 pub use neutralise::{neutralise, restore};
 pub use secret::ConversationSecret;
 pub use tier::TrustTier;

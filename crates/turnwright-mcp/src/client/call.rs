@@ -35,13 +35,17 @@ pub(super) async fn run(
 ) -> Result<ToolOutput, ToolError> {
     let alias = &tool.server.config().alias;
     let failed = |failure: Failure| tool_error(&failure, alias);
-    let result = match tool.call(&args, &ctx).await {
-        // Nothing was changed, so the call can be repeated on a new connection.
-        Err(Failure::Lost(_)) if tool.effects == Effects::ReadOnly => {
-            tool.server.settled().await;
-            tool.call(&args, &ctx).await
-        }
-        result => result,
+    // A call that changes nothing can be repeated on a new connection.
+    let session = match tool.effects {
+        Effects::ReadOnly => tool.session().ok(),
+        _ => None,
+    };
+    let result = match (tool.call(&args, &ctx).await, session) {
+        (Err(Failure::Lost(why)), Some(lost)) => match tool.server.reconnected(&lost).await {
+            true => tool.call(&args, &ctx).await,
+            false => Err(Failure::Lost(why)),
+        },
+        (result, _) => result,
     };
     let links = tool.server.config().resources;
     let result = result.map_err(failed)?;

@@ -132,9 +132,7 @@ impl Mcp {
 
     /// Asks a connected server for its tools, and returns how long that took. `None` if it is not connected, or does not answer.
     pub async fn latency(&self, alias: &str) -> Option<Duration> {
-        let mut servers = self.running().servers.iter();
-        let server = servers.find(|server| server.config().alias == alias)?;
-        server.latency().await
+        self.server(alias).ok()?.latency().await
     }
 
     /// Returns the state of each server.

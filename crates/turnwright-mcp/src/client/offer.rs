@@ -88,6 +88,7 @@ impl Pages<'_> {
     async fn read_pages(&self, session: &dyn Session) -> Result<Listed, Failure> {
         let (key, limits) = (self.key, self.limits);
         let mut listed = Listed::default();
+        let mut size = 0_usize;
         let mut params = json!({});
         for _ in 0..limits.pages {
             let answer = session.request(Request {
@@ -100,6 +101,15 @@ impl Pages<'_> {
             let answer = answer.await?;
             let mut page = answer.result;
             listed.refused.extend(answer.refused_tools);
+            // Each page fits into a message; many of them must not fill the memory.
+            size = size.saturating_add(page.to_string().len());
+            if size > limits.message_bytes {
+                let message = format!(
+                    "its list of {key} has more than {} bytes",
+                    limits.message_bytes
+                );
+                return Err(Failure::Malformed(message));
+            }
             match page.get_mut(key).map(Value::take) {
                 Some(Value::Array(items)) => listed.items.extend(items),
                 _ => return Err(Failure::Malformed(format!("its list has no `{key}`"))),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use turnwright_core::{Cancellation, Tool};
 
 use super::offer::{self, Offer};
@@ -19,7 +19,7 @@ use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
 use crate::protocol::{Answer, Failure, Request, Session, connect_http, connect_stdio};
 
-/// How long a server must have been connected for its next restart to be immediate.
+/// How long a server must have run for the delay before its restart to be the shortest again. Also the longest delay.
 const STABLE: Duration = Duration::from_secs(60);
 
 /// The shortest time between two lists, however often the server announces changes.
@@ -27,6 +27,9 @@ const LIST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often authorisation is obtained in a row: once for access, and once for more scopes.
 const MAX_AUTHORISATIONS: usize = 2;
+
+/// The reason of a server that was stopped.
+const STOPPED: &str = "it was stopped";
 
 const REFUSED: &str = "the server refuses the tokens that were obtained for it";
 
@@ -157,6 +160,18 @@ impl Supervised {
         }
     }
 
+    /// Waits until the server is connected by another session than this one, which was lost. Returns whether it is: it may be
+    /// stopped, or take longer than a start may.
+    pub(super) async fn reconnected(&self, lost: &Arc<dyn Session>) -> bool {
+        let mut state = self.state.subscribe();
+        let is_new = |state: &State| matches!(state, State::Ready(ready) if !Arc::ptr_eq(&ready.session, lost));
+        let connected = timeout(self.config.limits.start, state.wait_for(is_new));
+        tokio::select! {
+            connected = connected => matches!(connected, Ok(Ok(_))),
+            () = self.stop.cancelled() => false,
+        }
+    }
+
     /// Waits until the connection has ended, once `stop` was cancelled.
     pub(super) async fn stopped(&self) {
         let mut state = self.state.subscribe();
@@ -189,7 +204,7 @@ impl Supervised {
             let started = Instant::now();
             let failure = tokio::select! {
                 failure = self.run() => failure,
-                () = self.stop.cancelled() => "it was stopped".to_owned(),
+                () = self.stop.cancelled() => STOPPED.to_owned(),
             };
             self.state.send_replace(State::Down(failure));
             if started.elapsed() > STABLE {
@@ -201,6 +216,14 @@ impl Supervised {
                 () = self.stop.cancelled() => {}
             }
         }
+        // It may have been stopped before it was started.
+        self.state.send_if_modified(|state| {
+            let starting = matches!(state, State::Starting);
+            if starting {
+                *state = State::Down(STOPPED.to_owned());
+            }
+            starting
+        });
     }
 
     /// Uses the server until it fails. Returns why it failed.
@@ -278,7 +301,6 @@ impl Supervised {
     fn explain(&self, failure: &Failure) -> String {
         match self.log.last_line() {
             Some(line) if matches!(failure, Failure::Timeout(_)) => {
-                let line: String = line.chars().take(300).collect();
                 format!("{failure}; its last output was: {line}")
             }
             // It says itself what it is.

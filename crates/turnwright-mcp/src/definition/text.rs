@@ -3,21 +3,25 @@
 //! Definitions are in the most privileged part of a prompt, without an envelope. So their text must not look like an envelope, must
 //! not hide anything from a person who reads it, and must be short.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use turnwright_core::schema::is_invisible;
-use turnwright_core::trust::neutralise;
+use turnwright_core::trust::{neutralise, remove_hidden};
 
 /// Keywords of a schema whose text is only for readers.
 const PROSE: &[&str] = &["description", "title", "$comment"];
 
-/// Returns a text without invisible characters, control characters and text that looks like an envelope, cut to a length.
+/// Returns a text without hidden characters and text that looks like an envelope, cut to a length.
 pub(crate) fn harmless(text: &str, limit: usize) -> String {
-    let visible = text.chars().filter(|ch| !is_hidden(*ch));
-    let mut visible: String = visible.take(limit + 1).collect();
-    if visible.chars().count() > limit {
-        visible = visible.chars().take(limit).chain(['…']).collect();
+    let mut shown = remove_hidden(text).into_owned();
+    if shown.chars().nth(limit).is_some() {
+        let cut: String = shown.chars().take(limit).collect();
+        // A flag that is cut in the middle is hidden text.
+        shown = remove_hidden(&cut).into_owned();
+        shown.push('…');
     }
-    neutralise(&visible).into_owned()
+    neutralise(&shown).into_owned()
 }
 
 /// Returns a schema whose texts for readers are harmless.
@@ -29,7 +33,7 @@ pub(crate) fn harmless_schema(mut schema: Value, limit: usize) -> Result<Value, 
     let mut open = vec![(String::new(), &mut schema)];
     while let Some((pointer, value)) = open.pop() {
         match value {
-            Value::String(text) if !is_harmless(text) => return Err(pointer),
+            Value::String(text) if !is_harmless_value(text) => return Err(pointer),
             Value::Array(items) => {
                 let items = items.iter_mut().enumerate();
                 open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
@@ -37,7 +41,7 @@ pub(crate) fn harmless_schema(mut schema: Value, limit: usize) -> Result<Value, 
             Value::Object(fields) => {
                 for (name, field) in fields.iter_mut() {
                     let pointer = format!("{pointer}/{name}");
-                    if !is_harmless(name) {
+                    if !is_harmless_name(name) {
                         return Err(pointer);
                     }
                     match field {
@@ -71,8 +75,15 @@ pub fn shown(text: &str) -> String {
     out
 }
 
-fn is_harmless(text: &str) -> bool {
-    !text.chars().any(is_hidden) && matches!(neutralise(text), std::borrow::Cow::Borrowed(_))
+/// Returns whether a name, such as that of a property, looks like what it is.
+fn is_harmless_name(name: &str) -> bool {
+    !name.chars().any(is_hidden) && matches!(neutralise(name), Cow::Borrowed(_))
+}
+
+/// Returns whether a value, such as one of an `enum`, contains only what its script or its emoji need.
+fn is_harmless_value(value: &str) -> bool {
+    matches!(remove_hidden(value), Cow::Borrowed(_))
+        && matches!(neutralise(value), Cow::Borrowed(_))
 }
 
 fn is_hidden(ch: char) -> bool {

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use turnwright_core::owner_only::{create_file, create_folder};
 
 use super::grant::Grant;
+use crate::replace_file::replace_file;
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -162,44 +163,12 @@ fn check_permissions(_: &File) -> io::Result<()> {
 
 /// Replaces the file: it is complete or as before.
 fn write(path: &Path, content: &Content) -> io::Result<()> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
-        make_folder(folder)?;
+        create_folder(folder)?;
     }
     let text = serde_json::to_vec_pretty(content)?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}-{number}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    // One of a process that died would have the permissions that it had.
-    let _ = fs::remove_file(&temporary);
-    let written = make_file(&temporary).and_then(|mut file| {
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    });
-    written.inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })
-}
-
-/// Creates a file that only its owner can access.
-fn make_file(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Creates a folder that only its owner can access, if it does not exist.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    replace_file(path, &text, create_file)
 }

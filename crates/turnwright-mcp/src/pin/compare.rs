@@ -71,7 +71,7 @@ pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Differe
                 before: before.definition.clone(),
                 after: tool.definition.clone(),
             },
-            None => match renamed_from(tool, pinned, seen) {
+            None => match renamed_from(tool, pinned, seen, &renamed) {
                 Some(from) => {
                     renamed.push(from.clone());
                     let after = tool.definition.clone();
@@ -96,18 +96,25 @@ pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Differe
     differences
 }
 
-/// Returns the name of a pinned tool that is gone and was the same but for its name.
-fn renamed_from(tool: &LockedTool, pinned: &LockedServer, seen: &LockedServer) -> Option<String> {
-    let nameless = |definition: &Value| {
-        let mut fields = definition.as_object().cloned().unwrap_or_default();
-        fields.remove("name");
-        fields
-    };
-    let now = nameless(&tool.definition);
-    let gone = pinned.tools.iter();
-    let mut gone = gone.filter(|(name, _)| !seen.tools.contains_key(*name));
-    let same = gone.find(|(_, before)| nameless(&before.definition) == now);
+/// Returns the name of a pinned tool that is gone and was the same but for its name. `taken`: those that have a new name already.
+fn renamed_from(
+    tool: &LockedTool,
+    pinned: &LockedServer,
+    seen: &LockedServer,
+    taken: &[String],
+) -> Option<String> {
+    let is_gone = |name: &String| !seen.tools.contains_key(name) && !taken.contains(name);
+    let mut gone = pinned.tools.iter().filter(|(name, _)| is_gone(name));
+    let same = gone.find(|(_, before)| differ_in_name_alone(&before.definition, &tool.definition));
     same.map(|(name, _)| name.clone())
+}
+
+fn differ_in_name_alone(before: &Value, after: &Value) -> bool {
+    let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
+        return false;
+    };
+    let mut fields = before.iter().filter(|(key, _)| *key != "name");
+    before.len() == after.len() && fields.all(|(key, value)| after.get(key) == Some(value))
 }
 
 impl Difference {

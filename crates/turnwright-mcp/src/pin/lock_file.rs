@@ -1,6 +1,7 @@
 //! The lock file: pins of servers and their tools.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -11,6 +12,7 @@ use turnwright_core::call::digest_of;
 use turnwright_core::schema::is_invisible;
 
 use crate::definition::Definition;
+use crate::replace_file::replace_file;
 
 /// Maximum size of a lock file.
 const MAX_BYTES: u64 = 64 << 20;
@@ -179,15 +181,10 @@ impl LockFile {
     /// The file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), LockFileError> {
         let path = path.as_ref();
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(format!(".{}.tmp", std::process::id()));
-        let temporary = PathBuf::from(temporary);
-        let written = std::fs::write(&temporary, self.to_json())
-            .and_then(|()| std::fs::rename(&temporary, path));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&temporary);
-            LockFileError::new(error.to_string()).at(path)
-        })
+        let written = replace_file(path, self.to_json().as_bytes(), |path| {
+            File::create_new(path)
+        });
+        written.map_err(|error| LockFileError::new(error.to_string()).at(path))
     }
 }
 
@@ -199,7 +196,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
         return invalid("it is not a regular file");
     }
     let mut text = String::new();
-    let file = std::fs::File::open(path)?;
+    let file = File::open(path)?;
     let read = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     match read as u64 > MAX_BYTES {
         true => invalid("it has more than 64 MiB"),

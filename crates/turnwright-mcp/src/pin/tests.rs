@@ -34,12 +34,12 @@ fn every_kind_of_change_is_found() {
         tool("x", "C"),
         tool("new", "N"),
     ]);
-    let told: Vec<String> = compare(&pinned, &seen)
+    let shown: Vec<String> = compare(&pinned, &seen)
         .iter()
         .map(ToString::to_string)
         .collect();
     assert_eq!(
-        told,
+        shown,
         [
             "the definition of `b` has changed",
             "`new` was added",
@@ -53,6 +53,17 @@ fn every_kind_of_change_is_found() {
         ..pinned.clone()
     };
     assert_eq!(compare(&pinned, &moved).len(), 2);
+}
+
+#[test]
+fn a_tool_is_renamed_to_one_other_only() {
+    let pinned = server(&[tool("a", "A")]);
+    let seen = server(&[tool("x", "A"), tool("y", "A")]);
+    let shown: Vec<String> = compare(&pinned, &seen)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(shown, ["`a` was renamed to `x`", "`y` was added"]);
 }
 
 #[test]

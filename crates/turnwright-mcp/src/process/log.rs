@@ -9,6 +9,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 /// The most bytes that are kept.
 const MAX_BYTES: usize = 64 << 10;
 
+/// The most characters of a line in a message.
+const MAX_SHOWN: usize = 300;
+
 /// A bounded log. A handle: clones share the content.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProcessLog(Arc<Mutex<VecDeque<u8>>>);
@@ -36,11 +39,12 @@ impl ProcessLog {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Returns the last line that is not empty.
+    /// Returns the beginning of the last line that is not empty, for a message.
     pub(crate) fn last_line(&self) -> Option<String> {
         let text = self.text();
         let mut lines = text.lines().map(str::trim);
-        lines.rfind(|line| !line.is_empty()).map(str::to_owned)
+        let line = lines.rfind(|line| !line.is_empty())?;
+        Some(line.chars().take(MAX_SHOWN).collect())
     }
 }
 
@@ -57,5 +61,7 @@ mod tests {
         log.clone().read(text.as_bytes()).await;
         assert_eq!(log.text().len(), MAX_BYTES);
         assert_eq!(log.last_line().as_deref(), Some("last"));
+        log.add("y".repeat(1_000).as_bytes());
+        assert_eq!(log.last_line(), Some("y".repeat(MAX_SHOWN)));
     }
 }

@@ -1,4 +1,4 @@
-//! Child processes: started without a shell, with a small environment, and killed together with all of their children.
+//! Child processes: started without a shell, with a small environment, and killed together with their process group.
 //!
 //! ```
 //! use turnwright_mcp::process::{Environment, Program};
@@ -6,7 +6,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let program = Program::new("cat").environment(Environment::default().set("GREETING", "hello")?);
 //! let process = program.start()?;
-//! // Dropping it kills the process and everything that it started.
+//! // Dropping it kills the process and its children.
 //! drop(process);
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
@@ -14,6 +14,7 @@
 mod environment;
 mod log;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -25,15 +26,23 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 pub use environment::{Environment, InvalidVariable};
 pub(crate) use log::ProcessLog;
 
-/// A program to start: its path, its first arguments, its working directory and its environment.
+/// A program to start: its path, its arguments, its working directory and its environment. `Debug` shows neither the arguments nor
+/// the values of variables, which may be secrets.
+///
+/// # Process groups
+///
+/// On Unix the program runs in a process group of its own, which is killed as a whole. A child process that leaves the group, with
+/// `setsid` or `setpgid`, is not killed. Run programs that you do not trust in a container, or under a service manager with a
+/// control group. On other systems, only the program itself is killed.
 ///
 /// ```
 /// use turnwright_mcp::process::Program;
 ///
 /// let program = Program::new("npx").args(["-y", "@modelcontextprotocol/server-memory"]).directory("/srv");
 /// assert_eq!(program.command_line(), ["npx", "-y", "@modelcontextprotocol/server-memory"]);
+/// assert!(!format!("{program:?}").contains("server-memory"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Program {
     path: PathBuf,
     args: Vec<String>,
@@ -134,6 +143,17 @@ impl Program {
                 .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
             child,
         })
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program")
+            .field("path", &self.path)
+            .field("args", &format_args!("{} arguments", self.args.len()))
+            .field("directory", &self.directory)
+            .field("environment", &self.environment)
+            .finish()
     }
 }
 

@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::model::{ProtocolVersion, ServerPeerInfo};
 use rmcp::service::{
-    ClientLifecycleMode, Peer, RunningServiceCancellationToken, serve_client_with_lifecycle,
+    ClientInitializeError, ClientLifecycleMode, Peer, RunningServiceCancellationToken,
+    serve_client_with_lifecycle,
 };
 use rmcp::transport::IntoTransport;
 use tokio::sync::watch;
@@ -86,7 +87,8 @@ pub(crate) async fn connect_http(
     open(transport, results, ending, limits.start, sessions).await
 }
 
-async fn open<T, E, A>(
+/// Opens a connection over a transport.
+pub(super) async fn open<T, E, A>(
     transport: T,
     results: RawResults,
     ending: Ending,
@@ -138,7 +140,14 @@ where
 }
 
 /// Returns the innermost cause of an error, which is the part that says what happened.
-fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+fn cause(error: &ClientInitializeError) -> String {
+    let error: &(dyn std::error::Error + 'static) = match error {
+        // The new lifecycle was tried first, and then the one that all servers know.
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return cause(fallback),
+        // Its own text names types.
+        ClientInitializeError::TransportError { error, .. } => &*error.error,
+        error => error,
+    };
     let causes = std::iter::successors(Some(error), |error| error.source());
     let cause = causes.last().unwrap_or(error).to_string();
     // It may quote what the server sent.

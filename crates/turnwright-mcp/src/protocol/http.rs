@@ -3,14 +3,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::{Client, RequestBuilder, Response};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
@@ -21,8 +20,13 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
+use tokio::time::timeout;
 
 use super::Failure;
+use super::http_response::{
+    self, EVENT_STREAM, HttpError, HttpResult, bounded, challenge, content_type, failed, header,
+    read, unexpected,
+};
 use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable};
 use crate::limits::Limits;
@@ -30,7 +34,6 @@ use crate::oauth::Authorizer;
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
-const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
 /// How long connecting may take.
@@ -38,6 +41,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Maximum size of an error page that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
+
+const OLD_TRANSPORT: &str = "the server uses HTTP+SSE, the transport of protocol 2024-11-05, which is not supported: use its URL for \
+                             streamable HTTP, if it has one (often `/mcp` instead of `/sse`)";
 
 /// Creates the transport. Nothing is sent.
 pub(super) fn transport(
@@ -97,45 +103,6 @@ pub(super) struct HttpClient {
     limit: usize,
 }
 
-/// Why a request failed. Without the URL, which may contain a key.
-#[derive(Debug)]
-pub(super) enum HttpError {
-    /// Nothing was sent.
-    Connect(String),
-    Other(String),
-}
-
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            HttpError::Connect(why) | HttpError::Other(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for HttpError {}
-
-type HttpResult<T> = Result<T, StreamableHttpError<HttpError>>;
-
-fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
-    let is_connect = error.is_connect();
-    let error = error.without_url();
-    let mut why = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        why = format!("{why}: {error}");
-        cause = error.source();
-    }
-    StreamableHttpError::Client(match is_connect {
-        true => HttpError::Connect(why),
-        false => HttpError::Other(why),
-    })
-}
-
-fn unexpected<T>(why: impl Into<Cow<'static, str>>) -> HttpResult<T> {
-    Err(StreamableHttpError::UnexpectedServerResponse(why.into()))
-}
-
 impl StreamableHttpClient for HttpClient {
     type Error = HttpError;
 
@@ -155,6 +122,7 @@ impl StreamableHttpClient for HttpClient {
             .header(CONTENT_TYPE, JSON)
             .body(body);
         let has_session = session_id.is_some();
+        let first = is_initialize(&message).then(|| headers.clone());
         let response = self.send(&uri, request, session_id, headers).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -164,6 +132,15 @@ impl StreamableHttpClient for HttpClient {
             return Err(StreamableHttpError::SessionExpired);
         }
         if !status.is_success() {
+            let is_unknown = matches!(
+                status,
+                StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+            );
+            if let Some(headers) = first.filter(|_| is_unknown)
+                && self.uses_old_transport(&uri, headers).await
+            {
+                return unexpected(OLD_TRANSPORT);
+            }
             return self.rejected(response, &message, has_session).await;
         }
         let session_id = header(&response, SESSION_ID);
@@ -248,6 +225,19 @@ impl HttpClient {
                 .into_error()
                 .ok_or_else(|| "the answer is unreadable".to_owned())
         })
+    }
+
+    /// Returns whether a server that rejected the first request of a session uses the transport that streamable HTTP has replaced.
+    async fn uses_old_transport(
+        &self,
+        uri: &str,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> bool {
+        let request = self.client.get(uri);
+        match timeout(CONNECT, self.send(uri, request, None, headers)).await {
+            Ok(Ok(response)) => http_response::is_old_transport(response).await,
+            Ok(Err(_)) | Err(_) => false,
+        }
     }
 
     /// Reads a response that is not a success.
@@ -372,57 +362,9 @@ fn without_token<'t>(authorizer: Option<&Authorizer>, text: &'t str) -> Cow<'t, 
     }
 }
 
-/// Returns what the server says about the authorisation that it requires.
-fn challenge(response: &Response) -> String {
-    let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
-    let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
-    values.join(", ")
-}
-
-fn header(response: &Response, name: &str) -> Option<String> {
-    let value = response.headers().get(name)?;
-    value.to_str().ok().map(str::to_owned)
-}
-
-fn content_type(response: &Response) -> Option<&str> {
-    response.headers().get(CONTENT_TYPE)?.to_str().ok()
-}
-
-/// Reads a body up to a limit.
-async fn read(response: Response, limit: usize) -> HttpResult<Bytes> {
-    let mut stream = response.bytes_stream();
-    let mut body = BytesMut::new();
-    while let Some(piece) = stream.next().await {
-        body.extend_from_slice(&piece.map_err(failed)?);
-        if body.len() > limit {
-            return unexpected(format!("the answer has more than {limit} bytes"));
-        }
+fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
+    match message {
+        ClientJsonRpcMessage::Request(request) => request.request.method() == "initialize",
+        _ => false,
     }
-    Ok(body.freeze())
-}
-
-/// Fails when an event has more bytes than the limit. An event ends at an empty line.
-fn bounded(
-    stream: impl futures_util::Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
-    limit: usize,
-) -> impl futures_util::Stream<Item = Result<Bytes, HttpError>> + Send + 'static {
-    let mut size = 0;
-    let mut empty = true;
-    stream.map(move |piece| {
-        let piece = piece.map_err(|error| HttpError::Other(error.without_url().to_string()))?;
-        for byte in &piece {
-            match byte {
-                b'\n' if empty => size = 0,
-                b'\n' => empty = true,
-                b'\r' => {}
-                _ => empty = false,
-            }
-            size += 1;
-            if size > limit {
-                let message = format!("an event has more than {limit} bytes");
-                return Err(HttpError::Other(message));
-            }
-        }
-        Ok(piece)
-    })
 }

@@ -7,6 +7,7 @@ mod connect;
 mod failure;
 mod handler;
 mod http;
+mod http_response;
 mod http_settings;
 pub(crate) mod line_reader;
 mod raw_results;

@@ -68,6 +68,12 @@ impl RawResults {
         self.0.lock().expected.remove(id)?.result
     }
 
+    /// Returns how many results are expected or kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().expected.len()
+    }
+
     /// Reads a message of the server. The result of a request is kept here, and `rmcp` gets a stand-in.
     ///
     /// # Errors

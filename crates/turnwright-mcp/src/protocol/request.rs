@@ -30,7 +30,10 @@ pub(super) async fn send(
         .map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
     let (id, token) = (handle.id.clone(), handle.progress_token.clone());
     let in_flight = handler.enter(id.clone(), token, request.listener);
-    let mut pending = Pending(Some(handle));
+    let mut pending = Pending {
+        handle: Some(handle),
+        results,
+    };
     let deadlines = Deadlines::new(request.idle, request.total);
     let answer = pending.answer(&in_flight.flight, deadlines).await;
     let result = results.take(&id);
@@ -84,9 +87,13 @@ fn refused_tools(result: &Value, typed: &ServerResult) -> Vec<String> {
 }
 
 /// A request that is cancelled when it is dropped.
-struct Pending(Option<RequestHandle<RoleClient>>);
+struct Pending<'r> {
+    /// `None` once it was answered.
+    handle: Option<RequestHandle<RoleClient>>,
+    results: &'r RawResults,
+}
 
-impl Pending {
+impl Pending<'_> {
     async fn answer(
         &mut self,
         flight: &Flight,
@@ -94,12 +101,12 @@ impl Pending {
     ) -> Result<Result<ServerResult, ServiceError>, Failure> {
         let lost = || Failure::Lost("the connection was closed".to_owned());
         loop {
-            let handle = self.0.as_mut().ok_or_else(lost)?;
+            let handle = self.handle.as_mut().ok_or_else(lost)?;
             let asking = flight.is_asking();
             tokio::select! {
                 biased;
                 answer = &mut handle.rx => {
-                    self.0 = None;
+                    self.handle = None;
                     return answer.map_err(|_| lost());
                 }
                 () = flight.activity() => deadlines.extend(asking),
@@ -111,11 +118,19 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            runtime.spawn(async move { handle.cancel(Some("no longer needed".to_owned())).await });
-        }
+        let (Some(handle), Ok(runtime)) = (self.handle.take(), Handle::try_current()) else {
+            return;
+        };
+        let results = self.results.clone();
+        runtime.spawn(async move {
+            let id = handle.id.clone();
+            // Nothing can be done if the connection has ended.
+            let _ = handle.cancel(Some("no longer needed".to_owned())).await;
+            // After the cancellation the request was sent too, so that it is expected. A late answer must not be kept.
+            results.take(&id);
+        });
     }
 }
 

@@ -113,7 +113,7 @@ impl Stdio {
         };
         let last = self.log.last_line();
         self.ending.set(match last {
-            Some(line) => format!("{status}; its last output was: {}", shorten(&line)),
+            Some(line) => format!("{status}; its last output was: {line}"),
             None => status,
         });
     }
@@ -178,8 +178,4 @@ impl Transport<RoleClient> for Stdio {
         self.process.kill();
         Ok(())
     }
-}
-
-fn shorten(line: &str) -> String {
-    line.chars().take(300).collect()
 }

@@ -1,11 +1,20 @@
 //! Tests of framing and of raw results.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
 use proptest::prelude::*;
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use serde_json::json;
-
+use super::connect::{Ending, open};
 use super::line_reader::{Line, LineReader};
 use super::raw_results::RawResults;
+use super::{Failure, Request, Session};
 
 async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
     let mut reader = LineReader::new(input, limit);
@@ -103,4 +112,152 @@ fn a_late_answer_about_the_lifecycle_is_dropped() {
     results.expect(&request(1, "initialize"));
     assert!(results.read(error(0).as_bytes()).is_err());
     assert!(results.read(error(1).as_bytes()).is_ok());
+}
+
+/// A transport whose other end is the test.
+struct Wire {
+    results: RawResults,
+    sent: mpsc::UnboundedSender<Value>,
+    received: mpsc::UnboundedReceiver<Value>,
+}
+
+impl Transport<RoleClient> for Wire {
+    type Error = Infallible;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        self.results.expect(&message);
+        // The test may have ended.
+        let _ = self.sent.send(serde_json::to_value(message).unwrap());
+        std::future::ready(Ok(()))
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        let message = self.received.recv().await?;
+        Some(self.results.read(message.to_string().as_bytes()).unwrap())
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Waits for a message with this method.
+async fn message(sent: &mut mpsc::UnboundedReceiver<Value>, method: &str) -> Value {
+    loop {
+        let message = sent.recv().await.unwrap();
+        if message["method"] == method {
+            return message;
+        }
+    }
+}
+
+/// A connection whose server is the test.
+struct Connected {
+    session: Arc<dyn Session>,
+    results: RawResults,
+    requests: mpsc::UnboundedReceiver<Value>,
+    answers: mpsc::UnboundedSender<Value>,
+}
+
+const LONG: Duration = Duration::from_secs(600);
+
+async fn connected() -> Connected {
+    let results = RawResults::default();
+    let (sent, mut requests) = mpsc::unbounded_channel();
+    let (answers, received) = mpsc::unbounded_channel();
+    let wire = Wire {
+        results: results.clone(),
+        sent,
+        received,
+    };
+    let opening = open(wire, results.clone(), Ending::default(), LONG, true);
+    let answering = async {
+        let id = message(&mut requests, "initialize").await["id"].clone();
+        let result = json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+            "serverInfo": { "name": "test", "version": "1" },
+        });
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        answers.send(answer).unwrap();
+    };
+    let (session, ()) = tokio::join!(opening, answering);
+    Connected {
+        session: session.unwrap(),
+        results,
+        requests,
+        answers,
+    }
+}
+
+fn call(idle: Duration, total: Duration) -> Request {
+    Request {
+        method: "tools/call",
+        params: json!({ "name": "slow", "arguments": {} }),
+        idle,
+        total,
+        listener: None,
+    }
+}
+
+#[tokio::test]
+async fn the_late_answer_to_a_request_that_was_dropped_is_not_kept() {
+    let Connected {
+        session,
+        results,
+        mut requests,
+        answers,
+    } = connected().await;
+    let id = tokio::select! {
+        answer = session.request(call(LONG, LONG)) => panic!("{answer:?}"),
+        call = message(&mut requests, "tools/call") => call["id"].clone(),
+    };
+    let cancelled = message(&mut requests, "notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], id);
+    let late = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+    answers.send(late).unwrap();
+    // A second request is answered after that.
+    let answering = async {
+        let id = message(&mut requests, "tools/call").await["id"].clone();
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [1] } });
+        answers.send(answer).unwrap();
+    };
+    let (answer, ()) = tokio::join!(session.request(call(LONG, LONG)), answering);
+    assert_eq!(answer.unwrap().result, json!({ "content": [1] }));
+    assert_eq!(results.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_extends_the_idle_deadline_within_the_total_one() {
+    let Connected {
+        session,
+        mut requests,
+        answers,
+        ..
+    } = connected().await;
+    let (idle, total) = (Duration::from_secs(10), Duration::from_secs(25));
+    for (reports, expected) in [(0, idle), (10, total)] {
+        let reporting = async {
+            let call = message(&mut requests, "tools/call").await;
+            let token = &call["params"]["_meta"]["progressToken"];
+            let params = json!({ "progressToken": token, "progress": 1 });
+            let progress =
+                json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+            for _ in 0..reports {
+                tokio::time::sleep(Duration::from_secs(8)).await;
+                answers.send(progress.clone()).unwrap();
+            }
+            std::future::pending::<()>().await;
+        };
+        let failure = tokio::select! {
+            answer = session.request(call(idle, total)) => answer.unwrap_err(),
+            () = reporting => unreachable!(),
+        };
+        assert!(
+            matches!(failure, Failure::Timeout(limit) if limit == expected),
+            "{failure}"
+        );
+    }
 }

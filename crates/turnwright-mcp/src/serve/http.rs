@@ -7,16 +7,20 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
+use rmcp::ErrorData;
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 use super::handler::Handler;
 use super::server::Server;
 use super::session_limit::LimitedSessions;
+use super::stdio::error_line;
 
 /// An HTTP endpoint of a server. Created by [`McpService::http`](super::McpService::http).
 ///
@@ -121,6 +125,7 @@ impl McpHttp {
         Router::new()
             .route_service(&self.path, service)
             .layer(from_fn_with_state(sessions, limit_sessions))
+            .layer(from_fn(explain_malformed))
     }
 
     /// Serves local clients on a port of 127.0.0.1, until the future is dropped, which cancels all calls. See
@@ -167,6 +172,26 @@ async fn limit_sessions(
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     }
     next.run(request).await
+}
+
+/// Answers a body that is not a message with status 400 and an error of JSON-RPC. `rmcp` answers with 415, as for another content
+/// type, for which that status stays.
+async fn explain_malformed(request: Request, next: Next) -> Response {
+    let is_json = has_json_body(request.headers());
+    let response = next.run(request).await;
+    if !is_json || response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return response;
+    }
+    let error = ErrorData::parse_error("The body is not a JSON-RPC message of the protocol.", None);
+    let json = [(CONTENT_TYPE, "application/json")];
+    let body = error_line(&Value::Null, &error);
+    (StatusCode::BAD_REQUEST, json, body).into_response()
+}
+
+/// Returns whether `rmcp` reads the body.
+fn has_json_body(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
 }
 
 fn opens_session(method: &Method, headers: &HeaderMap) -> bool {

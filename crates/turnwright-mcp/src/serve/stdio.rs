@@ -250,7 +250,8 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Vec<u8>> {
     Err(error_line(&id, &error))
 }
 
-fn error_line(id: &Value, error: &ErrorData) -> Vec<u8> {
+/// Returns the answer to something that is not a request.
+pub(super) fn error_line(id: &Value, error: &ErrorData) -> Vec<u8> {
     let error = json!({ "jsonrpc": "2.0", "id": id, "error": error });
     error.to_string().into_bytes()
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::record::Retrievable;
+use turnwright_core::render::{Part, Renderer};
+use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
     DispatchContext, ErrorCode, Tool, ToolContext, TurnEventKind, TurnOutcome, TurnRunner,
 };
@@ -23,6 +25,8 @@ pub(crate) fn caller(mcp: impl Into<Mcp>, tool: &'static str, args: Value) -> Tu
             Ok(())
         }
     };
+    // A busy machine may take long to start a server.
+    let mcp = mcp.into().first_wait(Duration::from_secs(120));
     turnwright_core::runner(executor).mcp(mcp).build().unwrap()
 }
 
@@ -47,6 +51,37 @@ async fn a_remote_tool_is_called_and_its_result_is_untrusted() {
     assert_eq!(outcome.text, "hello", "{:?}", outcome.error());
     let call = outcome.tool_calls().next().unwrap();
     assert!(!call.is_trusted());
+}
+
+#[tokio::test]
+async fn hidden_characters_of_a_result_are_kept_but_not_shown_to_the_model() {
+    let folder = folder("hidden-result");
+    let outcome = call(server("hidden-result", &folder), "test__echo", json!({})).await;
+    let call = outcome.tool_calls().next().unwrap();
+    let original = "fine\u{200b}\u{202e}\u{e0041}\u{1b}[8m, می\u{200c}خواهم";
+    assert_eq!(call.text().await.as_deref(), Some(original));
+    let renderer = Renderer::new(ConversationSecret::from_bytes([7; 32]));
+    let parts = renderer.tool_call(call).await;
+    let [Part::Text(shown)] = parts.as_slice() else {
+        panic!("{parts:?}");
+    };
+    assert!(shown.contains("\nfine[8m, می\u{200c}خواهم\n"), "{shown:?}");
+}
+
+#[tokio::test]
+async fn debug_shows_neither_arguments_nor_variables_of_a_program() {
+    let server = McpServer::stdio("files-server", ["--token", "hunter2"])
+        .alias("files")
+        .env("KEY", "hunter3");
+    let shown = format!("{:?} {server:?}", Mcp::new([server.clone()]));
+    assert!(
+        !shown.contains("hunter") && !shown.contains("--token"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("files-server") && shown.contains("2 arguments"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
@@ -90,6 +125,15 @@ async fn a_call_in_flight_when_the_server_dies_is_unknown_and_not_sent_again() {
         outcome.text
     );
     assert_eq!(calls(&folder), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_only_reads_is_sent_again_after_the_restart() {
+    let folder = folder("dies-once");
+    let server = server("dies-once", &folder).believe_annotations();
+    let outcome = call(server, "test__echo", json!({ "text": "hello" })).await;
+    assert_eq!(outcome.text, "hello");
+    assert_eq!(calls(&folder), 2);
 }
 
 #[tokio::test]
@@ -188,7 +232,7 @@ async fn progress_reaches_the_stream() {
 async fn a_server_that_does_not_answer_is_a_timeout_and_is_told() {
     let folder = folder("never");
     let limits = Limits {
-        idle: Duration::from_millis(200),
+        call_total: Duration::from_millis(200),
         ..Limits::default()
     };
     let mcp = Mcp::new([server("never", &folder).limits(limits)]);
@@ -376,6 +420,23 @@ async fn a_server_over_http_is_called() {
 }
 
 #[tokio::test]
+async fn the_reason_is_shown_if_both_lifecycles_fail() {
+    for (mode, expected) in [
+        ("old-transport", "HTTP+SSE"),
+        ("not-found", "HTTP 404 Not Found"),
+    ] {
+        let running = HttpServer::start(mode, &folder(mode)).await;
+        let mcp = Mcp::new([running.server()]);
+        mcp.start().await.unwrap();
+        let ServerState::Down { reason } = mcp.status().remove(0).state else {
+            panic!("connected");
+        };
+        assert!(reason.contains(expected), "{mode}: {reason}");
+        assert!(!reason.contains("rmcp"), "{mode}: {reason}");
+    }
+}
+
+#[tokio::test]
 async fn servers_that_are_stopped_are_not_started_again() {
     let folder = folder("stop");
     let mcp = Mcp::new([server("", &folder)]);
@@ -394,6 +455,20 @@ async fn servers_that_are_stopped_are_not_started_again() {
         .filter(|message| message["method"] == "initialize")
         .count();
     assert_eq!(starts, 1);
+}
+
+#[tokio::test]
+async fn servers_that_are_stopped_before_their_start_are_down() {
+    let mcp = Mcp::new([server("", &folder("stop-first"))]);
+    assert_eq!(mcp.status().remove(0).state, ServerState::Stopped);
+    mcp.stop().await;
+    mcp.start().await.unwrap();
+    let ServerState::Down { reason } = mcp.status().remove(0).state else {
+        panic!("it was started");
+    };
+    assert_eq!(reason, "it was stopped");
+    // Waits for nothing.
+    mcp.stop().await;
 }
 
 #[tokio::test]

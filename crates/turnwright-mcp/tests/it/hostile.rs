@@ -65,6 +65,11 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
         Some(Down("100 pages")),
     ),
     (
+        "large-pages",
+        Some(Down("list of tools has more than 4194304 bytes")),
+        Some(Down("list of tools has more than 4194304 bytes")),
+    ),
+    (
         "many-tools",
         Some(Down("1000 tools")),
         Some(Down("1000 tools")),
@@ -150,6 +155,7 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
     ("wants-to-sample", Some(Called("refused")), None),
     ("redirects", None, Some(Down("redirects are not followed"))),
     ("unauthorised", None, Some(Down("requires authorisation"))),
+    ("old-transport", None, Some(Down("HTTP+SSE"))),
     ("fails", None, Some(Down("500"))),
     ("login-page", None, Some(Down("text/html"))),
 ];

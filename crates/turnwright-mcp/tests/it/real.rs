@@ -3,10 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use turnwright_core::{DispatchContext, TurnOutcome};
+use turnwright_mcp::process::{Environment, Process, Program};
 use turnwright_mcp::{Mcp, McpExt as _, McpServer, ServerState};
 
 use crate::server::folder;
+
+/// The program of the server that has something of everything.
+const EVERYTHING: &str = "mcp-server-everything";
 
 /// Returns the folder with the installed servers. Says so if there is none.
 fn installed() -> Option<PathBuf> {
@@ -24,6 +29,49 @@ fn npm(folder: &Path, name: &str, args: &[&str]) -> McpServer {
 
 fn pypi(folder: &Path, name: &str, args: &[&str]) -> McpServer {
     McpServer::stdio(folder.join("pv/bin").join(name), args.iter().copied())
+}
+
+/// A server from npm over HTTP, on loopback, until it is dropped.
+struct HttpProcess {
+    port: u16,
+    _process: Process,
+}
+
+impl HttpProcess {
+    async fn start(folder: &Path, name: &str, args: &[&str]) -> Self {
+        let program = folder.join("node_modules/.bin").join(name);
+        let loopback =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/mcp-real/loopback.cjs");
+        let options = format!("--require={}", loopback.display());
+        let environment = Environment::default().set("NODE_OPTIONS", options).unwrap();
+        let program = Program::new(program).args(args.iter().copied());
+        let mut process = program.environment(environment).start().unwrap();
+        let mut pipes = process.pipes().unwrap();
+        // Read to the end, so that the server can write.
+        tokio::spawn(
+            async move { tokio::io::copy(&mut pipes.stderr, &mut tokio::io::sink()).await },
+        );
+        let mut lines = BufReader::new(pipes.stdout).lines();
+        let port = loop {
+            let line = lines
+                .next_line()
+                .await
+                .unwrap()
+                .expect("the server has ended");
+            if let Some(port) = line.strip_prefix("LISTENING ") {
+                break port.parse().unwrap();
+            }
+        };
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        HttpProcess {
+            port,
+            _process: process,
+        }
+    }
+
+    fn server(&self, path: &str) -> McpServer {
+        McpServer::http(format!("http://127.0.0.1:{}{path}", self.port))
+    }
 }
 
 /// Calls tools one after the other in one turn, and returns the outcome.
@@ -69,10 +117,9 @@ async fn texts(outcome: &TurnOutcome) -> Vec<String> {
     texts
 }
 
-#[tokio::test]
-async fn everything() {
-    let Some(real) = installed() else { return };
-    let mcp = Mcp::new([npm(&real, "mcp-server-everything", &[]).alias("all")]);
+/// Uses the server that has something of everything.
+async fn use_everything(server: McpServer) {
+    let mcp = Mcp::new([server.alias("all")]);
     let outcome = run(
         &mcp,
         vec![
@@ -101,6 +148,34 @@ async fn everything() {
         "{texts:?}"
     );
     println!("{texts:#?}");
+    mcp.stop().await;
+}
+
+#[tokio::test]
+async fn everything() {
+    let Some(real) = installed() else { return };
+    use_everything(npm(&real, EVERYTHING, &[])).await;
+}
+
+#[tokio::test]
+async fn everything_over_http() {
+    let Some(real) = installed() else { return };
+    let running = HttpProcess::start(&real, EVERYTHING, &["streamableHttp"]).await;
+    use_everything(running.server("/mcp")).await;
+    use_everything(running.server("/mcp").sessions_only()).await;
+}
+
+#[tokio::test]
+async fn everything_over_the_old_transport_is_refused_with_the_reason() {
+    let Some(real) = installed() else { return };
+    let running = HttpProcess::start(&real, EVERYTHING, &["sse"]).await;
+    let mcp = Mcp::new([running.server("/sse").alias("all")]);
+    mcp.start().await.unwrap();
+    let ServerState::Down { reason } = mcp.status().remove(0).state else {
+        panic!("connected");
+    };
+    assert!(reason.contains("HTTP+SSE"), "{reason}");
+    println!("{reason}");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use turnwright_core::owner_only;
 
 use super::busy_retry::retry_while_busy;
 use super::error::{Failure, SqliteErrorKind};
@@ -271,11 +272,7 @@ fn without_side_files(failure: Failure) -> Failure {
 
 /// Creates the file. SQLite gives its other files the same permissions.
 fn create_file(path: &Path) -> io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match owner_only::create_file(path) {
         Ok(file) => file.sync_all()?,
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),

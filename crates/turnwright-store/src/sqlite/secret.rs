@@ -1,11 +1,12 @@
 //! The secret of a database: 32 random bytes in a file next to it that only its owner can read.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use turnwright_core::owner_only;
 use turnwright_core::trust::ConversationSecret;
 
 use super::error::{Failure, SqliteErrorKind};
@@ -115,11 +116,7 @@ fn create(file: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write(temporary: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(temporary)?;
+    let mut file = owner_only::create_file(temporary)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

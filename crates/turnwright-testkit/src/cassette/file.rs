@@ -1,6 +1,6 @@
 //! The file of a cassette.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use turnwright_core::{Error, ErrorCode};
+use turnwright_core::{Error, ErrorCode, owner_only};
 
 /// One exchange.
 #[derive(Clone, Serialize, Deserialize)]
@@ -69,22 +69,14 @@ pub(super) fn check_target(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a file that only its owner can read: a recording is a conversation.
-fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 /// Replaces the file atomically, or leaves it unchanged.
 pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(entries)?;
     text.push(b'\n');
     let temporary = temporary(path);
     check_target(path)?;
-    let written = create_private(&temporary).and_then(|mut file| {
+    // A recording is a conversation.
+    let written = owner_only::create_file(&temporary).and_then(|mut file| {
         file.write_all(&text)?;
         file.sync_all()
     });

@@ -9,7 +9,7 @@ use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Message, Retrievable, ToolCall, ToolResults};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::trust::{ConversationSecret, TrustTier};
+use turnwright_core::trust::{ConversationSecret, TrustTier, remove_hidden};
 
 use super::hostile::{Rng, hostile};
 use super::parser::parse;
@@ -91,7 +91,11 @@ async fn judge(seed: u64, case: u64) -> u64 {
     let mut bare = prompt.clone();
     for (found, meant) in found.iter().zip(&expected) {
         if let Some(content) = &meant.content {
-            assert_eq!(&found.content, content, "{place}");
+            let shown = match meant.tag {
+                "tw-untrusted" | "tw-agent" => remove_hidden(content),
+                _ => content.as_str().into(),
+            };
+            assert_eq!(found.content, shown, "{place}");
         }
         if let Some((name, value)) = &meant.attribute {
             let attribute = found.attributes.iter().find(|(entry, _)| entry == name);

@@ -198,57 +198,54 @@ async fn progress_reaches_a_client_that_asks_for_it() {
     }
 }
 
+/// Serves one tool, of which so many calls run at a time.
+fn limited(tool: Tool, calls: usize) -> McpService {
+    let limits = ServeLimits {
+        calls,
+        ..ServeLimits::default()
+    };
+    McpService::of([tool]).unwrap().limits(limits)
+}
+
+/// Calls a tool eight times at once. Each call must return the text.
+async fn call_at_once(connected: &Connected, tool: &str, expected: &str) {
+    let calls = (0..8).map(|_| connected.call(tool, json!({})));
+    for result in futures_util::future::join_all(calls).await {
+        assert_eq!(text_of(&result.unwrap()), expected);
+    }
+}
+
 #[tokio::test]
 async fn calls_run_concurrently_up_to_the_limit() {
     let together = Arc::new(Barrier::new(4));
-    let meets = {
+    let meets = tool("meets", move |_| {
         let together = Arc::clone(&together);
-        tool("meets", move |_| {
-            let together = Arc::clone(&together);
-            async move {
-                together.wait().await;
-                Ok("met".to_owned())
-            }
-        })
-    };
-    let limits = ServeLimits {
-        calls: 4,
-        ..ServeLimits::default()
-    };
-    let service = McpService::of([meets]).unwrap().limits(limits);
+        async move {
+            together.wait().await;
+            Ok("met".to_owned())
+        }
+    });
+    let service = limited(meets, 4);
     let connected = Connected::over_http(service, Person::absent(), Lifecycle::Stateless).await;
     // All four must run at the same time, twice.
-    let calls = (0..8).map(|_| connected.call("meets", json!({})));
-    for result in futures_util::future::join_all(calls).await {
-        assert_eq!(text_of(&result.unwrap()), "met");
-    }
+    call_at_once(&connected, "meets", "met").await;
 }
 
 #[tokio::test]
 async fn calls_above_the_limit_wait() {
     let running = Arc::new(AtomicUsize::new(0));
-    let counts = {
+    let counts = tool("counts", move |_| {
         let running = Arc::clone(&running);
-        tool("counts", move |_| {
-            let running = Arc::clone(&running);
-            async move {
-                let now = running.fetch_add(1, Ordering::SeqCst) + 1;
-                tokio::task::yield_now().await;
-                running.fetch_sub(1, Ordering::SeqCst);
-                Ok(now.to_string())
-            }
-        })
-    };
-    let limits = ServeLimits {
-        calls: 1,
-        ..ServeLimits::default()
-    };
-    let service = McpService::of([counts]).unwrap().limits(limits);
+        async move {
+            let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+            tokio::task::yield_now().await;
+            running.fetch_sub(1, Ordering::SeqCst);
+            Ok(now.to_string())
+        }
+    });
+    let service = limited(counts, 1);
     let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Sessions).await;
-    let calls = (0..8).map(|_| connected.call("counts", json!({})));
-    for result in futures_util::future::join_all(calls).await {
-        assert_eq!(text_of(&result.unwrap()), "1");
-    }
+    call_at_once(&connected, "counts", "1").await;
 }
 
 #[tokio::test]

@@ -78,13 +78,20 @@ async fn large_and_malformed_bodies_are_refused() {
     let large = format!("{}{}", initialize(), " ".repeat(20_000));
     let response = post(&url, large, &[]).await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
-    for body in ["{", "", "[]", "42", r#"{"jsonrpc":"2.0"}"#] {
+    for body in ["{", "", "[]", "42", r#"{"jsonrpc":"2.0"}"#, "\u{1b}"] {
         let response = post(&url, body.to_owned(), &[]).await;
-        assert!(
-            response.status().is_client_error(),
-            "{body}: {}",
-            response.status()
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{body}");
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+        let answer: serde_json::Value = response.json().await.unwrap();
+        assert_eq!(
+            (&answer["jsonrpc"], &answer["id"]),
+            (&json!("2.0"), &json!(null))
         );
+        assert_eq!(answer["error"]["code"], -32700, "{body}: {answer}");
+    }
+    for content_type in ["text/plain", "application/x-www-form-urlencoded"] {
+        let response = post(&url, initialize(), &[(CONTENT_TYPE, content_type)]).await;
+        assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
     assert_eq!(post(&url, initialize(), &[]).await.status(), StatusCode::OK);
 }

@@ -22,7 +22,7 @@ use turnwright_testkit::store::storage_of;
 use super::{BOUND, Ends};
 
 /// The idle timeout for tests of silence: longer than any pause of a busy machine.
-pub(super) const SILENT: Duration = Duration::from_secs(1);
+pub(super) const SILENT: Duration = Duration::from_secs(5);
 
 /// The maximum event size for tests of endless comments, which arrive in small chunks: 8 MiB of them would take long.
 pub(super) const COMMENTS: usize = 256 << 10;

@@ -1,0 +1,140 @@
+//! Reads responses of servers over HTTP, within limits, and says why one cannot be read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use reqwest::Response;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use tokio::time::timeout;
+
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
+
+/// How long a server may take to show that it uses the old transport, and in how many bytes.
+const OLD_TRANSPORT: (Duration, usize) = (Duration::from_secs(5), 4 << 10);
+
+/// Why a request failed. Without the URL, which may contain a key.
+#[derive(Debug)]
+pub(super) enum HttpError {
+    /// Nothing was sent.
+    Connect(String),
+    Other(String),
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HttpError::Connect(why) | HttpError::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+pub(super) type HttpResult<T> = Result<T, StreamableHttpError<HttpError>>;
+
+pub(super) fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
+    let is_connect = error.is_connect();
+    let error = error.without_url();
+    let mut why = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    StreamableHttpError::Client(match is_connect {
+        true => HttpError::Connect(why),
+        false => HttpError::Other(why),
+    })
+}
+
+pub(super) fn unexpected<T>(why: impl Into<Cow<'static, str>>) -> HttpResult<T> {
+    Err(StreamableHttpError::UnexpectedServerResponse(why.into()))
+}
+
+/// Returns what the server says about the authorisation that it requires.
+pub(super) fn challenge(response: &Response) -> String {
+    let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
+    values.join(", ")
+}
+
+pub(super) fn header(response: &Response, name: &str) -> Option<String> {
+    let value = response.headers().get(name)?;
+    value.to_str().ok().map(str::to_owned)
+}
+
+pub(super) fn content_type(response: &Response) -> Option<&str> {
+    response.headers().get(CONTENT_TYPE)?.to_str().ok()
+}
+
+/// Reads a body up to a limit.
+pub(super) async fn read(response: Response, limit: usize) -> HttpResult<Bytes> {
+    let mut stream = response.bytes_stream();
+    let mut body = BytesMut::new();
+    while let Some(piece) = stream.next().await {
+        body.extend_from_slice(&piece.map_err(failed)?);
+        if body.len() > limit {
+            return unexpected(format!("the answer has more than {limit} bytes"));
+        }
+    }
+    Ok(body.freeze())
+}
+
+/// Fails when an event has more bytes than the limit. An event ends at an empty line.
+pub(super) fn bounded(
+    stream: impl futures_util::Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
+    limit: usize,
+) -> impl futures_util::Stream<Item = Result<Bytes, HttpError>> + Send + 'static {
+    let mut size = 0;
+    let mut empty = true;
+    stream.map(move |piece| {
+        let piece = piece.map_err(|error| HttpError::Other(error.without_url().to_string()))?;
+        for byte in &piece {
+            match byte {
+                b'\n' if empty => size = 0,
+                b'\n' => empty = true,
+                b'\r' => {}
+                _ => empty = false,
+            }
+            size += 1;
+            if size > limit {
+                let message = format!("an event has more than {limit} bytes");
+                return Err(HttpError::Other(message));
+            }
+        }
+        Ok(piece)
+    })
+}
+
+/// Returns whether a response to `GET` is the stream of the transport that streamable HTTP has replaced: its first event is
+/// `endpoint`.
+pub(super) async fn is_old_transport(response: Response) -> bool {
+    if !content_type(&response).is_some_and(|kind| kind.starts_with(EVENT_STREAM)) {
+        return false;
+    }
+    let (limit, bytes) = OLD_TRANSPORT;
+    let mut stream = response.bytes_stream();
+    let mut read = Vec::new();
+    let first_event = async {
+        while read.len() < bytes
+            && let Some(Ok(piece)) = stream.next().await
+        {
+            read.extend_from_slice(&piece);
+            let text = String::from_utf8_lossy(&read);
+            // The last line may be incomplete.
+            let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+            let mut events = complete
+                .lines()
+                .filter_map(|line| line.strip_prefix("event:"));
+            if let Some(event) = events.next() {
+                return event.trim() == "endpoint";
+            }
+        }
+        false
+    };
+    timeout(limit, first_event).await.unwrap_or(false)
+}
