@@ -73,3 +73,9 @@ pub(crate) fn file(path: &Path, input: Input) -> anyhow::Result<String> {
     let file = File::open(path).map_err(|error| unreadable(input.0, &from, &error))?;
     read(input, file, &from)
 }
+
+/// The content of a configuration file, which must be a regular file: a pipe would block the program.
+pub(crate) fn configuration(path: &Path, (name, most): Input) -> anyhow::Result<String> {
+    let read = turnwright_mcp::read_regular_file(path, most << 20);
+    read.map_err(|error| unreadable(name, &name_of(path), &error))
+}

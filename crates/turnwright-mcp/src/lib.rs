@@ -27,6 +27,7 @@
 
 mod client;
 mod definition;
+mod files;
 mod limits;
 mod oauth;
 mod pin;
@@ -35,8 +36,9 @@ mod protocol;
 #[cfg(feature = "serve")]
 pub mod serve;
 
-pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld};
-pub use definition::{Definition, shown};
+pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld, WithheldKind};
+pub use definition::{Definition, exposed_name, shown};
+pub use files::read_regular_file;
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

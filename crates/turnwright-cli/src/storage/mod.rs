@@ -24,7 +24,7 @@ use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;
 
 pub(crate) use chat_note::{ChatNote, other_server};
-pub(crate) use consents::Consents;
+pub(crate) use consents::{Consent, Consents};
 pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
 pub(crate) use error::{database_error, explain, remedy};
 pub(crate) use files::NewFile;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::grant::Grant;
+use crate::files::{open_regular_file, read_bounded};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -116,7 +117,7 @@ fn shown(path: &Path, error: &io::Error) -> String {
 }
 
 fn read(path: &Path) -> io::Result<Content> {
-    let file = match File::open(path) {
+    let file = match open_regular_file(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Content {
@@ -127,8 +128,7 @@ fn read(path: &Path) -> io::Result<Content> {
         Err(error) => return Err(error),
     };
     check_permissions(&file)?;
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    let text = read_bounded(file, MAX_BYTES)?;
     // The error of the parser would show parts of the file.
     let content: Content = serde_json::from_str(&text)
         .map_err(|_| invalid("it is not a file of tokens: delete it to authorise again"))?;

@@ -1,7 +1,6 @@
 //! The lock file: pins of servers and their tools.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -11,6 +10,7 @@ use turnwright_core::call::digest_of;
 use turnwright_core::schema::is_invisible;
 
 use crate::definition::Definition;
+use crate::files::read_regular_file;
 
 /// Maximum size of a lock file.
 const MAX_BYTES: u64 = 64 << 20;
@@ -165,7 +165,7 @@ impl LockFile {
     /// The file cannot be read, or see [`from_json`](Self::from_json).
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>, LockFileError> {
         let path = path.as_ref();
-        match read_bounded(path) {
+        match read_regular_file(path, MAX_BYTES) {
             Ok(text) => LockFile::from_json(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(LockFileError::new(error.to_string())),
@@ -188,22 +188,6 @@ impl LockFile {
             let _ = std::fs::remove_file(&temporary);
             LockFileError::new(error.to_string()).at(path)
         })
-    }
-}
-
-/// Reads a regular file of bounded size.
-fn read_bounded(path: &Path) -> io::Result<String> {
-    // Checked before it is opened: opening a pipe would wait for a writer.
-    let invalid = |message: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-    if !std::fs::metadata(path)?.is_file() {
-        return invalid("it is not a regular file");
-    }
-    let mut text = String::new();
-    let file = std::fs::File::open(path)?;
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    match read as u64 > MAX_BYTES {
-        true => invalid("it has more than 64 MiB"),
-        false => Ok(text),
     }
 }
 
