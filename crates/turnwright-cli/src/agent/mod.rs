@@ -147,7 +147,11 @@ impl Agent {
             system: self.options.system.clone(),
             no_fetch: self.options.no_fetch,
             no_exfiltration: self.options.no_exfiltration,
-            mcp: self.mcp.iter().map(|servers| servers.config.path.clone()).collect(),
+            mcp: self
+                .mcp
+                .iter()
+                .map(|servers| servers.config.path.clone())
+                .collect(),
         }
     }
 

@@ -30,12 +30,12 @@ pub(crate) fn api_key(protocol: Protocol) -> Option<String> {
 }
 
 /// The variable of the API key of a protocol, if it has keys.
-pub(crate) fn key_variable(protocol: Protocol) -> Option<&'static str> {
+fn key_variable(protocol: Protocol) -> Option<&'static str> {
     protocol.key_variables().first().copied()
 }
 
 /// A model of a protocol as an argument of `--model`.
-pub(crate) fn with_provider(protocol: Protocol, model: &str) -> String {
+fn with_provider(protocol: Protocol, model: &str) -> String {
     match (protocol, Protocol::split_name(model)) {
         (Protocol::ChatCompletions, Ok(None)) => model.to_owned(),
         (Protocol::ChatCompletions, _) => format!("openai:{model}"),
@@ -106,6 +106,10 @@ impl Server {
             key,
             model: non_blank(model).unwrap_or_default(),
         })
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// The variable of its API key, if it has one.
@@ -223,4 +227,46 @@ pub(crate) fn is_address(base: &str) -> bool {
 
 fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_selected_with_its_provider() {
+        for (protocol, model, expected) in [
+            (Protocol::ChatCompletions, "gpt-5", "gpt-5"),
+            (Protocol::ChatCompletions, "qwen3:8b", "qwen3:8b"),
+            // Otherwise its first part would be the provider.
+            (Protocol::ChatCompletions, "ollama:x", "openai:ollama:x"),
+            (Protocol::ChatCompletions, "olama:x", "openai:olama:x"),
+            (Protocol::Responses, "gpt-5", "responses:gpt-5"),
+            (Protocol::Anthropic, "claude-x", "anthropic:claude-x"),
+            (Protocol::Gemini, "flash", "gemini:flash"),
+            (Protocol::Ollama, "qwen3:8b", "ollama:qwen3:8b"),
+        ] {
+            let full = with_provider(protocol, model);
+            assert_eq!(full, expected);
+            let found = Server::provider(Some(&full)).unwrap();
+            assert_eq!(found, (protocol, Some(model)));
+        }
+    }
+
+    #[test]
+    fn hints_name_the_variables_of_the_provider() {
+        let server = |protocol| Server::at(protocol, "http://127.0.0.1:9", None, None).unwrap();
+        let models = || vec!["a".to_owned(), "b".to_owned()];
+        let hint = |protocol| only(models(), &server(protocol)).unwrap_err().to_string();
+        let openai = hint(Protocol::ChatCompletions);
+        assert!(
+            openai.contains("`--model NAME` or OPENAI_MODEL"),
+            "{openai}"
+        );
+        let anthropic = hint(Protocol::Anthropic);
+        assert!(
+            anthropic.contains("`--model anthropic:NAME`") && !anthropic.contains("OPENAI"),
+            "{anthropic}"
+        );
+    }
 }

@@ -24,7 +24,10 @@ fn advice(error: &Error, key: Option<&str>) -> Option<String> {
             "start a new part with /new, or send only the last exchanges with --last N"
         }
         ErrorCode::MODEL_SERVER_ERROR if error.kind() == ErrorKind::Denied => {
-            return Some(format!("check {}", key.unwrap_or("the access to the server")));
+            return Some(format!(
+                "check {}",
+                key.unwrap_or("the access to the server")
+            ));
         }
         ErrorCode::MODEL_UNREACHABLE => "check --base-url, or run `turnwright doctor`",
         ErrorCode::MODEL_RESPONSE_INCOMPLETE => "ask for a shorter answer, or type: continue",

@@ -46,7 +46,11 @@ pub(crate) async fn run(
     };
     screen.rest();
     let (agent, runner) = agent?;
-    let mcp: Vec<Mcp> = agent.mcp.iter().map(|servers| servers.mcp.clone()).collect();
+    let mcp: Vec<Mcp> = agent
+        .mcp
+        .iter()
+        .map(|servers| servers.mcp.clone())
+        .collect();
     let exit = converse(options, agent, runner, signals, screen).await;
     for mcp in mcp {
         mcp.stop().await;

@@ -7,9 +7,7 @@ use super::warn_of_keys;
 use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
-use crate::mcp_servers::{
-    self, McpServers, login_advice, shown, waits_for_login, why_down,
-};
+use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login, why_down};
 use crate::terminal::{Screen, Signals, plain};
 use crate::tools;
 
@@ -87,7 +85,8 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
         }
     }
     let mut known = status.withheld.iter().chain(&status.left_out);
-    let item = known.find(|item| exposed_name(alias, &item.tool) == name)?;
+    // The name of a malformed definition is in backticks.
+    let item = known.find(|item| exposed_name(alias, item.tool.trim_matches('`')) == name)?;
     let (name, reason) = (plain(name), plain(&item.reason));
     Some(match item.kind {
         WithheldKind::Unpinned => format!(

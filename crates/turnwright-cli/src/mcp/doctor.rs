@@ -7,9 +7,7 @@ use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatu
 use crate::args::McpFile;
 use crate::doctor::{Check, Status, print};
 use crate::exit::Exit;
-use crate::mcp_servers::{
-    Config, command, lock_file, missing_consent, read_lock, shown, why_down,
-};
+use crate::mcp_servers::{Config, command, lock_file, missing_consent, read_lock, shown, why_down};
 use crate::terminal::{Screen, one_line};
 use crate::units::{listed, plural};
 

@@ -178,7 +178,8 @@ impl Config {
                 let value = value.map_err(|why| self.wrong(&format!("`{server}`{why}")))?;
                 let place = format!("{server}.{key}");
                 // With the path and the key, so that equal secrets have different digests.
-                let digest = json!({ "path": self.path.to_string_lossy(), "key": place, "value": value });
+                let digest =
+                    json!({ "path": self.path.to_string_lossy(), "key": place, "value": value });
                 digests.insert(place, digest_of(&digest));
             }
         }

@@ -47,7 +47,10 @@ impl fmt::Display for Missing {
             Missing::Expanded(keys) => {
                 let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
                 let keys = keys.join(", ");
-                write!(f, "has other values than when you agreed to it: variables have changed {keys}")
+                write!(
+                    f,
+                    "has other values than when you agreed to it: variables have changed {keys}"
+                )
             }
         }
     }
@@ -64,7 +67,9 @@ pub(crate) fn missing(config: &Config) -> anyhow::Result<Option<Missing>> {
         Some(given) => {
             let changed = now.expanded.iter();
             let changed = changed.filter(|(key, digest)| given.expanded.get(*key) != Some(digest));
-            Some(Missing::Expanded(changed.map(|(key, _)| key.clone()).collect()))
+            Some(Missing::Expanded(
+                changed.map(|(key, _)| key.clone()).collect(),
+            ))
         }
     })
 }

@@ -111,7 +111,9 @@ fn servers(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
     let file: File = read(text)?;
     let keys = |server: Pairs<IgnoredAny>| server.0.into_iter().map(|(key, _)| key).collect();
     let servers = file.servers.0.into_iter();
-    Ok(servers.map(|(alias, server)| (alias, keys(server))).collect())
+    Ok(servers
+        .map(|(alias, server)| (alias, keys(server)))
+        .collect())
 }
 
 fn read<'t, T: serde::Deserialize<'t>>(text: &'t str) -> Result<T, String> {
@@ -134,13 +136,19 @@ mod tests {
         let warnings = checked(server).unwrap();
         assert_eq!(warnings.len(), 3, "{warnings:?}");
         assert!(warnings[0].contains("`autoApprove` (a, b)") && warnings[0].contains("--yes"));
-        assert!(warnings[1].contains("`timeout` (a, b)") && warnings[1].contains("`timeoutSeconds`"));
+        assert!(
+            warnings[1].contains("`timeout` (a, b)") && warnings[1].contains("`timeoutSeconds`")
+        );
         assert!(warnings[2].contains("`colour` (a, b)") && warnings[2].contains("unknown"));
     }
 
     #[test]
     fn misspelled_keys_are_errors() {
-        for (key, meant) in [("denny", "deny"), ("Args", "args"), ("believeAnotations", "believeAnnotations")] {
+        for (key, meant) in [
+            ("denny", "deny"),
+            ("Args", "args"),
+            ("believeAnotations", "believeAnnotations"),
+        ] {
             let why = checked(&format!(r#"{{"command": "x", "{key}": []}}"#)).unwrap_err();
             let expected = format!("unknown key `{key}`; did you mean `{meant}`?");
             assert!(why.contains(&expected), "{why}");

@@ -91,7 +91,10 @@ impl fmt::Display for Unusable {
         let tool = one_line(&turnwright_mcp::shown(&self.tool), 80);
         let reason = one_line(&self.reason, 500);
         let server = &self.server;
-        write!(f, "{server}: `{tool}` cannot be used, pinned or not: {reason}")
+        write!(
+            f,
+            "{server}: `{tool}` cannot be used, pinned or not: {reason}"
+        )
     }
 }
 
@@ -103,7 +106,8 @@ pub(crate) fn unusable(mcp: &Mcp) -> Vec<Unusable> {
         let withheld = withheld.filter(|item| item.kind == WithheldKind::Unusable);
         unusable.extend(withheld.map(|item| Unusable {
             server: status.alias.clone(),
-            tool: item.tool,
+            // A definition without a valid name has its number here, or the name in backticks.
+            tool: item.tool.trim_matches('`').to_owned(),
             reason: item.reason,
         }));
     }
