@@ -23,6 +23,9 @@ pub(super) async fn checks(options: &Doctor) -> Vec<Check> {
     let configured = configured.filter(|base| !base.is_empty());
     let configured = configured.map(str::to_owned);
     let configured = configured.or_else(|| protocol.base_url_from_env());
+    // A provider without keys is on this machine, and `chat` uses its usual address.
+    let usual = || protocol.default_base_url().to_owned();
+    let configured = configured.or_else(|| protocol.key_variables().is_empty().then(usual));
     let key = api_key(protocol);
     let has_key = key.is_some();
     // The key is only sent to a server that the user named.
