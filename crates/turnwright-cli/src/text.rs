@@ -74,8 +74,12 @@ pub(crate) fn file(path: &Path, input: Input) -> anyhow::Result<String> {
     read(input, file, &from)
 }
 
-/// The content of a configuration file, which must be a regular file: a pipe would block the program.
-pub(crate) fn configuration(path: &Path, (name, most): Input) -> anyhow::Result<String> {
+/// The content of a configuration file, or of standard input for `-`. It must be a regular file: a pipe would block the program.
+pub(crate) fn configuration(path: &Path, input: Input) -> anyhow::Result<String> {
+    if path == Path::new("-") {
+        return file(path, input);
+    }
+    let (name, most) = input;
     let read = turnwright_mcp::read_regular_file(path, most << 20);
     read.map_err(|error| unreadable(name, &name_of(path), &error))
 }

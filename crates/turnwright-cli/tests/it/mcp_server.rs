@@ -1,6 +1,6 @@
 //! An MCP server for tests, over standard input and output. It is this test binary, started again with a variable that names a
 //! folder: there are its definitions, and there it writes down the calls. If there is a file `announce`, it announces after each call
-//! that its definitions have changed.
+//! that its definitions have changed. Calls of a tool `hang` have no answer.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -134,6 +134,9 @@ fn serve(folder: &Path) {
             continue;
         };
         let params = &message["params"];
+        if params["name"] == "hang" {
+            continue;
+        }
         let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
         match result(folder, method, params) {
             Some(result) => answer["result"] = result,

@@ -140,11 +140,9 @@ fn variables_are_expanded_and_do_not_change_the_pins() {
 }
 
 #[test]
-fn keys_of_other_programs_are_reported_once_and_the_timeout_is_used() {
+fn keys_of_other_programs_are_reported_once() {
     let setup = Setup::new();
-    setup.configure(
-        &json!({ "autoApprove": ["*"], "timeout": 3, "colour": 1, "timeoutSeconds": 30 }),
-    );
+    setup.configure(&json!({ "autoApprove": ["*"], "timeout": 3, "colour": 1 }));
     let ran = setup.run(&["mcp", "pin", "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let lines: Vec<&str> = ran.err.lines().collect();
@@ -159,12 +157,22 @@ fn keys_of_other_programs_are_reported_once_and_the_timeout_is_used() {
     assert_eq!(setup.run(&["mcp", "list", "--json"]).json().len(), 1);
     let doctor = setup.run(&["mcp", "doctor"]);
     assert!(doctor.out.contains("the key `autoApprove`"), "{doctor:?}");
+}
+
+#[test]
+fn the_time_of_a_call_is_limited() {
+    let setup = Setup::new();
+    setup.define(&json!([{ "name": "hang", "inputSchema": { "type": "object" } }]));
+    setup.configure(&json!({ "timeoutSeconds": 1 }));
+    assert_eq!(setup.run(&["mcp", "pin", "--yes"]).code, 0);
+    let ran = setup.run(&["mcp", "call", "files__hang", "--yes"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("did not answer within 1s"), "{ran:?}");
     setup.configure(&json!({ "timeoutSeconds": 0 }));
     let ran = setup.run(&["mcp", "list"]);
     assert!(ran.code == 2 && ran.err.contains("nonzero"), "{ran:?}");
 }
 
-/// Runs the program and fails if it does not end: a signal does not end a program that is blocked in a system call.
 #[cfg(unix)]
 #[test]
 fn a_configuration_that_is_not_a_regular_file_is_refused() {
