@@ -15,7 +15,8 @@ const NAME: usize = 200;
 pub(crate) async fn run(options: Models, mut screen: Screen) -> anyhow::Result<Exit> {
     let provider = options.provider.trim().trim_end_matches(':');
     let name = format!("{provider}:");
-    if Protocol::split_name(&name).is_none() {
+    let split = Protocol::split_name(&name).map_err(|error| misuse(error.message()))?;
+    if split.is_none() {
         return Err(misuse(format!(
             "no provider is called `{}`. Use openai, responses, anthropic, gemini or ollama",
             one_line(provider, NAME)

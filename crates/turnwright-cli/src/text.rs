@@ -73,3 +73,13 @@ pub(crate) fn file(path: &Path, input: Input) -> anyhow::Result<String> {
     let file = File::open(path).map_err(|error| unreadable(input.0, &from, &error))?;
     read(input, file, &from)
 }
+
+/// The content of a configuration file, or of standard input for `-`. It must be a regular file: a pipe would block the program.
+pub(crate) fn configuration(path: &Path, input: Input) -> anyhow::Result<String> {
+    if path == Path::new("-") {
+        return file(path, input);
+    }
+    let (name, most) = input;
+    let read = turnwright::files::read_regular_file(path, most << 20);
+    read.map_err(|error| unreadable(name, &name_of(path), &error))
+}

@@ -32,12 +32,11 @@ mod oauth;
 mod pin;
 pub mod process;
 mod protocol;
-mod replace_file;
 #[cfg(feature = "serve")]
 pub mod serve;
 
-pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld};
-pub use definition::{Definition, shown};
+pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld, WithheldKind};
+pub use definition::{Definition, exposed_name, shown};
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value};
+use turnwright_core::schema::near;
 use turnwright_core::{Error, ErrorCode, Tool};
 use url::Url;
 
@@ -47,7 +48,8 @@ const PREFIXES: [(&str, Protocol); 6] = [
 /// ```
 ///
 /// # Errors
-/// `E_INVALID_MODEL_CONFIG` if the prefix is unknown, or a variable is missing. The message says which.
+/// `E_INVALID_MODEL_CONFIG` if the prefix is unknown, or a variable is missing. The message says which, and what a misspelled prefix
+/// was probably meant to be.
 pub fn model(name: &str) -> Result<AnyModel, Error> {
     named(name, |name| std::env::var(name).ok())?.build()
 }
@@ -57,11 +59,8 @@ fn named(
     name: &str,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<ModelBuilder<AnyCodec>, Error> {
-    let invalid = |message: String| Error::new(ErrorCode::INVALID_MODEL_CONFIG, message);
-    let (protocol, model) = split(name).ok_or_else(|| {
-        let prefixes = PREFIXES.iter().map(|(prefix, _)| format!("`{prefix}:`"));
-        let prefixes: Vec<String> = prefixes.collect();
-        let prefixes = prefixes.join(", ");
+    let (protocol, model) = split(name)?.ok_or_else(|| {
+        let prefixes = prefixes();
         invalid(format!(
             "`{name}` does not name a provider: write it like `ollama:qwen3`, with one of {prefixes}"
         ))
@@ -83,11 +82,48 @@ fn named(
     Ok(builder.model(model))
 }
 
-/// Splits `provider:model` at the first colon. Returns `None` if the provider is unknown.
-fn split(name: &str) -> Option<(Protocol, &str)> {
-    let (prefix, model) = name.split_once(':')?;
+/// Splits `provider:model` at the first colon. Returns `None` if there is no known prefix.
+///
+/// # Errors
+/// The prefix is a misspelling of a known one.
+fn split(name: &str) -> Result<Option<(Protocol, &str)>, Error> {
+    let Some((prefix, model)) = name.split_once(':') else {
+        return Ok(None);
+    };
     let found = PREFIXES.iter().find(|(known, _)| *known == prefix);
-    found.map(|(_, protocol)| (*protocol, model))
+    if let Some((_, protocol)) = found {
+        return Ok(Some((*protocol, model)));
+    }
+    match misspelled(prefix) {
+        None => Ok(None),
+        Some(meant) => {
+            let prefixes = prefixes();
+            Err(invalid(format!(
+                "`{prefix}:` is not a provider: did you mean `{meant}:{model}`? The prefixes are {prefixes}. If `{name}` is the name \
+                 of a model on a Chat Completions server, write `openai:{name}`"
+            )))
+        }
+    }
+}
+
+/// Returns the prefix that was probably meant. Models have names with colons too, such as `qwen3:8b`.
+fn misspelled(prefix: &str) -> Option<&'static str> {
+    // A family of models, and not a misspelling of `ollama`.
+    if prefix.to_lowercase().starts_with("llama") {
+        return None;
+    }
+    let known = PREFIXES.iter().map(|(known, _)| *known);
+    near(prefix, known).first().copied()
+}
+
+/// Returns all prefixes, for messages.
+fn prefixes() -> String {
+    let prefixes = PREFIXES.iter().map(|(prefix, _)| format!("`{prefix}:`"));
+    prefixes.collect::<Vec<String>>().join(", ")
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
 }
 
 impl Protocol {
@@ -102,10 +138,21 @@ impl Protocol {
         ModelBuilder::with_codec(AnyCodec(self.codec()), |_| None).base_url(base_url)
     }
 
-    /// Splits a name like `ollama:llama3.2:3b` into its protocol and model. Returns `None` if it has no known prefix:
-    /// see [`model`].
-    #[must_use]
-    pub fn split_name(name: &str) -> Option<(Protocol, &str)> {
+    /// Splits a name like `ollama:llama3.2:3b` into its protocol and model. Returns `None` if it has no prefix of a provider: see
+    /// [`model`]. Then it is the name of a model, which may have colons too.
+    ///
+    /// ```
+    /// use turnwright_models::Protocol;
+    ///
+    /// assert_eq!(Protocol::split_name("ollama:qwen3:8b")?, Some((Protocol::Ollama, "qwen3:8b")));
+    /// assert_eq!(Protocol::split_name("qwen3:8b")?, None);
+    /// assert!(Protocol::split_name("anthropc:claude").is_err());
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `E_INVALID_MODEL_CONFIG` if the prefix is a misspelling of a known one, in up to three letters or in its case.
+    pub fn split_name(name: &str) -> Result<Option<(Protocol, &str)>, Error> {
         split(name)
     }
 }
@@ -184,7 +231,7 @@ impl fmt::Debug for AnyCodec {
 
 #[cfg(test)]
 mod tests {
-    use super::named;
+    use super::{Protocol, named};
 
     fn endpoint(name: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let env = |name: &str| {
@@ -230,6 +277,50 @@ mod tests {
         for (name, words) in cases {
             let error = endpoint(name, &[]).unwrap_err();
             assert!(error.contains(words), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn misspelled_prefix_is_an_error_that_names_the_right_one() {
+        for (name, meant) in [
+            ("anthropc:claude-x", "`anthropic:claude-x`"),
+            ("Anthropic:claude-x", "`anthropic:claude-x`"),
+            ("antrhopic:claude-x", "`anthropic:claude-x`"),
+            ("opanai:gpt-4o", "`openai:gpt-4o`"),
+            ("OPENAI:gpt-4o", "`openai:gpt-4o`"),
+            ("olama:qwen3:8b", "`ollama:qwen3:8b`"),
+            ("gemni:flash", "`gemini:flash`"),
+            ("chta:qwen3", "`chat:qwen3`"),
+            ("response:gpt-5", "`responses:gpt-5`"),
+        ] {
+            let error = Protocol::split_name(name).unwrap_err();
+            let message = error.message();
+            assert!(
+                message.contains(meant) && message.contains("`gemini:`"),
+                "{name}: {message}"
+            );
+            assert_eq!(endpoint(name, &[]).unwrap_err(), message);
+        }
+    }
+
+    #[test]
+    fn names_of_models_with_colons_are_not_misspelled_prefixes() {
+        for name in [
+            "llama3.2:3b",
+            "llama3:8b",
+            "llama2:7b",
+            "llama:7b",
+            "qwen3:8b",
+            "gemma:2b",
+            "gemma3:4b",
+            "phi3:mini",
+            "openchat:7b",
+            "codellama:13b",
+            "ft:gpt-4o:org",
+            "deepseek-r1:7b",
+            "gpt-4o",
+        ] {
+            assert_eq!(Protocol::split_name(name).unwrap(), None, "{name}");
         }
     }
 }

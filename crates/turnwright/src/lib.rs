@@ -91,7 +91,7 @@ pub use turnwright_core::{
 };
 #[doc(inline)]
 pub use turnwright_core::{
-    artifact, artifact_tools, call, dispatch, error, event, gate, media, middleware, record,
+    artifact, artifact_tools, call, dispatch, error, event, files, gate, media, middleware, record,
     render, runner, schema, settings, spool, storage, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]

@@ -39,7 +39,7 @@ pub(crate) struct Agent {
     pub(crate) tools: Vec<Tool>,
     pub(crate) model: Model,
     /// The MCP servers, whose tools may change.
-    pub(crate) mcp: Option<McpServers>,
+    pub(crate) mcp: Vec<McpServers>,
 }
 
 /// A model and its location.
@@ -53,6 +53,10 @@ pub(crate) struct Model {
     pub(crate) shown: String,
     /// Whether a key is sent to it unencrypted over a network.
     sends_key_in_the_clear: bool,
+    /// The variable of the API key, if the provider has keys.
+    pub(crate) key: Option<&'static str>,
+    /// The name by which the model is found again: with its provider, if it needs one.
+    full_name: String,
 }
 
 impl Agent {
@@ -91,7 +95,7 @@ impl Agent {
             builtin_tools: extensions.builtin_tools,
             tools,
             model,
-            mcp: None,
+            mcp: Vec::new(),
         };
         Ok((agent, runner))
     }
@@ -100,21 +104,20 @@ impl Agent {
     pub(crate) fn with_mcp(
         mut self,
         runner: TurnRunnerBuilder,
-        servers: Option<McpServers>,
+        servers: Vec<McpServers>,
     ) -> (Self, TurnRunnerBuilder) {
-        let runner = match &servers {
-            Some(servers) => {
-                let find = find_tools(self.options.mcp.tool_budget).tokens_of(&self.model.name);
-                let own = self.tools.iter();
-                let find = own.fold(find, |find, tool| find.pin(tool.name()));
-                let quarantined = servers.quarantined();
-                let runner =
-                    quarantined.fold(runner, |runner, alias| runner.policy(quarantine(alias)));
-                let runner = runner.mcp(servers.mcp.clone());
-                runner.turn_input(find.clone()).dispatch_input(find)
-            }
-            None => runner,
-        };
+        let mut runner = runner;
+        for servers in &servers {
+            let quarantined = servers.quarantined();
+            runner = quarantined.fold(runner, |runner, alias| runner.policy(quarantine(alias)));
+            runner = runner.mcp(servers.mcp.clone());
+        }
+        if !servers.is_empty() {
+            let find = find_tools(self.options.mcp.tool_budget).tokens_of(&self.model.name);
+            let own = self.tools.iter();
+            let find = own.fold(find, |find, tool| find.pin(tool.name()));
+            runner = runner.turn_input(find.clone()).dispatch_input(find);
+        }
         self.mcp = servers;
         (self, runner)
     }
@@ -127,7 +130,7 @@ impl Agent {
 
     /// Stops what runs for this agent.
     pub(crate) async fn stop(&self) {
-        if let Some(servers) = &self.mcp {
+        for servers in &self.mcp {
             servers.mcp.stop().await;
         }
     }
@@ -138,13 +141,17 @@ impl Agent {
         ChatNote {
             server: self.model.address.clone(),
             partial: self.model.partial,
-            model: self.model.name.clone(),
+            model: self.model.full_name.clone(),
             folder: self.folder.clone(),
             tools: self.options.tool_files.files.iter().map(full).collect(),
             system: self.options.system.clone(),
             no_fetch: self.options.no_fetch,
             no_exfiltration: self.options.no_exfiltration,
-            mcp: self.mcp.as_ref().map(|servers| servers.config.path.clone()),
+            mcp: self
+                .mcp
+                .iter()
+                .map(|servers| servers.config.path.clone())
+                .collect(),
         }
     }
 
@@ -205,6 +212,8 @@ async fn server_model(
         partial: server.is_partial(),
         shown: server.shown(),
         sends_key_in_the_clear: server.sends_key_in_the_clear(),
+        key: server.key_variable(),
+        full_name: server.full_name(),
         name: server.model,
     };
     let system = options.system.as_deref().unwrap_or(SYSTEM);
@@ -228,6 +237,8 @@ fn own_model(
         partial: true,
         shown: one_line(&name, 60),
         sends_key_in_the_clear: false,
+        key: None,
+        full_name: name.clone(),
         name,
     };
     let runner = match &options.system {

@@ -29,23 +29,45 @@ pub(crate) fn api_key(protocol: Protocol) -> Option<String> {
     variables.find_map(|name| non_blank(std::env::var(name).ok()))
 }
 
+/// The variable of the API key of a protocol, if it has keys.
+fn key_variable(protocol: Protocol) -> Option<&'static str> {
+    protocol.key_variables().first().copied()
+}
+
+/// A model of a protocol as an argument of `--model`.
+fn with_provider(protocol: Protocol, model: &str) -> String {
+    match (protocol, Protocol::split_name(model)) {
+        (Protocol::ChatCompletions, Ok(None)) => model.to_owned(),
+        (Protocol::ChatCompletions, _) => format!("openai:{model}"),
+        (protocol, _) => format!("{protocol}:{model}"),
+    }
+}
+
 impl Server {
     /// Finds the server and the model. Without a name, the server's only model is used.
     pub(crate) async fn find(options: &args::Agent) -> anyhow::Result<Self> {
         let mut server = Server::named(options.base_url.as_deref(), options.model.as_deref())?;
         if server.model.is_empty() {
-            server.model = only(server.models_or_advice().await?, &server.address())?;
+            server.model = only(server.models_or_advice().await?, &server)?;
         }
         Ok(server)
     }
 
+    /// The provider of a model like `anthropic:NAME`, and the name without it.
+    pub(crate) fn provider(model: Option<&str>) -> anyhow::Result<(Protocol, Option<&str>)> {
+        let Some(model) = model.map(str::trim) else {
+            return Ok((Protocol::ChatCompletions, None));
+        };
+        let split = Protocol::split_name(model).map_err(|error| misuse(error.message()))?;
+        Ok(match split {
+            Some((protocol, model)) => (protocol, Some(model)),
+            None => (Protocol::ChatCompletions, Some(model)),
+        })
+    }
+
     /// The server of a model like `anthropic:NAME`, or of a Chat Completions model.
     pub(crate) fn named(base_url: Option<&str>, model: Option<&str>) -> anyhow::Result<Self> {
-        let prefixed = model.and_then(|model| Protocol::split_name(model.trim()));
-        let (protocol, model) = match prefixed {
-            Some((protocol, model)) => (protocol, Some(model)),
-            None => (Protocol::ChatCompletions, model),
-        };
+        let (protocol, model) = Server::provider(model)?;
         let key = api_key(protocol);
         let given = non_blank(base_url.map(str::to_owned));
         let needs_key = !protocol.key_variables().is_empty();
@@ -59,11 +81,7 @@ impl Server {
                 ));
             }
             None => {
-                let key = protocol
-                    .key_variables()
-                    .first()
-                    .copied()
-                    .unwrap_or_default();
+                let key = key_variable(protocol).unwrap_or_default();
                 return Err(misuse(format!(
                     "no key for {protocol}. Set {key}, or pass `--base-url URL` for a server that needs none"
                 )));
@@ -88,6 +106,29 @@ impl Server {
             key,
             model: non_blank(model).unwrap_or_default(),
         })
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// The variable of its API key, if it has one.
+    pub(crate) fn key_variable(&self) -> Option<&'static str> {
+        key_variable(self.protocol)
+    }
+
+    /// The name of its model with the provider, if that is needed.
+    pub(crate) fn full_name(&self) -> String {
+        with_provider(self.protocol, &self.model)
+    }
+
+    /// How a model of this server is selected.
+    pub(crate) fn select(&self, model: &str) -> String {
+        let option = format!("`--model {}`", with_provider(self.protocol, model));
+        match self.protocol {
+            Protocol::ChatCompletions => format!("{option} or OPENAI_MODEL"),
+            _ => option,
+        }
     }
 
     /// An executor for this model.
@@ -152,21 +193,23 @@ impl Server {
     async fn models_or_advice(&self) -> anyhow::Result<Vec<String>> {
         self.models().await.with_context(|| {
             let at = self.address();
-            format!("cannot list the models of {at}. Select a model with `--model NAME`")
+            let name = self.select("NAME");
+            format!("cannot list the models of {at}. Select a model with {name}")
         })
     }
 }
 
-fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
+fn only(mut models: Vec<String>, server: &Server) -> anyhow::Result<String> {
+    let (at, select) = (server.address(), server.select("NAME"));
     if models.len() > 1 {
         let named = listed(models.iter().map(|name| one_line(name, 60)), SHOWN);
         return Err(misuse(format!(
-            "{at} has several models. Select one with `--model NAME` or OPENAI_MODEL: {named}"
+            "{at} has several models. Select one with {select}: {named}"
         )));
     }
     models.pop().ok_or_else(|| {
         misuse(format!(
-            "{at} lists no model. Load one on the server, or select one with `--model NAME`"
+            "{at} lists no model. Load one on the server, or select one with {select}"
         ))
     })
 }
@@ -184,4 +227,46 @@ pub(crate) fn is_address(base: &str) -> bool {
 
 fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_selected_with_its_provider() {
+        for (protocol, model, expected) in [
+            (Protocol::ChatCompletions, "gpt-5", "gpt-5"),
+            (Protocol::ChatCompletions, "qwen3:8b", "qwen3:8b"),
+            // Otherwise its first part would be the provider.
+            (Protocol::ChatCompletions, "ollama:x", "openai:ollama:x"),
+            (Protocol::ChatCompletions, "olama:x", "openai:olama:x"),
+            (Protocol::Responses, "gpt-5", "responses:gpt-5"),
+            (Protocol::Anthropic, "claude-x", "anthropic:claude-x"),
+            (Protocol::Gemini, "flash", "gemini:flash"),
+            (Protocol::Ollama, "qwen3:8b", "ollama:qwen3:8b"),
+        ] {
+            let full = with_provider(protocol, model);
+            assert_eq!(full, expected);
+            let found = Server::provider(Some(&full)).unwrap();
+            assert_eq!(found, (protocol, Some(model)));
+        }
+    }
+
+    #[test]
+    fn hints_name_the_variables_of_the_provider() {
+        let server = |protocol| Server::at(protocol, "http://127.0.0.1:9", None, None).unwrap();
+        let models = || vec!["a".to_owned(), "b".to_owned()];
+        let hint = |protocol| only(models(), &server(protocol)).unwrap_err().to_string();
+        let openai = hint(Protocol::ChatCompletions);
+        assert!(
+            openai.contains("`--model NAME` or OPENAI_MODEL"),
+            "{openai}"
+        );
+        let anthropic = hint(Protocol::Anthropic);
+        assert!(
+            anthropic.contains("`--model anthropic:NAME`") && !anthropic.contains("OPENAI"),
+            "{anthropic}"
+        );
+    }
 }

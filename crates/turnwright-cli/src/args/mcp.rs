@@ -69,17 +69,21 @@ pub(super) const CONFIGURATION: &str = concat!(
         "quarantine          Do not show its results to the model; it reads them in pieces,",
         "                    marked as untrusted [default: false]",
         "disabled            Do not use this server [default: false]",
+        "timeoutSeconds      Time limit of a call [default: 60 without progress, 600 in total]",
         "",
         "${NAME} and ${NAME:-default} in command, args, env, cwd, url, headers and oauth are",
-        "replaced by environment variables.",
+        "replaced by environment variables. Keys of other programs, such as autoApprove, have no",
+        "effect and are reported.",
     ),
     "\n\n",
     section!(
         "Trust and pins",
         "A configuration starts programs, so you are asked once before it is used, and",
-        "again when it changes (`mcp trust`). The definitions of tools are pinned in",
-        "mcp.lock.json next to the configuration (`mcp pin`). Tools that were added,",
-        "changed, renamed or removed since are withheld until you pin them (`mcp diff`).",
+        "again when it changes, or a variable in a command line or URL (`mcp trust`). The",
+        "definitions of tools are pinned in a lock file next to the configuration:",
+        "mcp.lock.json for .mcp.json, NAME.lock.json for NAME.json (`mcp pin`). Tools that",
+        "were added, changed, renamed or removed since are withheld until you pin them",
+        "(`mcp diff`).",
     ),
     "\n\n",
     section!(
@@ -101,11 +105,11 @@ pub(super) const CONFIGURATION: &str = concat!(
 /// The MCP servers of an agent.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct McpOptions {
-    /// Add the tools of the MCP servers in this file; see `turnwright mcp --help` for the format
-    #[arg(long = "mcp", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
-    pub(crate) file: Option<PathBuf>,
-    /// Use the tools of MCP servers without comparing them with mcp.lock.json
-    #[arg(long = "mcp-unpinned", requires = "file", help_heading = "Tools")]
+    /// Add the tools of the MCP servers in this file (repeatable); see `turnwright mcp --help` for the format
+    #[arg(id = "mcp", long = "mcp", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Use the tools of MCP servers without comparing them with the lock file
+    #[arg(long = "mcp-unpinned", requires = "mcp", help_heading = "Tools")]
     pub(crate) unpinned: bool,
     /// With --mcp: if the definitions of all tools have more tokens than this, the model searches for tools of MCP servers
     /// instead of seeing all of them
@@ -115,7 +119,7 @@ pub(crate) struct McpOptions {
 
 /// Trust, pin, inspect and call the tools of MCP servers, or be one
 ///
-/// The definitions of tools are pinned in mcp.lock.json, so that a server cannot change them unnoticed.
+/// The definitions of tools are pinned in a lock file, so that a server cannot change them unnoticed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mcp {
     /// List servers and their tools: state, effects, and why a tool is withheld
@@ -125,14 +129,14 @@ pub(crate) enum Mcp {
         "turnwright mcp list --mcp servers.json --json",
     ))]
     List(McpFile),
-    /// Write the definitions of all tools to mcp.lock.json, after showing what changes
+    /// Write the definitions of all tools to the lock file, after showing what changes
     #[command(after_help = section!(
         "Examples",
         "turnwright mcp pin",
         "turnwright mcp pin --mcp servers.json --yes",
     ))]
     Pin(McpConfirm),
-    /// Show how definitions differ from mcp.lock.json, word by word
+    /// Show how definitions differ from the lock file, word by word
     ///
     /// Invisible characters are shown as ⟨U+200B⟩. Exits with 1 if there are differences.
     #[command(after_help = section!(
@@ -212,9 +216,9 @@ pub(crate) struct McpServe {
 /// A configuration.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct McpFile {
-    /// Configuration of the servers; see `turnwright mcp --help` for the format
+    /// Configuration of the servers (repeatable); see `turnwright mcp --help` for the format
     #[arg(long = "mcp", value_name = "FILE", default_value = DEFAULT_FILE, value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -232,7 +236,7 @@ pub(crate) struct McpCall {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) call: CallOptions,
-    /// Use tools without comparing them with mcp.lock.json
+    /// Use tools without comparing them with the lock file
     #[arg(long = "mcp-unpinned")]
     pub(crate) unpinned: bool,
     #[command(flatten)]

@@ -14,7 +14,7 @@ pub(crate) use inspect::{
     CallOptions, Schema, SchemaCheck, ServeScript, Sources, Tools, ToolsFuzz, ToolsId, Wire,
     WireDecode, WireReplay,
 };
-pub(crate) use mcp::{DEFAULT_BUDGET, Mcp, McpCall, McpConfirm, McpFile, McpOptions, McpServe};
+pub(crate) use mcp::{DEFAULT_BUDGET, Mcp, McpCall, McpFile, McpOptions, McpServe};
 pub(crate) use setup::{Completions, Doctor, Man, New};
 pub(crate) use turns::{
     ResumeOptions, Turns, TurnsAnswer, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow,

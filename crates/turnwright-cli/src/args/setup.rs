@@ -26,23 +26,25 @@ pub(crate) struct New {
 
 /// Check the compiler, the model server, the API key, the store and the terminal
 ///
-/// Connects only to the configured model server (`--base-url` or OPENAI_BASE_URL). Without one, it checks for a server on
-/// this machine. The API key is never printed.
+/// Connects only to the configured model server (`--base-url`, or the variable of the provider: OPENAI_BASE_URL). Without one,
+/// it checks for a server on this machine. The API key is never printed.
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     section!(
         "Examples",
         "turnwright doctor",
         "turnwright doctor --base-url http://127.0.0.1:11434/v1",
+        "turnwright doctor --model anthropic:claude-sonnet-4-5",
         "turnwright doctor --json",
     ),
     "\n\nExits with 1 if a check fails. Warnings do not change the exit code."
 ))]
 pub(crate) struct Doctor {
-    /// Base URL of the model server, including `/v1` [default: http://127.0.0.1:8080/v1]
-    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url)]
+    /// Base URL of the model server, including `/v1` [default: OPENAI_BASE_URL or the variable of the provider, else
+    /// http://127.0.0.1:8080/v1]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) base_url: Option<String>,
-    /// Model that the server should have
+    /// Model that the server should have, or PROVIDER:MODEL
     #[arg(long, env = "OPENAI_MODEL", value_name = "NAME")]
     pub(crate) model: Option<String>,
     #[command(flatten)]

@@ -13,40 +13,57 @@ use crate::storage;
 use crate::terminal::{Screen, plain, style, wrap};
 use crate::units::count;
 
-/// What to do about an error, in terms of this program. The messages of the library are for developers.
-fn advice(error: &Error) -> Option<&'static str> {
+/// What to do about an error, in terms of this program. The messages of the library are for developers. `key` is the variable of the
+/// API key, if there is one.
+fn advice(error: &Error, key: Option<&str>) -> Option<String> {
     if let Some(kind) = storage::database_error(error) {
-        return storage::remedy(kind);
+        return storage::remedy(kind).map(str::to_owned);
     }
-    Some(match error.code() {
+    let advice = match error.code() {
         ErrorCode::CONTEXT_WINDOW_EXCEEDED => {
             "start a new part with /new, or send only the last exchanges with --last N"
         }
         ErrorCode::MODEL_SERVER_ERROR if error.kind() == ErrorKind::Denied => {
-            "check OPENAI_API_KEY"
+            return Some(format!(
+                "check {}",
+                key.unwrap_or("the access to the server")
+            ));
         }
         ErrorCode::MODEL_UNREACHABLE => "check --base-url, or run `turnwright doctor`",
         ErrorCode::MODEL_RESPONSE_INCOMPLETE => "ask for a shorter answer, or type: continue",
         _ => return None,
-    })
+    };
+    Some(advice.to_owned())
 }
 
 /// Prints advice if there is no answer.
-pub(super) fn advise(show: &mut Show, shown: &Shown) -> anyhow::Result<()> {
-    let advice = shown.outcome.error().as_ref().and_then(advice);
+pub(super) fn advise(show: &mut Show, shown: &Shown, key: Option<&str>) -> anyhow::Result<()> {
+    let error = shown.outcome.error();
+    let advice = error.as_ref().and_then(|error| advice(error, key));
     if let Some(advice) = advice.filter(|_| !shown.interrupted) {
         show.screen.warn(format!("try: {advice}"))?;
     }
     Ok(())
 }
 
-/// Prints warnings, usage and time of a turn.
-pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
-    advise(show, shown)?;
+/// Prints the warnings of a turn that were not printed before.
+pub(super) fn warn(show: &mut Show) -> anyhow::Result<()> {
     let warnings = std::mem::take(&mut show.tally.counts().warnings);
     for warning in warnings {
         show.screen.warn(format!("warning: {}", plain(&warning)))?;
     }
+    Ok(())
+}
+
+/// Prints warnings, usage and time of a turn.
+pub(super) fn after(
+    show: &mut Show,
+    shown: &Shown,
+    key: Option<&str>,
+    took: Duration,
+) -> anyhow::Result<()> {
+    advise(show, shown, key)?;
+    warn(show)?;
     let used = shown.outcome.usage;
     let seconds = format!("{:.1} s", took.as_secs_f64());
     let line = match used.input_tokens.saturating_add(used.output_tokens) {

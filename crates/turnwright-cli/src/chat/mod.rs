@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde_json::json;
 use turnwright::runner::TurnRunnerBuilder;
+use turnwright_mcp::Mcp;
 
 use crate::agent::Agent;
 use crate::args;
@@ -45,9 +46,13 @@ pub(crate) async fn run(
     };
     screen.rest();
     let (agent, runner) = agent?;
-    let mcp = agent.mcp.as_ref().map(|servers| servers.mcp.clone());
+    let mcp: Vec<Mcp> = agent
+        .mcp
+        .iter()
+        .map(|servers| servers.mcp.clone())
+        .collect();
     let exit = converse(options, agent, runner, signals, screen).await;
-    if let Some(mcp) = mcp {
+    for mcp in mcp {
         mcp.stop().await;
     }
     exit

@@ -8,12 +8,13 @@ use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 
 use super::input::Input;
-use super::messages::{advise, after, help};
+use super::messages::{advise, after, help, warn};
 use super::open_conversation::OpenConversation;
 use super::resume::NOTHING;
 use crate::agent::{Agent, with_storage};
 use crate::args;
 use crate::exit::{Exit, misuse};
+use crate::mcp_servers;
 use crate::show::{Show, Shown};
 use crate::storage::{self, ConversationPart};
 use crate::terminal::{
@@ -202,7 +203,8 @@ impl Session {
             };
             let shown = self.run(&mut show, runner, text, last).await?;
             if show.screen.uses_stderr() {
-                advise(&mut show, &shown)?;
+                advise(&mut show, &shown, self.agent.model.key)?;
+                warn(&mut show)?;
             }
             exit = shown.exit();
             if shown.interrupted {
@@ -225,7 +227,7 @@ impl Session {
         }
         let started = Instant::now();
         let shown = self.run(show, runner, text, last).await?;
-        after(show, &shown, started.elapsed())?;
+        after(show, &shown, self.agent.model.key, started.elapsed())?;
         Ok(match (shown.terminated, shown.interrupted) {
             (true, _) => Some(Signal::Terminate),
             (false, true) => Some(Signal::Interrupt),
@@ -310,8 +312,8 @@ impl Session {
             false => String::new(),
         };
         screen.dim(format!("{reads}{conversation} · type /help for commands"))?;
-        if let Some(servers) = &self.agent.mcp {
-            screen.dim(servers.summary())?;
+        if let Some(summary) = mcp_servers::summary(&self.agent.mcp) {
+            screen.dim(summary)?;
         }
         for warning in self.agent.warnings() {
             screen.warn(warning)?;

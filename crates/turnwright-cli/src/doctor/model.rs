@@ -8,32 +8,45 @@ use crate::args::Doctor;
 use crate::terminal::one_line;
 use crate::units::{listed, plural};
 
-/// The server that is checked if none is configured. It is on this machine: without configuration nothing else is contacted.
+/// The Chat Completions server that is checked if none is configured. It is on this machine.
 const LOCAL: &str = "http://127.0.0.1:8080/v1";
 
 /// The most model names in a message.
 const NAMED: usize = 6;
 
 pub(super) async fn checks(options: &Doctor) -> Vec<Check> {
+    let (protocol, model) = match Server::provider(options.model.as_deref()) {
+        Ok(provider) => provider,
+        Err(error) => return vec![Check::fail("model", error.to_string(), "correct --model")],
+    };
     let configured = options.base_url.as_deref().map(str::trim);
     let configured = configured.filter(|base| !base.is_empty());
-    let protocol = Protocol::ChatCompletions;
+    let configured = configured.map(str::to_owned);
+    let configured = configured.or_else(|| protocol.base_url_from_env());
+    // A provider without keys is on this machine, and `chat` uses its usual address.
+    let usual = || protocol.default_base_url().to_owned();
+    let configured = configured.or_else(|| protocol.key_variables().is_empty().then(usual));
     let key = api_key(protocol);
     let has_key = key.is_some();
     // The key is only sent to a server that the user named.
     let key = key.filter(|_| configured.is_some());
-    let base = configured.unwrap_or(LOCAL);
-    let server = match Server::at(protocol, base, key, options.model.clone()) {
+    // Without configuration nothing but this machine is contacted.
+    let base = match protocol {
+        Protocol::ChatCompletions => LOCAL,
+        other => other.default_base_url(),
+    };
+    let base = configured.as_deref().unwrap_or(base);
+    let server = match Server::at(protocol, base, key, model.map(str::to_owned)) {
         Ok(server) => server,
         Err(error) => {
-            let fix = "correct --base-url or OPENAI_BASE_URL";
+            let fix = format!("correct --base-url or {}", protocol.base_url_variable());
             return vec![Check::fail("server", error.to_string(), fix)];
         }
     };
-    let models = server.models().await;
-    let mut checks = match configured {
-        Some(_) => of_configured(&server, models),
-        None => vec![of_default(models, has_key)],
+    let mut checks = match configured.is_some() {
+        true => of_configured(&server, server.models().await),
+        false if server.is_local() => vec![of_local(&server, server.models().await, has_key)],
+        false => vec![not_contacted(&server)],
     };
     checks.push(of_key(&server, has_key, configured.is_some()));
     checks
@@ -44,7 +57,8 @@ fn of_configured(server: &Server, models: anyhow::Result<Vec<String>>) -> Vec<Ch
     let models = match models {
         Ok(models) => models,
         Err(error) => {
-            let fix = "start the server, or correct --base-url or OPENAI_BASE_URL";
+            let variable = server.protocol().base_url_variable();
+            let fix = format!("start the server, or correct --base-url or {variable}");
             return vec![Check::fail("server", format!("{address}: {error:#}"), fix)];
         }
     };
@@ -57,10 +71,7 @@ fn of_configured(server: &Server, models: anyhow::Result<Vec<String>>) -> Vec<Ch
         (false, _) => Check::warn(
             "model",
             format!("the server does not list `{wanted}`"),
-            format!(
-                "set OPENAI_MODEL or --model to one that it has: {}",
-                named()
-            ),
+            format!("select one with {}: {}", server.select("NAME"), named()),
         ),
         (true, [only]) => Check::ok(
             "model",
@@ -74,19 +85,20 @@ fn of_configured(server: &Server, models: anyhow::Result<Vec<String>>) -> Vec<Ch
         (true, _) => Check::warn(
             "model",
             "no model is selected, and the server has several",
-            format!("set OPENAI_MODEL or pass --model: {}", named()),
+            format!("select one with {}: {}", server.select("NAME"), named()),
         ),
     });
     checks
 }
 
-/// Without a configured server: whether a local one could be used.
-fn of_default(models: anyhow::Result<Vec<String>>, has_key: bool) -> Check {
+/// Without a configured server: whether one on this machine could be used.
+fn of_local(server: &Server, models: anyhow::Result<Vec<String>>, has_key: bool) -> Check {
+    let (address, variable) = (server.address(), server.protocol().base_url_variable());
     match (models, has_key) {
         (Ok(_), _) => Check::warn(
             "server",
-            format!("none is configured; {LOCAL} answers"),
-            format!("set OPENAI_BASE_URL={LOCAL}, or pass it as --base-url"),
+            format!("none is configured; {address} answers"),
+            format!("set {variable}={address}, or pass it as --base-url"),
         ),
         (Err(_), true) => Check::warn(
             "server",
@@ -95,27 +107,40 @@ fn of_default(models: anyhow::Result<Vec<String>>, has_key: bool) -> Check {
         ),
         (Err(_), false) => Check::warn(
             "server",
-            format!("none is configured, and {LOCAL} does not answer"),
-            "set OPENAI_BASE_URL, or start a local server such as llama.cpp, Ollama or vLLM",
+            format!("none is configured, and {address} does not answer"),
+            format!("set {variable}, or start a local server such as llama.cpp, Ollama or vLLM"),
         ),
     }
 }
 
+/// Without a configured server: that of the provider is used.
+fn not_contacted(server: &Server) -> Check {
+    let address = server.address();
+    Check::warn(
+        "server",
+        format!("none is configured, so `chat` uses {address}; it was not contacted"),
+        format!("pass --base-url {address} to check it"),
+    )
+}
+
 /// The key is never printed, not even in part.
 fn of_key(server: &Server, has_key: bool, configured: bool) -> Check {
+    let Some(variable) = server.key_variable() else {
+        return Check::ok("API key", "the provider has no keys");
+    };
     match has_key {
         true if configured && server.sends_key_in_the_clear() => Check::warn(
             "API key",
-            "OPENAI_API_KEY is set, and is sent to the server unencrypted",
+            format!("{variable} is set, and is sent to the server unencrypted"),
             "use an https URL",
         ),
-        true => Check::ok("API key", "OPENAI_API_KEY is set"),
+        true => Check::ok("API key", format!("{variable} is set")),
         false if server.is_local() => {
             Check::ok("API key", "not set; a local server usually needs none")
         }
         false => Check::warn(
             "API key",
-            "OPENAI_API_KEY is not set",
+            format!("{variable} is not set"),
             "set it if the server requires a key",
         ),
     }

@@ -1,9 +1,13 @@
 //! `turnwright mcp call`: one call through the ordinary call path.
 
+use turnwright::Tool;
+use turnwright_mcp::{ServerState, WithheldKind, exposed_name};
+
+use super::warn_of_keys;
 use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
-use crate::mcp_servers::{self, McpServers};
+use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login, why_down};
 use crate::terminal::{Screen, Signals, plain};
 use crate::tools;
 
@@ -13,7 +17,7 @@ pub(super) async fn run(
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
     let of_agent = McpOptions {
-        file: Some(options.config.file.clone()),
+        files: options.config.files.clone(),
         unpinned: options.unpinned,
         tool_budget: DEFAULT_BUDGET,
     };
@@ -23,46 +27,79 @@ pub(super) async fn run(
         signal = signals.next() => return Ok(signal.exit()),
     };
     drop(signals);
-    let Some(servers) = opened else {
-        return Ok(Exit::Misused);
-    };
-    let exit = call(&servers, &options, settings, screen).await;
-    servers.mcp.stop().await;
+    for servers in &opened {
+        warn_of_keys(&servers.config);
+    }
+    let exit = call(&opened, &options, settings, screen).await;
+    for servers in opened {
+        servers.mcp.stop().await;
+    }
     exit
 }
 
 async fn call(
-    servers: &McpServers,
+    servers: &[McpServers],
     options: &McpCall,
     settings: Vec<Setting>,
     screen: Screen,
 ) -> anyhow::Result<Exit> {
-    let tools = servers.mcp.tools();
-    if let Some(why) = unusable(servers, &options.name) {
+    let tools: Vec<Tool> = servers.iter().flat_map(|item| item.mcp.tools()).collect();
+    let is_there = tools.iter().any(|tool| tool.name() == options.name);
+    if let (false, Some(why)) = (is_there, why_not(servers, &options.name)) {
         return Err(misuse(why));
     }
     let tool = tools::find::named(&tools, &options.name)?;
     tools::call::run(tool, &options.call, settings, screen).await
 }
 
-/// Why a tool that is known cannot be called.
-fn unusable(servers: &McpServers, name: &str) -> Option<String> {
-    let (alias, tool) = name.split_once("__")?;
-    let status = servers.mcp.status();
-    let status = status.iter().find(|status| status.alias == alias)?;
-    if let turnwright_mcp::ServerState::Down { reason } = &status.state {
-        let doctor = servers.command("doctor");
-        return Some(format!(
-            "the MCP server `{alias}` is down: {}. Run `{doctor}`",
-            mcp_servers::why_down(reason)
-        ));
+/// Why a tool that is known cannot be called, and what to do.
+fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
+    let mut all = servers.iter().flat_map(|servers| {
+        let status = servers.mcp.status().into_iter();
+        status.map(move |status| (servers, status))
+    });
+    let is_of = |alias: &str| {
+        let rest = name.strip_prefix(alias);
+        rest.is_some_and(|rest| rest.starts_with("__"))
+    };
+    let (servers, status) = all.find(|(_, status)| is_of(&status.alias))?;
+    let (alias, file) = (&status.alias, &servers.config.file);
+    match &status.state {
+        state if waits_for_login(state) => {
+            let advice = login_advice(file);
+            return Some(format!("the MCP server `{alias}` {advice}"));
+        }
+        ServerState::Down { reason } => {
+            return Some(format!(
+                "the MCP server `{alias}` is down: {}. Run `{}`",
+                why_down(reason),
+                servers.command("doctor")
+            ));
+        }
+        ServerState::Connected { .. } => {}
+        _ => {
+            return Some(format!(
+                "the MCP server `{alias}` is still starting. Try again, or run `{}`",
+                servers.command("doctor")
+            ));
+        }
     }
-    let mut withheld = status.withheld.iter();
-    let withheld = withheld.find(|withheld| withheld.tool == tool)?;
-    Some(format!(
-        "`{}` is withheld: {}. Run `{}`",
-        plain(name),
-        plain(&withheld.reason),
-        servers.command("diff")
-    ))
+    let mut known = status.withheld.iter().chain(&status.left_out);
+    // The name of a malformed definition is in backticks.
+    let item = known.find(|item| exposed_name(alias, item.tool.trim_matches('`')) == name)?;
+    let (name, reason) = (plain(name), plain(&item.reason));
+    Some(match item.kind {
+        WithheldKind::Unpinned => format!(
+            "`{name}` is withheld: {reason}. Look at the change with `{}`, then accept it with `{}`",
+            servers.command("diff"),
+            servers.command("pin")
+        ),
+        WithheldKind::LeftOut => format!(
+            "`{name}` is left out: {reason}. To use it, change that list in `{}`",
+            shown(file)
+        ),
+        _ => format!(
+            "`{name}` is withheld: {reason}. Only the server can correct that; pinning does not help"
+        ),
+    })
 }

@@ -3,22 +3,20 @@
 use turnwright_mcp::ServerState;
 
 use super::{differences, started};
-use crate::args::McpFile;
 use crate::exit::{Exit, misuse};
 use crate::mcp_servers::{Ask, Config, McpServers, command, lock_file, read_lock, shown, why_down};
 use crate::terminal::{Screen, style};
 use crate::units::plural;
 
-pub(super) async fn run(options: &McpFile, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let config = Config::read(&options.file)?;
+pub(super) async fn run(config: Config, screen: &mut Screen) -> anyhow::Result<Exit> {
     if read_lock(&config)?.is_none() {
         return Err(misuse(format!(
             "there is no `{}` to compare with. Run `{}`",
             shown(&lock_file(&config)),
-            command("pin", &options.file)
+            command("pin", &config.file)
         )));
     }
-    let servers = started(options, Ask::Person, screen).await?;
+    let servers = started(config, Ask::Person, screen).await?;
     let exit = compare(&servers, screen);
     servers.mcp.stop().await;
     exit

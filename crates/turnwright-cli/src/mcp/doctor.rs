@@ -7,7 +7,7 @@ use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatu
 use crate::args::McpFile;
 use crate::doctor::{Check, Status, print};
 use crate::exit::Exit;
-use crate::mcp_servers::{Config, command, is_given, lock_file, read_lock, shown, why_down};
+use crate::mcp_servers::{Config, command, lock_file, missing_consent, read_lock, shown, why_down};
 use crate::terminal::{Screen, one_line};
 use crate::units::{listed, plural};
 
@@ -29,32 +29,45 @@ pub(super) async fn run(options: &McpFile, screen: &mut Screen) -> anyhow::Resul
 }
 
 async fn checks(options: &McpFile, screen: &mut Screen) -> Vec<Check> {
-    let read = Config::read(&options.file);
-    let attended = screen.is_interactive();
-    let read = read.and_then(|config| Ok((config.servers(attended)?, config)));
-    let (servers, config) = match read {
-        Ok(read) => read,
-        Err(error) => {
-            let fix = "correct the file; `turnwright mcp --help` explains its format";
-            return vec![Check::fail("config", error.to_string(), fix)];
-        }
+    let configs = match Config::read_all(&options.files) {
+        Ok(configs) => configs,
+        Err(error) => return vec![invalid(&error)],
+    };
+    let mut checks = Vec::new();
+    for config in configs {
+        checks.extend(of_config(&config, screen).await);
+    }
+    checks
+}
+
+fn invalid(error: &anyhow::Error) -> Check {
+    let fix = "correct the file; `turnwright mcp --help` explains its format";
+    Check::fail("config", error.to_string(), fix)
+}
+
+async fn of_config(config: &Config, screen: &mut Screen) -> Vec<Check> {
+    let servers = match config.servers(screen.is_interactive()) {
+        Ok(servers) => servers,
+        Err(error) => return vec![invalid(&error)],
     };
     let count = plural(servers.len() as u64, "server");
     let mut checks = vec![Check::ok(
         "config",
-        format!("{}, {count}", shown(&options.file)),
+        format!("{}, {count}", shown(&config.file)),
     )];
-    let consent = consent(&config);
+    let keys = config.warnings().into_iter();
+    checks.extend(keys.map(|text| Check::warn("config", text, "correct or remove the key")));
+    let consent = consent(config);
     let may_start = consent.status == Status::Ok;
     checks.push(consent);
-    let (lock, check) = lock(&config);
+    let (lock, check) = lock(config);
     checks.push(check);
     if !may_start {
         return checks;
     }
     for ((alias, _), server) in config.servers.iter().zip(servers) {
         screen.busy(&format!("starting {alias}"));
-        checks.extend(server_checks(alias, server, lock.as_ref(), &config).await);
+        checks.extend(server_checks(alias, server, lock.as_ref(), config).await);
     }
     checks
 }
@@ -64,13 +77,12 @@ fn consent(config: &Config) -> Check {
         "review the file, then run `{}`",
         command("trust", &config.file)
     );
-    match is_given(config) {
-        Ok(true) => Check::ok("consent", "you have agreed to this configuration"),
-        Ok(false) => Check::fail(
-            "consent",
-            "the configuration is new or has changed, so its servers are not started",
-            fix,
-        ),
+    match missing_consent(config) {
+        Ok(None) => Check::ok("consent", "you have agreed to this configuration"),
+        Ok(Some(missing)) => {
+            let detail = format!("the configuration {missing}, so its servers are not started");
+            Check::fail("consent", one_line(&detail, 500), fix)
+        }
         Err(error) => Check::fail("consent", error.to_string(), "set TURNWRIGHT_HOME"),
     }
 }

@@ -5,7 +5,7 @@ use turnwright::Tool;
 use turnwright_mcp::{ServerState, ServerStatus};
 
 use crate::exit::Exit;
-use crate::mcp_servers::{McpServers, why_down};
+use crate::mcp_servers::{McpServers, login_advice, waits_for_login, why_down};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
 use crate::tools::{effects, facts};
@@ -16,14 +16,19 @@ pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<E
         let offered = |tool: &&Tool| status.tools.iter().any(|name| name == tool.name());
         let tools: Vec<&Tool> = tools.iter().filter(offered).collect();
         match screen.is_json() {
-            true => screen.value(&value(&status, &tools))?,
-            false => show(&status, &tools, screen)?,
+            true => screen.value(&value(&status, &tools, servers))?,
+            false => show(&status, &tools, servers, screen)?,
         }
     }
     Ok(Exit::Done)
 }
 
-fn show(status: &ServerStatus, tools: &[&Tool], screen: &mut Screen) -> anyhow::Result<()> {
+fn show(
+    status: &ServerStatus,
+    tools: &[&Tool],
+    servers: &McpServers,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
     let (look, state) = match &status.state {
         ServerState::Connected {
             name,
@@ -34,6 +39,7 @@ fn show(status: &ServerStatus, tools: &[&Tool], screen: &mut Screen) -> anyhow::
             let about = format!("connected: {name} {version}, protocol {protocol_version}");
             (style::GOOD, about)
         }
+        state if waits_for_login(state) => (style::WARN, login_advice(&servers.config.file)),
         ServerState::Down { reason } => (style::BAD, format!("down: {}", why_down(reason))),
         _ => (style::WARN, "starting".to_owned()),
     };
@@ -68,7 +74,7 @@ fn show(status: &ServerStatus, tools: &[&Tool], screen: &mut Screen) -> anyhow::
     Ok(())
 }
 
-fn value(status: &ServerStatus, tools: &[&Tool]) -> Value {
+fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value {
     let mut value = Map::new();
     value.insert("server".to_owned(), json!(status.alias));
     let facts_of_state = match &status.state {
@@ -79,6 +85,9 @@ fn value(status: &ServerStatus, tools: &[&Tool]) -> Value {
         } => json!({
             "state": "connected", "name": name, "version": version, "protocolVersion": protocol_version,
         }),
+        state if waits_for_login(state) => {
+            json!({ "state": "loginRequired", "command": servers.command("doctor") })
+        }
         ServerState::Down { reason } => json!({ "state": "down", "reason": reason }),
         _ => json!({ "state": "starting" }),
     };
@@ -90,5 +99,8 @@ fn value(status: &ServerStatus, tools: &[&Tool]) -> Value {
     let withheld = status.withheld.iter();
     let withheld = withheld.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
     value.insert("withheld".to_owned(), withheld.collect());
+    let left_out = status.left_out.iter();
+    let left_out = left_out.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
+    value.insert("leftOut".to_owned(), left_out.collect());
     Value::Object(value)
 }

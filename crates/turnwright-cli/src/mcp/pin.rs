@@ -4,23 +4,33 @@ use serde_json::json;
 use turnwright_mcp::{LockFile, ServerState};
 
 use super::{ask, differences, started};
-use crate::args::McpConfirm;
 use crate::exit::{Exit, misuse};
-use crate::mcp_servers::{McpServers, lock_file, read_lock, shown, why_down};
+use crate::mcp_servers::{
+    Config, McpServers, lock_file, read_lock, shown, unusable, usable, why_down,
+};
 use crate::terminal::{Screen, confirm, one_line};
 use crate::units::plural;
 
-pub(super) async fn run(options: &McpConfirm, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let servers = started(&options.config, ask(options.yes), screen).await?;
+pub(super) async fn run(config: Config, yes: bool, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let servers = started(config, ask(yes), screen).await?;
     let pinned = prepare(&servers, screen);
+    let unusable = unusable(&servers.mcp);
+    let pinned = pinned.map(|(before, pins, is_complete)| {
+        let tools = usable(&servers.mcp, &pins);
+        (before, pins, is_complete, tools)
+    });
     servers.mcp.stop().await;
-    let (before, pins, is_complete) = pinned?;
+    let (before, pins, is_complete, tools) = pinned?;
     let exit = match is_complete {
         true => Exit::Done,
         false => Exit::No,
     };
     let lock = lock_file(&servers.config);
-    let tools: usize = pins.servers.values().map(|server| server.tools.len()).sum();
+    if !screen.is_json() {
+        for item in &unusable {
+            screen.warn(item.to_string())?;
+        }
+    }
     if before.as_ref() == Some(&pins) {
         if !screen.is_json() {
             screen.line(format_args!("Nothing changes in {}.", shown(&lock)))?;
@@ -31,13 +41,13 @@ pub(super) async fn run(options: &McpConfirm, screen: &mut Screen) -> anyhow::Re
             servers.command("doctor")
         );
     } else {
-        if !options.yes {
+        if !yes {
             if !screen.is_interactive() {
                 return Err(misuse(
                     "there is no terminal to ask for confirmation. Use `--yes` to pin without asking",
                 ));
             }
-            let count = plural(tools as u64, "tool");
+            let count = plural(tools, "tool");
             if !confirm(&format!("  Pin {count}? yes or no: ")).await? {
                 screen.line("Nothing was pinned.")?;
                 return Ok(Exit::No);
@@ -45,12 +55,14 @@ pub(super) async fn run(options: &McpConfirm, screen: &mut Screen) -> anyhow::Re
         }
         pins.write(&lock)?;
         if !screen.is_json() {
-            let count = plural(tools as u64, "tool");
+            let count = plural(tools, "tool");
             screen.line(format_args!("Pinned {count} in {}.", shown(&lock)))?;
         }
     }
     if screen.is_json() {
-        screen.value(&json!({ "lockFile": lock, "tools": tools, "complete": is_complete }))?;
+        screen.value(&json!({
+            "lockFile": lock, "tools": tools, "complete": is_complete, "unusable": unusable,
+        }))?;
     }
     Ok(exit)
 }

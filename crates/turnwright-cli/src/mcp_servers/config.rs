@@ -1,18 +1,23 @@
 //! The configuration: servers in the `mcpServers` shape that other programs use too.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::json;
 use turnwright::call::digest_of;
 use turnwright_mcp::process::{Environment, Program};
-use turnwright_mcp::{Mcp, McpServer, OAuth};
+use turnwright_mcp::{Limits, Mcp, McpServer, OAuth};
 
 use super::expand::expanded;
+use super::keys;
 use super::login::{Login, Settings, login};
 use crate::exit::misuse;
 use crate::storage::mcp_tokens;
+use crate::terminal::plain;
 use crate::text;
 use crate::toolbox::program_path;
 
@@ -26,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) digest: String,
     /// The servers that are not disabled.
     pub(crate) servers: Vec<(String, Entry)>,
+    /// Keys without an effect.
+    idle_keys: Vec<String>,
 }
 
 /// The file.
@@ -38,9 +45,9 @@ struct Document {
     other: Option<IgnoredAny>,
 }
 
-/// A server in the file.
+/// A server in the file. [`keys`] lists the keys.
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Entry {
     #[serde(rename = "type")]
     kind: Option<Kind>,
@@ -73,15 +80,7 @@ pub(crate) struct Entry {
     pub(super) oauth: Option<Login>,
     #[serde(default)]
     disabled: bool,
-    /// Keys of other programs, without a meaning here. Other unknown keys are errors: one of them may be a misspelled `deny`.
-    #[serde(rename = "description")]
-    _description: Option<IgnoredAny>,
-    #[serde(rename = "timeout")]
-    _timeout: Option<IgnoredAny>,
-    #[serde(rename = "autoApprove")]
-    _auto_approve: Option<IgnoredAny>,
-    #[serde(rename = "alwaysAllow")]
-    _always_allow: Option<IgnoredAny>,
+    timeout_seconds: Option<NonZero<u32>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
@@ -96,7 +95,7 @@ enum Kind {
 impl Config {
     /// Reads a configuration.
     pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
-        let text = text::file(file, text::MCP_CONFIG)?;
+        let text = text::configuration(file, text::MCP_CONFIG)?;
         let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let digest = digest_of(&json!({ "path": path.to_string_lossy(), "text": text }));
         let mut config = Config {
@@ -104,6 +103,7 @@ impl Config {
             path,
             digest,
             servers: Vec::new(),
+            idle_keys: Vec::new(),
         };
         let document: Document =
             serde_json::from_str(&text).map_err(|error| config.wrong(&error.to_string()))?;
@@ -118,12 +118,72 @@ impl Config {
             let checked = entry.check();
             checked.map_err(|why| config.wrong(&format!("`mcpServers.{alias}`: {why}")))?;
         }
+        config.idle_keys = keys::check(&text).map_err(|why| config.wrong(&why))?;
         config.servers = servers;
         config.servers.retain(|(_, entry)| !entry.disabled);
         match config.servers.is_empty() {
             true => Err(config.wrong("it has no servers, or all of them are disabled")),
             false => Ok(config),
         }
+    }
+
+    /// Reads several configurations.
+    ///
+    /// # Errors
+    /// One of them is invalid, or two of them have a server with the same alias or use the same lock file.
+    pub(crate) fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<Self>> {
+        let mut configs: Vec<Config> = Vec::new();
+        for file in files {
+            let config = Config::read(file)?;
+            for other in &configs {
+                config.check_beside(other)?;
+            }
+            configs.push(config);
+        }
+        Ok(configs)
+    }
+
+    fn check_beside(&self, other: &Config) -> anyhow::Result<()> {
+        let (one, two) = (other.file.display(), self.file.display());
+        if self.path == other.path {
+            return Err(misuse(format!(
+                "`{one}` and `{two}` are the same MCP configuration. Pass it once"
+            )));
+        }
+        let mut aliases = self.servers.iter().map(|(alias, _)| alias);
+        let is_there = |alias: &&String| other.servers.iter().any(|(item, _)| item == *alias);
+        if let Some(alias) = aliases.find(is_there) {
+            return Err(misuse(format!(
+                "both `{one}` and `{two}` have an MCP server called `{alias}`. Rename one of them"
+            )));
+        }
+        let lock = super::lock_file(self);
+        match lock == super::lock_file(other) {
+            true => Err(misuse(format!(
+                "the lock file of both `{one}` and `{two}` would be `{}`. Rename one of them",
+                lock.display()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// The digests of command lines and addresses with variables, after these were expanded, by their keys. Values in `env`, `headers`
+    /// and of logins are left out: they may be secrets, and say neither what is started nor where data go.
+    pub(crate) fn expanded(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let mut digests = BTreeMap::new();
+        for (alias, entry) in &self.servers {
+            let server = format!("mcpServers.{alias}");
+            for (key, text) in entry.places().filter(|(_, text)| text.contains("${")) {
+                let value = expanded(&key, text);
+                let value = value.map_err(|why| self.wrong(&format!("`{server}`{why}")))?;
+                let place = format!("{server}.{key}");
+                // With the path and the key, so that equal secrets have different digests.
+                let digest =
+                    json!({ "path": self.path.to_string_lossy(), "key": place, "value": value });
+                digests.insert(place, digest_of(&digest));
+            }
+        }
+        Ok(digests)
     }
 
     /// The servers, with variables expanded. `attended` says whether a person can be asked to log in.
@@ -155,6 +215,14 @@ impl Config {
             checked.map_err(|why| self.wrong(&format!("`mcpServers.{alias}`{why}")))
         });
         servers.collect()
+    }
+
+    /// Warnings about keys without an effect.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let file = self.file.display();
+        let keys = self.idle_keys.iter();
+        keys.map(|text| plain(&format!("{file}: {text}")).into_owned())
+            .collect()
     }
 
     /// The directory of the file.
@@ -217,6 +285,25 @@ impl Entry {
         }
     }
 
+    /// The values that say what is started and where data go, with their keys.
+    pub(super) fn places(&self) -> impl Iterator<Item = (String, &str)> {
+        let issuer = match &self.oauth {
+            Some(Login::Settings(settings)) => settings.issuer.as_deref(),
+            _ => None,
+        };
+        let single = [
+            ("command", self.command.as_deref()),
+            ("cwd", self.cwd.as_deref()),
+            ("url", self.url.as_deref()),
+            ("oauth.issuer", issuer),
+        ];
+        let single = single.into_iter();
+        let single = single.filter_map(|(key, text)| text.map(|text| (key.to_owned(), text)));
+        let args = self.args.iter().enumerate();
+        let args = args.map(|(index, arg)| (format!("args[{index}]"), arg.as_str()));
+        single.chain(args)
+    }
+
     /// How to log in to the server, if it may be necessary. Errors begin with the key.
     fn login(&self, tokens: &Path, attended: bool) -> Result<Option<OAuth>, String> {
         let mut headers = self.headers.0.iter();
@@ -269,7 +356,15 @@ impl Entry {
         // Without expanded variables and full paths: the lock file is for every machine.
         let source = json!({ "command": self.command, "args": self.args, "url": self.url });
         let server = server.alias(alias).pin_source(source.to_string());
-        let server = server.allow(&self.allow).deny(&self.deny);
+        let mut server = server.allow(&self.allow).deny(&self.deny);
+        if let Some(seconds) = self.timeout_seconds {
+            let limit = Duration::from_secs(u64::from(seconds.get()));
+            server = server.limits(Limits {
+                idle: limit,
+                call_total: limit,
+                ..Limits::default()
+            });
+        }
         type Set = fn(McpServer) -> McpServer;
         let switches: [(bool, Set); 4] = [
             (self.optional, McpServer::optional),

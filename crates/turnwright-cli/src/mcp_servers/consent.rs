@@ -1,9 +1,12 @@
 //! A configuration starts programs and sends data to servers, so a person must have agreed to it. The answer is bound to the path
-//! and the text of the file.
+//! and the text of the file, and to the command lines and addresses after variables were expanded.
+
+use std::fmt;
 
 use super::config::{Config, Entry};
+use super::expand::variables;
 use crate::exit::misuse;
-use crate::storage::Consents;
+use crate::storage::{Consent, Consents};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, confirm, one_line, plain, shell_path, shell_word};
 
@@ -25,9 +28,57 @@ pub(crate) enum Ask {
     Agreed,
 }
 
-/// Whether a person has agreed to this text of the configuration.
-pub(crate) fn is_given(config: &Config) -> anyhow::Result<bool> {
-    Ok(Consents::read()?.contains(&config.path, &config.digest))
+/// Why a person must agree to a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The file was not used before.
+    New,
+    /// The text of the file has changed.
+    Text,
+    /// Values with these keys have changed, because variables in them have.
+    Expanded(Vec<String>),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::New => f.write_str("is new"),
+            Missing::Text => f.write_str("has changed since you agreed to it"),
+            Missing::Expanded(keys) => {
+                let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+                let keys = keys.join(", ");
+                write!(
+                    f,
+                    "has other values than when you agreed to it: variables have changed {keys}"
+                )
+            }
+        }
+    }
+}
+
+/// Why a person must agree to this configuration, if they must.
+pub(crate) fn missing(config: &Config) -> anyhow::Result<Option<Missing>> {
+    let now = consent(config)?;
+    let consents = Consents::read()?;
+    Ok(match consents.of(&config.path) {
+        None => Some(Missing::New),
+        Some(given) if given.file != now.file => Some(Missing::Text),
+        Some(given) if given.expanded == now.expanded => None,
+        Some(given) => {
+            let changed = now.expanded.iter();
+            let changed = changed.filter(|(key, digest)| given.expanded.get(*key) != Some(digest));
+            Some(Missing::Expanded(
+                changed.map(|(key, _)| key.clone()).collect(),
+            ))
+        }
+    })
+}
+
+fn consent(config: &Config) -> anyhow::Result<Consent> {
+    Ok(Consent {
+        file: config.digest.clone(),
+        expanded: config.expanded()?,
+    })
 }
 
 /// Returns once a person has agreed to the configuration.
@@ -35,20 +86,20 @@ pub(crate) fn is_given(config: &Config) -> anyhow::Result<bool> {
 /// # Errors
 /// The person does not agree, or there is no terminal to ask.
 pub(crate) async fn require(config: &Config, ask: Ask, screen: &mut Screen) -> anyhow::Result<()> {
-    if is_given(config)? {
+    let Some(missing) = missing(config)? else {
         return Ok(());
-    }
+    };
     screen.rest();
     let agreed = match ask {
         Ask::Agreed => true,
         Ask::Person if screen.is_interactive() => {
-            show(config, screen)?;
+            show(config, &missing, screen)?;
             confirm("  Use these servers? yes or no: ").await?
         }
-        Ask::Person => return Err(no_terminal(config)),
+        Ask::Person => return Err(no_terminal(config, &missing)),
     };
     match agreed {
-        true => Consents::read()?.add(&config.path, &config.digest),
+        true => Consents::read()?.add(&config.path, consent(config)?),
         false => Err(anyhow::anyhow!(
             "the servers of `{}` were not started, because you did not agree",
             config.file.display()
@@ -56,18 +107,21 @@ pub(crate) async fn require(config: &Config, ask: Ask, screen: &mut Screen) -> a
     }
 }
 
-fn no_terminal(config: &Config) -> anyhow::Error {
+fn no_terminal(config: &Config, missing: &Missing) -> anyhow::Error {
     misuse(format!(
-        "the MCP configuration `{}` is new or has changed, and there is no terminal to ask whether its servers may be used. \
-         Review it, then run `turnwright mcp trust --mcp {}` (with `--yes` in a script)",
+        "the MCP configuration `{}` {missing}, and there is no terminal to ask whether its servers may be used. Review it, then \
+         run `turnwright mcp trust --mcp {}` (with `--yes` in a script)",
         config.file.display(),
         shell_path(&config.file)
     ))
 }
 
 /// Shows what the configuration does.
-pub(crate) fn show(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
+fn show(config: &Config, missing: &Missing, screen: &mut Screen) -> anyhow::Result<()> {
     let file = config.file.display().to_string();
+    if *missing != Missing::New {
+        screen.warn(format!("{} {}.", plain(&file), plain(&missing.to_string())))?;
+    }
     screen.warn(format!(
         "{} uses these MCP servers. Programs run with all of your permissions:",
         plain(&file)
@@ -81,11 +135,13 @@ pub(crate) fn show(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
             look = style::DIM;
         }
     }
-    screen.dim("  Your answer is stored, and asked for again when the file changes.")?;
+    screen.dim(
+        "  Your answer is stored. You are asked again when the file changes, or a variable in a command line or an address.",
+    )?;
     Ok(())
 }
 
-/// The command line or URL, then what else the server gets. Variables are not expanded.
+/// The command line or URL as it is in the file, then the variables in it, then what else the server gets.
 fn facts(entry: &Entry) -> Vec<String> {
     let words = |words: Vec<String>| words.join(" ");
     let mut facts = Vec::new();
@@ -98,6 +154,15 @@ fn facts(entry: &Entry) -> Vec<String> {
     }
     if let Some(cwd) = &entry.cwd {
         facts.push(format!("in {}", shell_word(cwd)));
+    }
+    let variables = entry.places().flat_map(|(_, text)| variables(text));
+    let mut variables: Vec<String> = variables
+        .map(|(name, value)| variable(name, &value))
+        .collect();
+    variables.sort_unstable();
+    variables.dedup();
+    if !variables.is_empty() {
+        facts.push(format!("with {}", words(variables)));
     }
     let env = entry
         .env

@@ -41,6 +41,19 @@ fn value(inner: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Stri
     }
 }
 
+/// The variables in a text, with their values or defaults. Those without a value are left out.
+pub(super) fn variables(text: &str) -> Vec<(&str, String)> {
+    let references = text.split("${").skip(1);
+    let inner = references.filter_map(|rest| rest.split_once('}'));
+    let variable = |name: &str| std::env::var(name).ok();
+    let found = inner.filter_map(|(inner, _)| {
+        let name = inner.split(":-").next().unwrap_or_default();
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        value(inner, &variable).ok().map(|value| (name, value))
+    });
+    found.collect()
+}
+
 fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     let starts = |ch: char| ch.is_ascii_alphabetic() || ch == '_';

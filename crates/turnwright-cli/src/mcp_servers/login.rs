@@ -26,7 +26,7 @@ pub(super) enum Login {
 pub(super) struct Settings {
     client_id: Option<String>,
     client_secret: Option<String>,
-    issuer: Option<String>,
+    pub(super) issuer: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
     redirect_port: Option<u16>,

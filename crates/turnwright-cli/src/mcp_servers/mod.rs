@@ -3,6 +3,7 @@
 mod config;
 mod consent;
 mod expand;
+mod keys;
 mod login;
 mod pins;
 
@@ -11,16 +12,16 @@ use std::path::{Path, PathBuf};
 use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, ServerStatus};
 
 pub(crate) use config::Config;
-pub(crate) use consent::{Ask, is_given, require as require_consent};
-pub(crate) use pins::{quote, show_definition};
+pub(crate) use consent::{Ask, missing as missing_consent, require as require_consent};
+pub(crate) use pins::{quote, show_definition, unusable, usable};
 
 use crate::args::McpOptions;
 use crate::exit::misuse;
 use crate::terminal::{Screen, one_line, plain, shell_path};
 use crate::units::plural;
 
-/// The lock file, in the directory of the configuration.
-const LOCK_FILE: &str = "mcp.lock.json";
+/// The reason of a server for which a person must log in, if there is none to ask.
+const NO_PROMPT: &str = "set `OAuth::prompt`";
 
 /// The servers of a configuration that the user has agreed to.
 pub(crate) struct McpServers {
@@ -47,19 +48,31 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts the servers, and waits for those that are not optional, but not for long.
-    pub(crate) async fn start(&self, screen: &mut Screen) -> anyhow::Result<()> {
+    /// Starts the servers, and waits for those that are not optional, but not for long. If a person must log in, waits for them.
+    pub(crate) async fn prepare(&self, screen: &mut Screen) -> anyhow::Result<()> {
         screen.busy("starting the MCP servers");
         // A server that is late is reported by its state.
         let mut started = self.mcp.prepare().await;
-        let status = self.mcp.status();
-        let waits = |status: &ServerStatus| status.state == ServerState::Authorizing;
-        if started.is_ok() && status.iter().any(waits) {
+        if started.is_ok() && self.is_authorizing() {
             screen.busy("waiting until you have logged in");
             started = self.mcp.start().await;
         }
         screen.rest();
         Ok(started?)
+    }
+
+    /// Starts the servers, and waits until each is connected or has failed.
+    pub(crate) async fn start(&self, screen: &mut Screen) -> anyhow::Result<()> {
+        self.prepare(screen).await?;
+        screen.busy("starting the MCP servers");
+        let started = self.mcp.start().await;
+        screen.rest();
+        Ok(started?)
+    }
+
+    fn is_authorizing(&self) -> bool {
+        let mut status = self.mcp.status().into_iter();
+        status.any(|status| status.state == ServerState::Authorizing)
     }
 
     /// The aliases of the servers whose results are not shown to the model.
@@ -74,28 +87,21 @@ impl McpServers {
         command(name, &self.config.file)
     }
 
-    /// The servers with the numbers of their tools, in one line.
-    pub(crate) fn summary(&self) -> String {
-        let servers: Vec<String> = self.mcp.status().iter().map(summary).collect();
-        format!("MCP servers: {}", servers.join(", "))
-    }
-
-    /// Warnings for the user: servers that are not connected, and tools that are withheld.
+    /// Warnings for the user: keys without an effect, servers that are not connected, and tools that are withheld.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.config.warnings();
         for status in self.mcp.status() {
             let alias = &status.alias;
             match &status.state {
+                state if waits_for_login(state) => warnings.push(format!(
+                    "the MCP server {alias} {}",
+                    login_advice(&self.config.file)
+                )),
                 ServerState::Down { reason } => warnings.push(format!(
                     "the MCP server {alias} is down: {}. Check it with `{}`",
                     why_down(reason),
                     self.command("doctor")
                 )),
-                ServerState::Authorizing => {
-                    warnings.push(format!(
-                        "the MCP server {alias} waits until you have logged in"
-                    ));
-                }
                 ServerState::Starting => {
                     warnings.push(format!("the MCP server {alias} is still starting"));
                 }
@@ -121,7 +127,31 @@ impl McpServers {
     }
 }
 
-fn summary(status: &ServerStatus) -> String {
+/// All servers with the numbers of their tools, in one line. `None` if there are none.
+pub(crate) fn summary(servers: &[McpServers]) -> Option<String> {
+    let status = servers.iter().flat_map(|servers| servers.mcp.status());
+    let status: Vec<String> = status.map(|status| summary_of(&status)).collect();
+    (!status.is_empty()).then(|| format!("MCP servers: {}", status.join(", ")))
+}
+
+/// Whether a server waits until a person has logged in.
+pub(crate) fn waits_for_login(state: &ServerState) -> bool {
+    match state {
+        ServerState::Authorizing => true,
+        ServerState::Down { reason } => reason.contains(NO_PROMPT),
+        _ => false,
+    }
+}
+
+/// That a server waits for a login, and the command for it.
+pub(crate) fn login_advice(file: &Path) -> String {
+    format!(
+        "waits for a login. Run `{}` at a terminal",
+        command("doctor", file)
+    )
+}
+
+fn summary_of(status: &ServerStatus) -> String {
     let alias = &status.alias;
     match &status.state {
         ServerState::Connected { .. } => {
@@ -131,6 +161,7 @@ fn summary(status: &ServerStatus) -> String {
                 withheld => format!("{alias} ({count}, {withheld} withheld)"),
             }
         }
+        state if waits_for_login(state) => format!("{alias} (waits for a login)"),
         ServerState::Down { .. } => format!("{alias} (down)"),
         _ => format!("{alias} (starting)"),
     }
@@ -141,9 +172,12 @@ pub(crate) fn command(name: &str, file: &Path) -> String {
     format!("turnwright mcp {name} --mcp {}", shell_path(file))
 }
 
-/// The lock file of a configuration.
+/// The lock file of a configuration, in its directory: `mcp.lock.json` for `.mcp.json`, `servers.lock.json` for `servers.json`.
 pub(crate) fn lock_file(config: &Config) -> PathBuf {
-    config.folder().join(LOCK_FILE)
+    let name = config.path.file_stem().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let name = name.trim_start_matches('.');
+    config.folder().join(format!("{name}.lock.json"))
 }
 
 /// Reads the lock file of a configuration, if there is one.
@@ -154,31 +188,33 @@ pub(crate) fn read_lock(config: &Config) -> anyhow::Result<Option<LockFile>> {
 /// Opens the servers that an agent uses, and starts them. A person is asked for what is missing: consent and pins.
 ///
 /// # Errors
-/// The configuration is invalid, the person says no, or there is no terminal to ask.
+/// A configuration is invalid, the person says no, or there is no terminal to ask.
 pub(crate) async fn open(
     options: &McpOptions,
     screen: &mut Screen,
-) -> anyhow::Result<Option<McpServers>> {
-    let Some(file) = &options.file else {
-        return Ok(None);
-    };
-    let config = Config::read(file)?;
-    consent::require(&config, Ask::Person, screen).await?;
+) -> anyhow::Result<Vec<McpServers>> {
+    let configs = Config::read_all(&options.files)?;
     let pinning = match options.unpinned {
         true => Pinning::Unpinned,
         false => Pinning::Pinned,
     };
-    if pinning == Pinning::Pinned && read_lock(&config)?.is_none() {
-        pins::pin_first(&config, screen).await?;
+    let mut opened = Vec::new();
+    for config in configs {
+        consent::require(&config, Ask::Person, screen).await?;
+        if pinning == Pinning::Pinned && read_lock(&config)?.is_none() {
+            pins::pin_first(&config, screen).await?;
+        }
+        opened.push(McpServers::new(config, pinning, screen.is_interactive())?);
     }
-    let servers = McpServers::new(config, pinning, screen.is_interactive())?;
-    servers.start(screen).await?;
-    Ok(Some(servers))
+    for servers in &opened {
+        servers.prepare(screen).await?;
+    }
+    Ok(opened)
 }
 
 /// Why a server is down, on one line, in the words of this program.
 pub(crate) fn why_down(reason: &str) -> String {
-    one_line(reason, 500).replace("set `OAuth::prompt`", "log in at a terminal")
+    one_line(reason, 500).replace(NO_PROMPT, "log in at a terminal")
 }
 
 /// The path of a configuration in messages.

@@ -1,7 +1,9 @@
 //! Pins the tools of a configuration that has no lock file yet.
 
+use std::fmt;
+
 use serde_json::Value;
-use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState};
+use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, WithheldKind, exposed_name};
 
 use super::{Config, command, lock_file, why_down};
 use crate::exit::misuse;
@@ -33,14 +35,14 @@ pub(super) async fn pin_first(config: &Config, screen: &mut Screen) -> anyhow::R
     screen.rest();
     let pins = mcp.pins();
     let shown = show(&mcp, &pins, screen);
+    let usable = usable(&mcp, &pins);
     mcp.stop().await;
     shown?;
     if pins.servers.is_empty() {
         let doctor = command("doctor", &config.file);
         anyhow::bail!("no MCP server is connected, so there is nothing to pin. Run `{doctor}`");
     }
-    let tools: usize = pins.servers.values().map(|server| server.tools.len()).sum();
-    let tools = plural(tools as u64, "tool");
+    let tools = plural(usable, "tool");
     screen.dim(
         "  If a definition changes later, the tool is withheld until you have seen the difference and pinned it.",
     )?;
@@ -70,7 +72,65 @@ fn show(mcp: &Mcp, pins: &LockFile, screen: &mut Screen) -> anyhow::Result<()> {
             show_definition(alias, name, &tool.definition, screen)?;
         }
     }
+    for text in unusable(mcp).iter().map(Unusable::to_string) {
+        screen.warn(text)?;
+    }
     Ok(())
+}
+
+/// A tool that cannot be used, whether it is pinned or not.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Unusable {
+    server: String,
+    tool: String,
+    reason: String,
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tool = one_line(&turnwright_mcp::shown(&self.tool), 80);
+        let reason = one_line(&self.reason, 500);
+        let server = &self.server;
+        write!(
+            f,
+            "{server}: `{tool}` cannot be used, pinned or not: {reason}"
+        )
+    }
+}
+
+/// The tools that cannot be used, whether they are pinned or not.
+pub(crate) fn unusable(mcp: &Mcp) -> Vec<Unusable> {
+    let mut unusable = Vec::new();
+    for status in mcp.status() {
+        let withheld = status.withheld.into_iter();
+        let withheld = withheld.filter(|item| item.kind == WithheldKind::Unusable);
+        unusable.extend(withheld.map(|item| Unusable {
+            server: status.alias.clone(),
+            // A definition without a valid name has its number here, or the name in backticks.
+            tool: item.tool.trim_matches('`').to_owned(),
+            reason: item.reason,
+        }));
+    }
+    unusable
+}
+
+/// The number of tools in a lock file, without those that cannot be used.
+pub(crate) fn usable(mcp: &Mcp, pins: &LockFile) -> u64 {
+    let status = mcp.status();
+    let counts = pins.servers.iter().map(|(alias, server)| {
+        let status = status.iter().find(|status| status.alias == *alias);
+        let is_usable = |name: &&String| match status {
+            Some(status) if matches!(status.state, ServerState::Connected { .. }) => {
+                let mut others = status.withheld.iter().chain(&status.left_out);
+                status.tools.contains(&exposed_name(alias, name))
+                    || others.any(|item| item.tool == **name && item.kind != WithheldKind::Unusable)
+            }
+            // The pins from before stay.
+            _ => true,
+        };
+        server.tools.keys().filter(is_usable).count() as u64
+    });
+    counts.sum()
 }
 
 /// Shows the name of a tool and every text in its definition that a model reads as prose: descriptions and titles, also those of

@@ -35,9 +35,27 @@ pub(crate) struct ChatNote {
     pub(crate) no_fetch: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) no_exfiltration: bool,
-    /// The configuration of its MCP servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) mcp: Option<PathBuf>,
+    /// The configurations of its MCP servers.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "one_or_several"
+    )]
+    pub(crate) mcp: Vec<PathBuf>,
+}
+
+/// Earlier versions stored one path.
+fn one_or_several<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Paths {
+        One(PathBuf),
+        Several(Vec<PathBuf>),
+    }
+    Ok(match Paths::deserialize(from)? {
+        Paths::One(path) => vec![path],
+        Paths::Several(paths) => paths,
+    })
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]

@@ -1,22 +1,35 @@
 //! The files of other people that the user has agreed to use.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use turnwright::files::read_regular_file;
 
-use super::files::{self, NewFile};
+use super::files::NewFile;
 use super::home;
 
 /// The file in the data directory.
 const FILE: &str = "mcp-consent.json";
 
-/// The digests of files that the user has agreed to use, by path.
+/// Maximum size of the file.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// What the user has agreed to, by path.
 pub(crate) struct Consents {
     file: PathBuf,
-    digests: BTreeMap<String, String>,
+    given: BTreeMap<String, Consent>,
+}
+
+/// What the user has agreed to. Only digests are stored: there may be secrets in a file and in variables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Consent {
+    /// Digest of the path and the text.
+    pub(crate) file: String,
+    /// Digests of values with variables, after these were expanded, by their keys.
+    pub(crate) expanded: BTreeMap<String, String>,
 }
 
 impl Consents {
@@ -26,31 +39,30 @@ impl Consents {
     }
 
     fn read_from(file: PathBuf) -> Self {
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        let digests = serde_json::from_str(&text).unwrap_or_default();
-        Consents { file, digests }
+        let text = read_regular_file(&file, MAX_BYTES).unwrap_or_default();
+        let given = serde_json::from_str(&text).unwrap_or_default();
+        Consents { file, given }
     }
 
-    /// Whether the user has agreed to use this file with this content.
-    pub(crate) fn contains(&self, path: &Path, digest: &str) -> bool {
-        let stored = self.digests.get(&*path.to_string_lossy());
-        stored.is_some_and(|stored| stored == digest)
+    /// What the user has agreed to for this file.
+    pub(crate) fn of(&self, path: &Path) -> Option<&Consent> {
+        self.given.get(&*path.to_string_lossy())
     }
 
     /// Stores that the user has agreed.
-    pub(crate) fn add(mut self, path: &Path, digest: &str) -> anyhow::Result<()> {
+    pub(crate) fn add(mut self, path: &Path, consent: Consent) -> anyhow::Result<()> {
         let path = path.to_string_lossy().into_owned();
-        self.digests.insert(path, digest.to_owned());
+        self.given.insert(path, consent);
         self.write()
             .with_context(|| format!("cannot write `{}`", self.file.display()))
     }
 
     fn write(&self) -> anyhow::Result<()> {
         if let Some(folder) = self.file.parent() {
-            files::make_folder(folder)?;
+            turnwright::files::create_private_folder(folder)?;
         }
         let mut file = NewFile::create(&self.file)?;
-        serde_json::to_writer_pretty(&mut file.writer, &self.digests)?;
+        serde_json::to_writer_pretty(&mut file.writer, &self.given)?;
         file.writer.write_all(b"\n")?;
         file.persist(true)?;
         Ok(())

@@ -131,7 +131,7 @@ impl ChatLock {
         let shown = folder.display();
         let place = folder.join(format!("{name}.lock"));
         for _ in 0..TRIES {
-            let lock = files::make_folder(&folder)
+            let lock = turnwright::files::create_private_folder(&folder)
                 .and_then(|()| files::lock_file(&place))
                 .with_context(|| format!("cannot write to the directory `{shown}`"))?;
             match lock.try_lock() {

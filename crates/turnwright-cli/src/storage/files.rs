@@ -1,21 +1,18 @@
 //! Files and directories that only their owner can access.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Creates a directory and its parents.
-pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
+use turnwright::files::create_private_file;
 
 /// Opens or creates a file to be locked.
 pub(super) fn lock_file(path: &Path) -> io::Result<File> {
-    owner_only().create(true).truncate(false).open(path)
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Whether an open file is the one at this path.
@@ -54,7 +51,7 @@ impl NewFile {
         let temporary = target.with_added_extension(format!("{}.tmp", std::process::id()));
         // Left over from a crashed process with the same id.
         let _ = fs::remove_file(&temporary);
-        let file = owner_only().create_new(true).open(&temporary)?;
+        let file = create_private_file(&temporary)?;
         Ok(NewFile {
             temporary,
             target: target.to_owned(),
@@ -78,12 +75,4 @@ impl Drop for NewFile {
         // It has been moved, or is incomplete.
         let _ = fs::remove_file(&self.temporary);
     }
-}
-
-fn owner_only() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }

@@ -24,7 +24,7 @@ use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
 use turnwright::store::StoreError;
 
 pub(crate) use chat_note::{ChatNote, other_server};
-pub(crate) use consents::Consents;
+pub(crate) use consents::{Consent, Consents};
 pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
 pub(crate) use error::{database_error, explain, remedy};
 pub(crate) use files::NewFile;
@@ -147,7 +147,7 @@ impl Storage {
         let place = StorageLocation::of(options)?;
         if let Some(folder) = place.file.parent().filter(|_| !place.named) {
             let shown = folder.display();
-            files::make_folder(folder).with_context(|| {
+            turnwright::files::create_private_folder(folder).with_context(|| {
                 format!("cannot create the directory `{shown}`; set {HOME} to use another one")
             })?;
         }

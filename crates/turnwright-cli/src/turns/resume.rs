@@ -173,8 +173,8 @@ fn known(
         if options.tool_files.files.is_empty() && !again.without_tools {
             options.tool_files.files = chat_note.tools;
         }
-        if options.mcp.file.is_none() && !again.without_tools {
-            options.mcp.file = chat_note.mcp;
+        if options.mcp.files.is_empty() && !again.without_tools {
+            options.mcp.files = chat_note.mcp;
         }
     }
     Ok(options)
@@ -193,7 +193,7 @@ fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
         ));
     }
     let has = agent.chat_note();
-    if let Some(file) = had.mcp.as_ref().filter(|_| has.mcp != had.mcp) {
+    for file in had.mcp.iter().filter(|file| !has.mcp.contains(file)) {
         let file = one_line(&file.display().to_string(), 200);
         warnings.push(format!(
             "its chat had the MCP servers of {file}; pass it with `--mcp`"

@@ -45,7 +45,7 @@ pub(crate) fn command(
             options.push_str(&format!(" --system={}", shell_word(system)));
         }
         options.push_str(&naming(&chat_note.tools));
-        if let Some(file) = &chat_note.mcp {
+        for file in &chat_note.mcp {
             options.push_str(&format!(" --mcp {}", shell_path(file)));
         }
     }

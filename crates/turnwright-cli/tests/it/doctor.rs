@@ -96,6 +96,44 @@ fn the_key_is_never_printed_and_not_sent_to_a_server_that_was_not_configured() {
 }
 
 #[test]
+fn the_provider_of_the_model_is_checked_with_its_own_variables() {
+    let home = Folder::new();
+    let model = ["--model", "anthropic:claude-x", "--json"];
+    let openai = ("OPENAI_API_KEY", KEY);
+    let ran = doctor(
+        &home,
+        &model,
+        &[openai, ("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")],
+    );
+    let server = check(&ran, "server");
+    let detail = server["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("api.anthropic.com") && detail.contains("not contacted"),
+        "{server}"
+    );
+    let key = check(&ran, "API key");
+    assert_eq!(key["detail"], "ANTHROPIC_API_KEY is not set");
+    let ran = doctor(&home, &model, &[("ANTHROPIC_API_KEY", KEY)]);
+    assert_eq!(check(&ran, "API key")["detail"], "ANTHROPIC_API_KEY is set");
+    assert!(
+        !ran.out.contains("OPENAI") && !ran.out.contains("0815"),
+        "{}",
+        ran.out
+    );
+
+    let ran = doctor(&home, &["--model", "anthropc:x", "--json"], &[]);
+    assert_eq!(ran.code, 1);
+    let detail = check(&ran, "model")["detail"].clone();
+    assert!(
+        detail
+            .as_str()
+            .unwrap()
+            .contains("did you mean `anthropic:x`?"),
+        "{detail}"
+    );
+}
+
+#[test]
 fn the_store_is_only_looked_at() {
     let home = Folder::new();
     let ran = doctor(&home, &["--json"], &[]);

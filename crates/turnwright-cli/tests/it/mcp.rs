@@ -3,12 +3,15 @@
 #[cfg(unix)]
 pub(crate) mod at_a_terminal;
 mod configuration;
+mod consent;
 #[cfg(unix)]
 mod flow;
 #[cfg(unix)]
 mod login;
 #[cfg(unix)]
 mod serve;
+mod several_files;
+mod unusable_tools;
 
 use serde_json::json;
 
@@ -114,7 +117,11 @@ fn a_changed_configuration_needs_consent_again() {
     setup.configure(&json!({ "optional": true }));
     let ran = setup.run(&["mcp", "list"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("is new or has changed"), "{}", ran.err);
+    assert!(
+        ran.err.contains("has changed since you agreed to it"),
+        "{}",
+        ran.err
+    );
     setup.configure(&json!({}));
     assert_eq!(setup.run(&["mcp", "list"]).code, 0, "it is as it was");
     // A copy elsewhere is another file: its programs may be others.

@@ -1,5 +1,6 @@
 //! An MCP server for tests, over standard input and output. It is this test binary, started again with a variable that names a
-//! folder: there are its definitions, and there it writes down the calls.
+//! folder: there are its definitions, and there it writes down the calls. If there is a file `announce`, it announces after each call
+//! that its definitions have changed. Calls of a tool `hang` have no answer.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,11 @@ impl Setup {
 
     /// Writes the configuration, with more fields for the server.
     pub(crate) fn configure(&self, more: &Value) {
+        self.write_config(&self.config("files", more).to_string());
+    }
+
+    /// A configuration of the server, with this alias and more fields.
+    pub(crate) fn config(&self, alias: &str, more: &Value) -> Value {
         let mut server = json!({
             "command": std::env::current_exe().unwrap(),
             "args": ["--exact", "mcp_server::runs_when_it_is_started_as_a_server", "--nocapture"],
@@ -51,7 +57,7 @@ impl Setup {
         for (name, value) in more.as_object().unwrap() {
             server[name] = value.clone();
         }
-        self.write_config(&json!({ "mcpServers": { "files": server } }).to_string());
+        json!({ "mcpServers": { alias: server } })
     }
 
     pub(crate) fn write_config(&self, text: &str) {
@@ -128,12 +134,19 @@ fn serve(folder: &Path) {
             continue;
         };
         let params = &message["params"];
+        if params["name"] == "hang" {
+            continue;
+        }
         let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
         match result(folder, method, params) {
             Some(result) => answer["result"] = result,
             None => answer["error"] = json!({ "code": -32601, "message": "unknown method" }),
         }
         send(&answer);
+        if method == "tools/call" && folder.join("announce").exists() {
+            let notice = "notifications/tools/list_changed";
+            send(&json!({ "jsonrpc": "2.0", "method": notice }));
+        }
     }
 }
 
@@ -173,7 +186,7 @@ fn result(folder: &Path, method: &str, params: &Value) -> Option<Value> {
     match method {
         "initialize" => Some(json!({
             "protocolVersion": params["protocolVersion"],
-            "capabilities": { "tools": {} },
+            "capabilities": { "tools": { "listChanged": true } },
             "serverInfo": { "name": "notes\u{1b}[2J", "version": "1.2" },
         })),
         "tools/list" => {

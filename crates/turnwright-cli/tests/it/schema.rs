@@ -194,7 +194,7 @@ fn endless_input_is_refused() {
         (&["schema", "check", "-", "{}"], "the schema"),
         (&["tools", "call", "calculate", "-"], "the arguments"),
         (&["tools", "id", "x", "-"], "the arguments"),
-        (&["tools", "list", "--tools", "/dev/zero"], "the tools file"),
+        (&["tools", "list", "--tools", "-"], "the tools file"),
         (&["serve-script", "-"], "the script"),
         (&["wire", "decode", "/dev/zero"], "the recording"),
         (&["wire", "replay", "-"], "the recording"),

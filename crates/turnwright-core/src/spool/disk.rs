@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::file::{FileReader, blocking};
 use super::{ByteReader, Spool};
-use crate::owner_only::{create_file, create_folder};
+use crate::files::{create_private_file, create_private_folder};
 use crate::spool::{Body, ByteStream};
 
 /// The suffix of result files.
@@ -60,7 +60,7 @@ impl DiskSpool {
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         let folder = blocking(move || {
-            create_folder(&folder)?;
+            create_private_folder(&folder)?;
             sweep(&folder)?;
             Ok(folder)
         })
@@ -184,10 +184,10 @@ impl Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(match create_file(&self.path) {
+            none => none.insert(match create_private_file(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.path.parent().map_or(Ok(()), create_folder)?;
-                    create_file(&self.path)?
+                    self.path.parent().map_or(Ok(()), create_private_folder)?;
+                    create_private_file(&self.path)?
                 }
                 made => made?,
             }),

@@ -9,10 +9,15 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Returns whether a tool of this name is used.
-    pub(super) fn passes(&self, name: &str) -> bool {
-        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
-        (self.allow.is_empty() || any(&self.allow)) && !any(&self.deny)
+    /// Returns why a tool of this name is left out, if it is.
+    pub(super) fn reason_against(&self, name: &str) -> Option<String> {
+        let denies = self.deny.iter().find(|pattern| matches(pattern, name));
+        let mut allow = self.allow.iter();
+        match denies {
+            Some(pattern) => Some(format!("the `deny` list of the server has `{pattern}`")),
+            None if self.allow.is_empty() || allow.any(|pattern| matches(pattern, name)) => None,
+            None => Some("the `allow` list of the server does not have it".to_owned()),
+        }
     }
 }
 
@@ -62,8 +67,10 @@ mod tests {
             allow: vec!["read*".into()],
             deny: vec!["*secret*".into()],
         };
-        assert!(filter.passes("read_file"));
-        assert!(!filter.passes("read_secret") && !filter.passes("write_file"));
-        assert!(Filter::default().passes("anything"));
+        let reason = |name: &str| filter.reason_against(name).unwrap_or_default();
+        assert_eq!(reason("read_file"), "");
+        assert!(reason("read_secret").contains("`deny` list of the server has `*secret*`"));
+        assert!(reason("write_file").contains("`allow` list"));
+        assert_eq!(Filter::default().reason_against("anything"), None);
     }
 }

@@ -136,7 +136,7 @@ fn report(server: &Supervised, ctx: &TurnContext) {
             ));
         }
         State::Ready(ready) => {
-            for Withheld { tool, reason } in &ready.withheld {
+            for Withheld { tool, reason, .. } in &ready.withheld {
                 ctx.warn(format!(
                     "`{tool}` of the MCP server `{alias}` is withheld: {reason}"
                 ));

@@ -15,4 +15,4 @@ mod supervisor;
 
 pub use mcp::{Mcp, McpExt};
 pub use server::McpServer;
-pub use status::{ServerState, ServerStatus, Withheld};
+pub use status::{ServerState, ServerStatus, Withheld, WithheldKind};

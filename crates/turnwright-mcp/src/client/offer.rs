@@ -11,7 +11,7 @@ use turnwright_core::{Effects, Tool, ToolContext};
 
 use super::call::{self, RemoteTool};
 use super::server::McpServer;
-use super::status::Withheld;
+use super::status::{Withheld, WithheldKind};
 use super::supervisor::Supervised;
 use crate::definition::{Definition, exposed_name, harmless, harmless_schema, name_for_messages};
 use crate::limits::Limits;
@@ -157,6 +157,7 @@ impl Offer {
                 Err(reason) => offer.withheld.push(Withheld {
                     tool: shown,
                     reason,
+                    kind: WithheldKind::Unusable,
                 }),
             }
         }

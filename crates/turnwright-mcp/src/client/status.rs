@@ -14,6 +14,8 @@ pub struct ServerStatus {
     pub tools: Vec<String>,
     /// The tools that are not offered to models, and why.
     pub withheld: Vec<Withheld>,
+    /// The tools that [`McpServer::allow`](crate::McpServer::allow) or [`McpServer::deny`](crate::McpServer::deny) leaves out.
+    pub left_out: Vec<Withheld>,
     /// How it differs from its pins.
     pub differences: Vec<Difference>,
 }
@@ -52,4 +54,28 @@ pub struct Withheld {
     pub tool: String,
     /// The reason.
     pub reason: String,
+    /// What kind of reason it is.
+    pub kind: WithheldKind,
+}
+
+/// Why a tool is not offered to models.
+///
+/// ```
+/// use turnwright_mcp::{ServerStatus, WithheldKind};
+///
+/// /// The tools that can be used once their definitions are pinned.
+/// fn to_review(status: &ServerStatus) -> impl Iterator<Item = &str> {
+///     let changed = status.withheld.iter().filter(|item| item.kind == WithheldKind::Unpinned);
+///     changed.map(|item| item.tool.as_str())
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WithheldKind {
+    /// The definition differs from its pin. The tool is offered once the definition is pinned.
+    Unpinned,
+    /// The definition cannot be used, whether it is pinned or not: its schema is invalid, for example.
+    Unusable,
+    /// The settings of the server leave the tool out.
+    LeftOut,
 }

@@ -12,7 +12,7 @@ use turnwright_core::{Cancellation, Tool};
 use super::offer::{self, Offer};
 use super::resources;
 use super::server::{Endpoint, McpServer};
-use super::status::{ServerState, ServerStatus, Withheld};
+use super::status::{ServerState, ServerStatus, Withheld, WithheldKind};
 use crate::definition::Definition;
 use crate::oauth::Authorizer;
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
@@ -60,6 +60,7 @@ pub(super) struct Ready {
     pub(super) session: Arc<dyn Session>,
     pub(super) tools: Vec<Tool>,
     pub(super) withheld: Vec<Withheld>,
+    pub(super) left_out: Vec<Withheld>,
     pub(super) differences: Vec<Difference>,
     /// What the server says, as it would be pinned.
     pub(super) seen: Arc<LockedServer>,
@@ -318,21 +319,25 @@ impl Supervised {
         let seen = Arc::new(seen);
         let differences = self.differences(&seen);
         let mut withheld = offer.withheld;
-        let mut tools = Vec::new();
+        let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         for definition in &offer.definitions {
-            if !self.config.filter.passes(definition.name()) {
+            let because = |kind: WithheldKind, reason: String| Withheld {
+                tool: definition.name().to_owned(),
+                reason,
+                kind,
+            };
+            if let Some(reason) = self.config.filter.reason_against(definition.name()) {
+                left_out.push(because(WithheldKind::LeftOut, reason));
                 continue;
             }
-            let built = match reason_against(definition, &differences) {
-                Some(reason) => Err(reason),
-                None => offer::tool(definition, self),
-            };
-            match built {
-                Ok(tool) => tools.push(tool),
-                Err(reason) => withheld.push(Withheld {
-                    tool: definition.name().to_owned(),
-                    reason,
-                }),
+            // First whether it can be used at all: pinning would not help then.
+            match (
+                offer::tool(definition, self),
+                reason_against(definition, &differences),
+            ) {
+                (Ok(tool), None) => tools.push(tool),
+                (Ok(_), Some(reason)) => withheld.push(because(WithheldKind::Unpinned, reason)),
+                (Err(reason), _) => withheld.push(because(WithheldKind::Unusable, reason)),
             }
         }
         if self.config.resources && session.about().has_resources {
@@ -341,6 +346,7 @@ impl Supervised {
                 Err(error) => withheld.push(Withheld {
                     tool: "resources".to_owned(),
                     reason: error.message().to_owned(),
+                    kind: WithheldKind::Unusable,
                 }),
             }
         }
@@ -348,6 +354,7 @@ impl Supervised {
             session,
             tools,
             withheld,
+            left_out,
             differences,
             seen,
         }
@@ -368,7 +375,7 @@ impl Supervised {
 
     pub(super) fn status(&self) -> ServerStatus {
         let state = self.state();
-        let (tools, withheld, differences) = match &state {
+        let (tools, withheld, left_out, differences) = match &state {
             State::Ready(ready) => (
                 ready
                     .tools
@@ -376,6 +383,7 @@ impl Supervised {
                     .map(|tool| tool.name().to_owned())
                     .collect(),
                 ready.withheld.clone(),
+                ready.left_out.clone(),
                 ready.differences.clone(),
             ),
             _ => Default::default(),
@@ -398,6 +406,7 @@ impl Supervised {
             },
             tools,
             withheld,
+            left_out,
             differences,
         }
     }

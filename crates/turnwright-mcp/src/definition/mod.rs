@@ -12,7 +12,8 @@ use turnwright_core::schema::escape;
 
 use crate::limits::Limits;
 
-pub(crate) use names::{check_alias, exposed_name};
+pub(crate) use names::check_alias;
+pub use names::exposed_name;
 pub use text::shown;
 pub(crate) use text::{harmless, harmless_schema};
 

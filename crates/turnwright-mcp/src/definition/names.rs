@@ -39,7 +39,12 @@ pub(crate) fn check_alias(alias: &str) -> Result<(), String> {
 
 /// Returns the name of a tool for models: `alias__tool`. Characters that providers reject become `_`. A name that is too long is cut
 /// and ends with a part of its digest.
-pub(crate) fn exposed_name(alias: &str, name: &str) -> String {
+///
+/// ```
+/// assert_eq!(turnwright_mcp::exposed_name("files", "read.file"), "files__read_file");
+/// ```
+#[must_use]
+pub fn exposed_name(alias: &str, name: &str) -> String {
     let allowed = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
     let mapped = name.chars().map(|ch| if allowed(ch) { ch } else { '_' });
     let full: String = alias.chars().chain("__".chars()).chain(mapped).collect();

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use turnwright_core::owner_only::{create_file, create_folder};
+use turnwright_core::files::{
+    create_private_file, create_private_folder, open_regular_file, read_bounded, replace_file,
+};
 
 use super::grant::Grant;
-use crate::replace_file::replace_file;
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -117,7 +118,7 @@ fn shown(path: &Path, error: &io::Error) -> String {
 }
 
 fn read(path: &Path) -> io::Result<Content> {
-    let file = match File::open(path) {
+    let file = match open_regular_file(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Content {
@@ -128,8 +129,7 @@ fn read(path: &Path) -> io::Result<Content> {
         Err(error) => return Err(error),
     };
     check_permissions(&file)?;
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    let text = read_bounded(file, MAX_BYTES)?;
     // The error of the parser would show parts of the file.
     let content: Content = serde_json::from_str(&text)
         .map_err(|_| invalid("it is not a file of tokens: delete it to authorise again"))?;
@@ -167,8 +167,8 @@ fn write(path: &Path, content: &Content) -> io::Result<()> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
-        create_folder(folder)?;
+        create_private_folder(folder)?;
     }
     let text = serde_json::to_vec_pretty(content)?;
-    replace_file(path, &text, create_file)
+    replace_file(path, &text, create_private_file)
 }

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use turnwright_core::call::digest_of;
+use turnwright_core::files::{read_regular_file, replace_file};
 use turnwright_core::schema::is_invisible;
 
 use crate::definition::Definition;
-use crate::replace_file::replace_file;
 
 /// Maximum size of a lock file.
 const MAX_BYTES: u64 = 64 << 20;
@@ -167,7 +166,7 @@ impl LockFile {
     /// The file cannot be read, or see [`from_json`](Self::from_json).
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>, LockFileError> {
         let path = path.as_ref();
-        match read_bounded(path) {
+        match read_regular_file(path, MAX_BYTES) {
             Ok(text) => LockFile::from_json(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(LockFileError::new(error.to_string())),
@@ -185,22 +184,6 @@ impl LockFile {
             File::create_new(path)
         });
         written.map_err(|error| LockFileError::new(error.to_string()).at(path))
-    }
-}
-
-/// Reads a regular file of bounded size.
-fn read_bounded(path: &Path) -> io::Result<String> {
-    // Checked before it is opened: opening a pipe would wait for a writer.
-    let invalid = |message: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-    if !std::fs::metadata(path)?.is_file() {
-        return invalid("it is not a regular file");
-    }
-    let mut text = String::new();
-    let file = File::open(path)?;
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    match read as u64 > MAX_BYTES {
-        true => invalid("it has more than 64 MiB"),
-        false => Ok(text),
     }
 }
 

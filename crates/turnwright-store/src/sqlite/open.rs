@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use turnwright_core::owner_only;
+use turnwright_core::files::create_private_file;
 
 use super::busy_retry::retry_while_busy;
 use super::error::{Failure, SqliteErrorKind};
@@ -272,7 +272,7 @@ fn without_side_files(failure: Failure) -> Failure {
 
 /// Creates the file. SQLite gives its other files the same permissions.
 fn create_file(path: &Path) -> io::Result<()> {
-    match owner_only::create_file(path) {
+    match create_private_file(path) {
         Ok(file) => file.sync_all()?,
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use turnwright_core::owner_only;
+use turnwright_core::files::create_private_file;
 use turnwright_core::trust::ConversationSecret;
 
 use super::error::{Failure, SqliteErrorKind};
@@ -116,7 +116,7 @@ fn create(file: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write(temporary: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = owner_only::create_file(temporary)?;
+    let mut file = create_private_file(temporary)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -1,15 +1,15 @@
 //! The file of a cassette.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use turnwright_core::{Error, ErrorCode, owner_only};
+use turnwright_core::files::{create_private_file, replace_file};
+use turnwright_core::{Error, ErrorCode};
 
 /// One exchange.
 #[derive(Clone, Serialize, Deserialize)]
@@ -73,28 +73,9 @@ pub(super) fn check_target(path: &Path) -> io::Result<()> {
 pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(entries)?;
     text.push(b'\n');
-    let temporary = temporary(path);
     check_target(path)?;
     // A recording is a conversation.
-    let written = owner_only::create_file(&temporary).and_then(|mut file| {
-        file.write_all(&text)?;
-        file.sync_all()
-    });
-    let replaced = written.and_then(|()| fs::rename(&temporary, path));
-    if replaced.is_err() {
-        // The failure is returned; a left-over temporary file is not worth another error.
-        let _ = fs::remove_file(&temporary);
-    }
-    replaced
-}
-
-/// Returns a unique name in the same folder.
-fn temporary(path: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}-{next}.tmp", std::process::id()));
-    path.with_file_name(name)
+    replace_file(path, &text, create_private_file)
 }
 
 /// Returns bytes in the form used in the file.

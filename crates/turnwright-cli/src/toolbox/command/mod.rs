@@ -61,7 +61,7 @@ fn default_timeout() -> u64 {
 
 /// Reads a tools file.
 pub(super) fn tools(file: &Path) -> anyhow::Result<Vec<Tool>> {
-    let text = text::file(file, text::TOOLS_FILE)?;
+    let text = text::configuration(file, text::TOOLS_FILE)?;
     let shown = file.display();
     let wrong = |why: String| {
         misuse(format!(

@@ -77,6 +77,34 @@ fn no_answer_to_the_last_line_exits_with_one() {
 }
 
 #[test]
+fn a_misspelled_provider_is_not_sent_to_a_server_as_a_model() {
+    let model = Model::plays([model::text("Hello.", 1), model::text("Hello.", 1)]);
+    let chat = |name: &str| {
+        let mut command = program();
+        command
+            .args(["chat", "--forget", "--model", name])
+            .env("OPENAI_BASE_URL", model.url());
+        Ran::of(&mut command, "hi\n")
+    };
+    let ran = chat("anthropc:claude-x");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("did you mean `anthropic:claude-x`?") && ran.err.contains("`gemini:`"),
+        "{}",
+        ran.err
+    );
+    assert!(model.requests().is_empty());
+    for name in ["llama3.2:3b", "qwen3:8b"] {
+        let ran = chat(name);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "Hello.\n"), "{ran:?}");
+        assert_eq!(
+            model.requests().last().unwrap().json().unwrap()["model"],
+            name
+        );
+    }
+}
+
+#[test]
 fn an_unreachable_server_is_one_sentence() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")

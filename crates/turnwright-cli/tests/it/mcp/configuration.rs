@@ -28,7 +28,7 @@ fn an_invalid_configuration_is_refused_with_its_place() {
         ),
         (
             server("{\n\"command\": \"a\",\n\"denny\": []}"),
-            "unknown field `denny`",
+            "unknown key `denny`; did you mean `deny`?",
         ),
         (server("{\n\"command\": 7}"), "line 2 column 12"),
         (
@@ -90,15 +90,14 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
         ),
     ] {
         setup.write_config(&json!({ "mcpServers": { "files": server } }).to_string());
-        assert_eq!(setup.run(&["mcp", "trust", "--yes"]).code, 0);
-        let ran = setup.run(&["mcp", "list"]);
+        let ran = setup.run(&["mcp", "trust", "--yes"]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{server}");
         assert!(ran.err.contains(expected), "{server}: {}", ran.err);
         assert!(!ran.err.contains("hunter2"), "{}", ran.err);
+        assert!(!setup.home.file("mcp-consent.json").exists());
     }
     setup.write_config(r#"{"mcpServers": {"my server": {"command": "x"}}}"#);
-    assert_eq!(setup.run(&["mcp", "trust", "--yes"]).code, 0);
-    let ran = setup.run(&["mcp", "list"]);
+    let ran = setup.run(&["mcp", "trust", "--yes"]);
     assert!(
         ran.err
             .contains("`mcpServers.my server`: the alias `my server` may contain only"),
@@ -128,7 +127,9 @@ fn variables_are_expanded_and_do_not_change_the_pins() {
     );
     assert_eq!(ran.code, 0, "{ran:?}");
     // Another command line, as on another machine, that starts the same server.
-    let ran = run("mcp_server::runs_when_it_is", &["mcp", "diff"]);
+    let other = "mcp_server::runs_when_it_is";
+    assert_eq!(run(other, &["mcp", "trust", "--yes"]).code, 0);
+    let ran = run(other, &["mcp", "diff"]);
     assert_eq!(
         (ran.code, ran.out.as_str()),
         (0, "No differences.\n"),
@@ -136,4 +137,79 @@ fn variables_are_expanded_and_do_not_change_the_pins() {
     );
     let lock = std::fs::read_to_string(setup.lock()).unwrap();
     assert!(!lock.contains(folder), "{lock}");
+}
+
+#[test]
+fn keys_of_other_programs_are_reported_once() {
+    let setup = Setup::new();
+    setup.configure(&json!({ "autoApprove": ["*"], "timeout": 3, "colour": 1 }));
+    let ran = setup.run(&["mcp", "pin", "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 3, "{ran:?}");
+    assert!(
+        lines[0].starts_with("warning: .mcp.json: the key `autoApprove` (files) has no effect"),
+        "{ran:?}"
+    );
+    assert!(lines[1].contains("Use `timeoutSeconds`"), "{ran:?}");
+    assert!(lines[2].contains("`colour` (files)"), "{ran:?}");
+    // A program that reads the output is not disturbed.
+    assert_eq!(setup.run(&["mcp", "list", "--json"]).json().len(), 1);
+    let doctor = setup.run(&["mcp", "doctor"]);
+    assert!(doctor.out.contains("the key `autoApprove`"), "{doctor:?}");
+}
+
+#[test]
+fn the_time_of_a_call_is_limited() {
+    let setup = Setup::new();
+    setup.define(&json!([{ "name": "hang", "inputSchema": { "type": "object" } }]));
+    setup.configure(&json!({ "timeoutSeconds": 1 }));
+    assert_eq!(setup.run(&["mcp", "pin", "--yes"]).code, 0);
+    let ran = setup.run(&["mcp", "call", "files__hang", "--yes"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("did not answer within 1s"), "{ran:?}");
+    setup.configure(&json!({ "timeoutSeconds": 0 }));
+    let ran = setup.run(&["mcp", "list"]);
+    assert!(ran.code == 2 && ran.err.contains("nonzero"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_is_not_a_regular_file_is_refused() {
+    let setup = Setup::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(setup.folder.file("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    std::os::unix::fs::symlink("pipe", setup.folder.file("link")).unwrap();
+    std::fs::create_dir(setup.folder.file("folder")).unwrap();
+    for file in ["pipe", "link", "folder", "/dev/zero"] {
+        for args in [
+            &["mcp", "list", "--mcp", file][..],
+            &["mcp", "trust", "--yes", "--mcp", file],
+            &["tools", "list", "--tools", file],
+        ] {
+            let ran = setup.run(args);
+            assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+            assert!(
+                ran.err.contains("it is not a regular file"),
+                "{args:?}: {}",
+                ran.err
+            );
+        }
+    }
+    // A link to a regular file is one.
+    std::os::unix::fs::symlink(".mcp.json", setup.folder.file("config.json")).unwrap();
+    let ran = setup.run(&["mcp", "trust", "--yes", "--mcp", "config.json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // The lock file and the stored consents too.
+    std::fs::rename(setup.folder.file("pipe"), setup.lock()).unwrap();
+    let ran = setup.run(&["mcp", "list"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("it is not a regular file"),
+        "{ran:?}"
+    );
+    std::fs::rename(setup.lock(), setup.home.file("pipe")).unwrap();
+    std::fs::rename(setup.home.file("pipe"), setup.home.file("mcp-consent.json")).unwrap();
+    assert_eq!(setup.run(&["mcp", "list"]).code, 2, "it counts as empty");
 }

@@ -137,7 +137,12 @@ fn a_person_logs_in_once() {
     let setup = site.setup(&json!({}));
     // Without a terminal and without a token.
     let listed = setup.run(&["mcp", "list", "--json"]).json();
-    assert_eq!(listed[0]["state"], "down", "{listed:?}");
+    assert_eq!(listed[0]["state"], "loginRequired", "{listed:?}");
+    let listed = setup.run(&["mcp", "list"]);
+    assert_eq!(
+        listed.out,
+        "wiki  waits for a login. Run `turnwright mcp doctor --mcp .mcp.json` at a terminal\n"
+    );
     let doctor = setup.run(&["mcp", "doctor"]);
     assert!(
         doctor
@@ -201,8 +206,7 @@ fn a_login_can_be_switched_off_or_configured() {
     ] {
         let server = json!({ "url": "http://127.0.0.1:9/mcp", "oauth": oauth });
         setup.write_config(&json!({ "mcpServers": { "wiki": server } }).to_string());
-        setup.run(&["mcp", "trust", "--yes"]);
-        let ran = setup.run(&["mcp", "list"]);
+        let ran = setup.run(&["mcp", "trust", "--yes"]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
         assert!(ran.err.contains(expected), "{}", ran.err);
         assert!(!ran.err.contains("hunter2"), "{}", ran.err);

@@ -1,0 +1,164 @@
+//! The keys of a configuration. Files of other programs have more of them.
+
+use serde::de::IgnoredAny;
+use turnwright::schema::near;
+
+use super::config::Pairs;
+use crate::terminal::one_line;
+
+/// The keys of a server.
+const KNOWN: [&str; 18] = [
+    "type",
+    "command",
+    "args",
+    "env",
+    "inheritEnv",
+    "cwd",
+    "url",
+    "headers",
+    "allow",
+    "deny",
+    "optional",
+    "believeAnnotations",
+    "readsPrivate",
+    "sendsOut",
+    "quarantine",
+    "oauth",
+    "disabled",
+    "timeoutSeconds",
+];
+
+/// Keys that only describe.
+const COMMENTS: [&str; 2] = ["description", "$schema"];
+
+/// The key of the file with its servers.
+const SERVERS: &str = "mcpServers";
+
+/// Keys of other programs that have no effect, and what to use instead.
+const OTHERS: [(&str, &str); 14] = [
+    ("autoApprove", APPROVAL),
+    ("alwaysAllow", APPROVAL),
+    ("trust", APPROVAL),
+    (
+        "timeout",
+        "programs differ in its unit. Use `timeoutSeconds`",
+    ),
+    ("disabledTools", "use `deny`"),
+    ("excludeTools", "use `deny`"),
+    ("enabledTools", "use `allow`"),
+    ("includeTools", "use `allow`"),
+    ("tools", "use `allow`"),
+    ("enabled", "use `disabled`"),
+    ("envFile", "use `env` or `inheritEnv`"),
+    ("httpUrl", "use `url`"),
+    ("serverUrl", "use `url`"),
+    ("transport", "use `type`"),
+];
+
+const APPROVAL: &str = "calls need approval. Use `believeAnnotations` for a server whose tools say rightly that they only read, or \
+    approve all calls with the option `--yes`";
+
+/// Checks the keys of a file that is valid JSON. Returns warnings about those without an effect, one for each key.
+///
+/// # Errors
+/// A key is probably a misspelling: that of `deny` must not be ignored.
+pub(super) fn check(text: &str) -> Result<Vec<String>, String> {
+    let file: Pairs<serde_json::Value> = read(text)?;
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let others = file.0.iter().map(|(key, _)| key.as_str());
+    let others = others.filter(|key| *key != SERVERS && !COMMENTS.contains(key));
+    let mut warnings: Vec<String> = others
+        .map(|key| format!("the key `{}` of the file has no effect", one_line(key, 60)))
+        .collect();
+    for (alias, keys) in servers(text)? {
+        for key in keys {
+            if KNOWN.contains(&key.as_str()) || COMMENTS.contains(&key.as_str()) {
+                continue;
+            }
+            let is_other = OTHERS.iter().any(|(other, _)| *other == key);
+            if let (false, Some(meant)) = (is_other, near(&key, KNOWN).first()) {
+                let key = one_line(&key, 60);
+                return Err(format!(
+                    "`mcpServers.{alias}`: unknown key `{key}`; did you mean `{meant}`?"
+                ));
+            }
+            match found.iter_mut().find(|(other, _)| *other == key) {
+                Some((_, aliases)) => aliases.push(alias.clone()),
+                None => found.push((key, vec![alias.clone()])),
+            }
+        }
+    }
+    warnings.extend(found.iter().map(|(key, aliases)| warning(key, aliases)));
+    Ok(warnings)
+}
+
+fn warning(key: &str, aliases: &[String]) -> String {
+    let aliases: Vec<String> = aliases.iter().map(|alias| one_line(alias, 24)).collect();
+    let aliases = aliases.join(", ");
+    let instead = OTHERS.iter().find(|(other, _)| *other == key);
+    let instead = instead.map_or("it is unknown", |(_, instead)| instead);
+    let key = one_line(key, 60);
+    format!("the key `{key}` ({aliases}) has no effect: {instead}")
+}
+
+/// The keys of each server.
+fn servers(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
+    #[derive(serde::Deserialize)]
+    struct File {
+        #[serde(default, rename = "mcpServers")]
+        servers: Pairs<Pairs<IgnoredAny>>,
+    }
+    let file: File = read(text)?;
+    let keys = |server: Pairs<IgnoredAny>| server.0.into_iter().map(|(key, _)| key).collect();
+    let servers = file.servers.0.into_iter();
+    Ok(servers
+        .map(|(alias, server)| (alias, keys(server)))
+        .collect())
+}
+
+fn read<'t, T: serde::Deserialize<'t>>(text: &'t str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(server: &str) -> Result<Vec<String>, String> {
+        check(&format!(
+            r#"{{"mcpServers": {{"a": {server}, "b": {server}}}}}"#
+        ))
+    }
+
+    #[test]
+    fn each_key_without_an_effect_is_one_warning_that_says_what_to_use() {
+        let server = r#"{"command": "x", "autoApprove": ["y"], "timeout": 3, "colour": "red", "description": "z"}"#;
+        let warnings = checked(server).unwrap();
+        assert_eq!(warnings.len(), 3, "{warnings:?}");
+        assert!(warnings[0].contains("`autoApprove` (a, b)") && warnings[0].contains("--yes"));
+        assert!(
+            warnings[1].contains("`timeout` (a, b)") && warnings[1].contains("`timeoutSeconds`")
+        );
+        assert!(warnings[2].contains("`colour` (a, b)") && warnings[2].contains("unknown"));
+    }
+
+    #[test]
+    fn misspelled_keys_are_errors() {
+        for (key, meant) in [
+            ("denny", "deny"),
+            ("Args", "args"),
+            ("believeAnotations", "believeAnnotations"),
+        ] {
+            let why = checked(&format!(r#"{{"command": "x", "{key}": []}}"#)).unwrap_err();
+            let expected = format!("unknown key `{key}`; did you mean `{meant}`?");
+            assert!(why.contains(&expected), "{why}");
+        }
+    }
+
+    #[test]
+    fn keys_of_the_file_are_checked_too() {
+        let text = r#"{"$schema": "x", "inputs": [], "mcpServers": {}}"#;
+        let expected = ["the key `inputs` of the file has no effect"];
+        assert_eq!(check(text).unwrap(), expected);
+    }
+}

@@ -1,0 +1,95 @@
+//! Consent to the values of variables.
+
+use serde_json::json;
+
+use crate::mcp_server::Setup;
+use crate::program::{Ran, program};
+
+/// Runs the program with this value of `WHAT`.
+fn run(setup: &Setup, what: &str, args: &[&str]) -> Ran {
+    let mut command = program();
+    let command = command
+        .args(args)
+        .env("TURNWRIGHT_HOME", setup.home.path())
+        .env("WHAT", what)
+        .current_dir(setup.folder.path());
+    Ran::of(command, "")
+}
+
+#[test]
+fn another_value_of_a_variable_in_the_command_line_needs_consent_again() {
+    let setup = Setup::new();
+    let test = "mcp_server::runs_when_it_is_started_as_a_server";
+    setup.configure(&json!({ "args": ["--exact", test, "--nocapture", "${WHAT}"] }));
+    assert_eq!(run(&setup, "-q", &["mcp", "pin", "--yes"]).code, 0);
+    assert_eq!(run(&setup, "-q", &["mcp", "list"]).code, 0);
+
+    let ran = run(&setup, "--list", &["mcp", "list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+    assert!(
+        ran.err
+            .contains("variables have changed `mcpServers.files.args[3]`"),
+        "{ran:?}"
+    );
+    let doctor = run(&setup, "--list", &["mcp", "doctor"]);
+    assert!(
+        doctor
+            .out
+            .contains("variables have changed `mcpServers.files.args[3]`"),
+        "{doctor:?}"
+    );
+    assert_eq!(
+        run(&setup, "-q", &["mcp", "list"]).code,
+        0,
+        "it is as it was"
+    );
+    // Only digests are stored.
+    let stored = std::fs::read_to_string(setup.home.file("mcp-consent.json")).unwrap();
+    assert!(
+        stored.contains("args[3]") && !stored.contains("-q"),
+        "{stored}"
+    );
+}
+
+#[test]
+fn values_of_the_environment_and_of_headers_may_change() {
+    let setup = Setup::new();
+    let folder = setup.folder.path();
+    setup.configure(
+        &json!({ "env": { "TURNWRIGHT_TEST_MCP_FOLDER": folder, "SECRET": "${WHAT}" } }),
+    );
+    assert_eq!(run(&setup, "one", &["mcp", "pin", "--yes"]).code, 0);
+    assert_eq!(run(&setup, "two", &["mcp", "list"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_question_shows_variables_and_why_it_is_asked_again() {
+    let setup = Setup::new();
+    let test = "mcp_server::runs_when_it_is_started_as_a_server";
+    let args = json!([
+        "--exact",
+        test,
+        "--nocapture",
+        "${WHAT}",
+        "${API_TOKEN:-hunter2}"
+    ]);
+    setup.configure(&json!({ "args": args }));
+    assert_eq!(run(&setup, "-q", &["mcp", "trust", "--yes"]).code, 0);
+    let mut terminal = crate::pty::Launch::new(&["mcp", "trust"])
+        .env("TURNWRIGHT_HOME", setup.home.path())
+        .env("WHAT", "--list")
+        .current_dir(setup.folder.path())
+        .window(40, 120)
+        .start();
+    terminal.wait_for_prompt("  Use these servers? yes or no:");
+    let shown = terminal.words();
+    assert!(
+        shown.contains("has other values than when you agreed to it"),
+        "{shown}"
+    );
+    assert!(shown.contains("with API_TOKEN=… WHAT=--list"), "{shown}");
+    terminal.line("y");
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(run(&setup, "--list", &["mcp", "trust"]).code, 0);
+}
