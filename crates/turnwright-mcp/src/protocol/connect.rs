@@ -139,15 +139,23 @@ where
     }))
 }
 
-/// Returns the innermost cause of an error, which is the part that says what happened.
+/// Returns why a server cannot be used. The texts of `rmcp` name its types.
 fn cause(error: &ClientInitializeError) -> String {
+    use ClientInitializeError as Error;
     let error: &(dyn std::error::Error + 'static) = match error {
         // The new lifecycle was tried first, and then the one that all servers know.
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return cause(fallback),
-        // Its own text names types.
-        ClientInitializeError::TransportError { error, .. } => &*error.error,
+        Error::LegacyFallbackFailed { fallback, .. } => return cause(fallback),
+        Error::ExpectedInitResponse(_) | Error::ExpectedInitResult(_) => {
+            return "its answer to `initialize` does not follow the protocol".to_owned();
+        }
+        Error::ConflictInitResponseId(..) | Error::UncorrelatedErrorResponse { .. } => {
+            return "it answered another request than the one that was sent".to_owned();
+        }
+        Error::ConnectionClosed(_) => return "it closed the connection at the start".to_owned(),
+        Error::TransportError { error, .. } => &*error.error,
         error => error,
     };
+    // The innermost cause says what happened.
     let causes = std::iter::successors(Some(error), |error| error.source());
     let cause = causes.last().unwrap_or(error).to_string();
     // It may quote what the server sent.

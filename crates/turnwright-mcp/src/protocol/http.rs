@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use super::Failure;
 use super::http_response::{
     self, EVENT_STREAM, HttpError, HttpResult, bounded, challenge, content_type, failed, header,
-    read, unexpected,
+    read, unexpected, wrong_content_type,
 };
 use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable};
@@ -159,9 +159,7 @@ impl StreamableHttpClient for HttpClient {
                     Err(why) => unexpected(why),
                 }
             }
-            kind => Err(StreamableHttpError::UnexpectedContentType(
-                kind.map(str::to_owned),
-            )),
+            kind => wrong_content_type(kind),
         }
     }
 
@@ -200,9 +198,7 @@ impl StreamableHttpClient for HttpClient {
         }
         match content_type(&response) {
             Some(kind) if kind.starts_with(EVENT_STREAM) => Ok(self.events(response)),
-            kind => Err(StreamableHttpError::UnexpectedContentType(
-                kind.map(str::to_owned),
-            )),
+            kind => wrong_content_type(kind),
         }
     }
 }

@@ -10,6 +10,7 @@ use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::Response;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio::time::timeout;
+use turnwright_core::schema::escape;
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
@@ -53,6 +54,13 @@ pub(super) fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
 
 pub(super) fn unexpected<T>(why: impl Into<Cow<'static, str>>) -> HttpResult<T> {
     Err(StreamableHttpError::UnexpectedServerResponse(why.into()))
+}
+
+/// Returns the error for a content type that no MCP server uses.
+pub(super) fn wrong_content_type<T>(kind: Option<&str>) -> HttpResult<T> {
+    let kind = escape(kind.unwrap_or("without a type"), 80);
+    let question = "is the URL that of an MCP server?";
+    unexpected(format!("it is {kind}, not JSON or events: {question}"))
 }
 
 /// Returns what the server says about the authorisation that it requires.

@@ -28,7 +28,11 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
         Some(Down("did not answer")),
         Some(Down("did not answer")),
     ),
-    ("exits-at-once", Some(Down("ended")), Some(Down(""))),
+    (
+        "exits-at-once",
+        Some(Down("ended")),
+        Some(Down("closed the connection")),
+    ),
     ("endless-start", Some(Down("")), Some(Down(""))),
     ("prints-garbage", Some(Called("hi")), Some(Down(""))),
     (
@@ -36,9 +40,21 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
         Some(Down("`3000-01-01`")),
         Some(Down("`3000-01-01`")),
     ),
-    ("version-is-a-number", Some(Down("")), Some(Down(""))),
-    ("introduces-itself-wrongly", Some(Down("")), Some(Down(""))),
-    ("answers-another-id", Some(Down("")), Some(Down(""))),
+    (
+        "version-is-a-number",
+        Some(Down("`initialize`")),
+        Some(Down("`initialize`")),
+    ),
+    (
+        "introduces-itself-wrongly",
+        Some(Down("`initialize`")),
+        Some(Down("`initialize`")),
+    ),
+    (
+        "answers-another-id",
+        Some(Down("another request")),
+        Some(Down("another request")),
+    ),
     (
         "silent-list",
         Some(Down("did not answer")),
@@ -157,7 +173,11 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
     ("unauthorised", None, Some(Down("requires authorisation"))),
     ("old-transport", None, Some(Down("HTTP+SSE"))),
     ("fails", None, Some(Down("500"))),
-    ("login-page", None, Some(Down("text/html"))),
+    (
+        "login-page",
+        None,
+        Some(Down("text/html, not JSON or events")),
+    ),
 ];
 
 /// Returns the limits for a mode. Only those that a mode is meant to exceed are short, so that a busy machine makes no difference.
