@@ -1,7 +1,9 @@
 //! The builder for typed and dynamic tools.
+//!
+//! Methods with bounds on a user's types are in this module: the compiler names their module in its errors otherwise.
 
 mod definition;
-mod handlers;
+mod settings;
 
 use std::any::TypeId;
 use std::fmt;
@@ -15,13 +17,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::definition::ill_defined;
+use super::context::ToolContext;
 use super::handler::Handler;
+use super::into_result::IntoToolResult;
 use super::meta::Meta;
 use super::{Facts, Inner, Tool};
 use crate::artifact::{ArtifactKind, Inline};
 use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::Error;
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError};
+use crate::state::{State, StateType};
 use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::reconcile::Reconcile;
@@ -167,166 +172,127 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// Sets the size and depth limits of the arguments.
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = Some(limits);
-        self
-    }
-
-    /// Sets the content type of results.
+    /// Sets the handler: an async closure that receives the checked arguments and the context of the call.
     ///
-    /// Default: text.
-    pub fn artifact_kind(mut self, kind: ArtifactKind) -> Self {
-        self.facts.artifact_kind = kind;
-        self
-    }
-
-    /// Sets whether results are inlined into the prompt or replaced by handles.
-    ///
-    /// Default: text of at most 4 KiB is inlined.
-    pub fn inline(mut self, inline: Inline) -> Self {
-        self.facts.inline = inline;
-        self
-    }
-
-    /// Marks the tool as an artifact tool. Such tools are untrusted and exist for one dispatch.
-    pub(crate) fn artifact_tool(mut self) -> Self {
-        self.facts.artifact_tool = true;
-        self
-    }
-
-    /// Sets metadata for your own middleware.
-    pub fn meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.facts.meta = meta.into();
-        self
-    }
-
-    /// Sets the version of the definition, such as a digest of what a server sent. It is part of the fingerprint, so an approval of
-    /// one version is not valid for another.
-    ///
-    /// Default: none.
-    pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.facts.version = Some(version.into());
-        self
-    }
-
-    /// Sets the schema of the results, for protocols that publish it. Results must then be JSON. A server of the Model Context
-    /// Protocol checks each result before it sends it; a model sees the result, not this schema.
+    /// The types of the parameters and of the error are inferred. A closure that ends in `Ok(…)` returns `Result<_, ToolError>`,
+    /// and `?` converts any error to a [`ToolError`](crate::ToolError). On timeout, the handler is dropped at its next await
+    /// point.
     ///
     /// ```
-    /// use serde_json::json;
+    /// use turnwright_core::{Tool, ToolContext};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { numbers: Vec<String> }
+    ///
+    /// let add = Tool::typed::<Add>("add")
+    ///     .description("Adds numbers.")
+    ///     .handler(async |args, _| {
+    ///         let mut sum = 0;
+    ///         for number in args.numbers {
+    ///             sum += number.parse::<i64>()?;
+    ///         }
+    ///         Ok(sum)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// An async closure that captures a value lends it to each call, which Rust cannot express as a `Fn` that returns a `'static`
+    /// future. Pass captured values to [`handler_with`](Self::handler_with) instead, which shares them.
+    pub fn handler<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        self.handler = Some(Handler::from_async(handler));
+        self
+    }
+
+    /// Sets a handler with its own state. Each call receives a shared handle to the state as its first parameter.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use turnwright_core::{DispatchContext, Tool};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Lookup { user: u32 }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let users = HashMap::from([(7, "Ada")]);
+    /// let who_is = Tool::typed::<Lookup>("who_is")
+    ///     .description("Looks up the name of a user.")
+    ///     .handler_with(users, async |users, args, _| users.get(&args.user).copied())
+    ///     .build()?;
+    ///
+    /// let ctx = DispatchContext::standalone();
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 8}"#).await?.as_text(), Some("null"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// Use a tuple for several values: `.handler_with((db, mail), async |s, args, _| s.0.find(…))`.
+    pub fn handler_with<S, F, Fut>(self, state: S, handler: F) -> Self
+    where
+        S: Send + Sync + 'static,
+        F: Fn(State<S>, A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        let state = State::new(state);
+        self.handler(move |args, ctx| handler(state.clone(), args, ctx))
+    }
+
+    /// Sets a blocking handler, which runs on the thread pool for blocking work. On timeout the token is cancelled and the thread
+    /// is detached.
+    ///
+    /// It can capture values, because it does not return a future:
+    ///
+    /// ```
     /// use turnwright_core::Tool;
-    /// use turnwright_core::schema::{integer, object};
     ///
-    /// let count = Tool::dynamic("count", json!({ "type": "object" }))
-    ///     .description("Counts the open tickets.")
-    ///     .output_schema(object().field("open", integer().required()))
-    ///     .handler(async |_, _| json!({ "open": 3 }))
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Count { word: String }
+    ///
+    /// let text = "a rose is a rose".to_owned();
+    /// let count = Tool::typed::<Count>("count")
+    ///     .description("Counts a word in the text.")
+    ///     .handler_blocking(move |args, _| text.split(' ').filter(|word| *word == args.word).count())
     ///     .build()?;
-    /// assert_eq!(count.output_schema().unwrap().document()["required"], json!(["open"]));
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
-    ///
-    /// Default: none.
-    pub fn output_schema(mut self, schema: impl IntoSchema) -> Self {
-        self.output_schema = Some(schema.into_schema());
+    pub fn handler_blocking<F, R>(mut self, handler: F) -> Self
+    where
+        F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
+        R: IntoToolResult,
+    {
+        self.handler = Some(Handler::from_blocking(handler));
         self
     }
 
-    /// Sets whether the tool exists for one dispatch only.
-    pub fn ephemeral(mut self, ephemeral: bool) -> Self {
-        self.facts.ephemeral = ephemeral;
-        self
-    }
-
-    /// Sets whether the text that the tool returns is trusted. Only set it if no third party can influence the text.
-    pub fn trusted(mut self, trusted: bool) -> Self {
-        self.facts.trusted = trusted;
-        self
-    }
-
-    /// Sets what happens when another tool has the same name in a merge.
-    pub fn on_collision(mut self, on_collision: OnCollision) -> Self {
-        self.facts.on_collision = on_collision;
-        self
-    }
-
-    /// Sets the declared effects.
-    ///
-    /// Default: [`Effects::Writes`].
-    pub fn effects(mut self, effects: Effects) -> Self {
-        self.facts.effects = effects;
-        self
-    }
-
-    /// Sets where the tool comes from, such as the alias of a server. Policies can name all tools of a source, for example
-    /// [`quarantine`](crate::tool::approval::quarantine). The model does not see it.
-    ///
-    /// Default: none.
-    pub fn source(mut self, source: impl Into<Arc<str>>) -> Self {
-        self.facts.source = Some(source.into());
-        self
-    }
-
-    /// Sets whether results contain private data: mail, files, a customer's record. The data count as private as long as they are
-    /// in the prompt, in later turns too: see [`no_exfiltration`](crate::tool::approval::no_exfiltration).
-    ///
-    /// Default: `false`.
+    /// Declares that the handler needs state of this type. A runner without it fails to build, instead of failing at the first
+    /// call. `#[tool]` does this for each `State<T>` parameter.
     ///
     /// ```
-    /// use serde_json::{Value, json};
-    /// use turnwright_core::{Effects, Tool, ToolContext};
+    /// use turnwright_core::{DispatchContext, ErrorCode, Tool};
+    /// use serde_json::json;
     ///
-    /// let read_mail = Tool::dynamic("read_mail", json!({ "type": "object" }))
-    ///     .description("Reads the newest mail.")
-    ///     .effects(Effects::ReadOnly)
-    ///     .source("mail")
-    ///     .reads_private(true)
-    ///     .handler(|_: Value, _: ToolContext| async { "Your code is 1234." })
+    /// struct Database;
+    ///
+    /// let query = Tool::dynamic("query", json!({ "type": "object" }))
+    ///     .description("Queries the database.")
+    ///     .requires_state::<Database>()
+    ///     .handler(async |_, ctx| {
+    ///         let _database = ctx.state::<Database>()?;
+    ///         Ok("no rows")
+    ///     })
     ///     .build()?;
-    /// assert!(read_mail.reads_private() && !read_mail.sends_out());
+    ///
+    /// # let executor = |_: DispatchContext| async { Ok(()) };
+    /// let error = turnwright_core::runner(executor).tool(query).build().unwrap_err();
+    /// assert_eq!(error.code(), ErrorCode::MISSING_STATE);
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
-    pub fn reads_private(mut self, reads_private: bool) -> Self {
-        self.facts.reads_private = reads_private;
-        self
-    }
-
-    /// Sets whether data can leave through a call, in its arguments: a mail, a request to a URL that the model chooses, a commit to
-    /// a public repository. See [`no_exfiltration`](crate::tool::approval::no_exfiltration).
-    ///
-    /// Default: `false`.
-    pub fn sends_out(mut self, sends_out: bool) -> Self {
-        self.facts.sends_out = sends_out;
-        self
-    }
-
-    /// Sets the timeout of a call.
-    ///
-    /// Default: 5 minutes.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.facts.timeout = Some(timeout);
-        self
-    }
-
-    /// Removes the timeout.
-    pub fn no_timeout(mut self) -> Self {
-        self.facts.timeout = None;
-        self
-    }
-
-    /// Sets the maximum size of a result in bytes: see
-    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes).
-    ///
-    /// Default: the limit of the runner.
-    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
-        self.facts.max_result_bytes = Some(bytes);
-        self
-    }
-
-    /// Sets whether calls may run concurrently with others.
-    pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
-        self.facts.concurrency = concurrency;
+    pub fn requires_state<T: Send + Sync + 'static>(mut self) -> Self {
+        self.facts.required_state.push(StateType::of::<T>());
         self
     }
 

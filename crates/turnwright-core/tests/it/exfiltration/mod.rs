@@ -280,7 +280,7 @@ fn leaks(attack: &Attack, guarded: bool) -> bool {
 }
 
 #[test]
-fn nothing_leaves_with_the_policy_and_every_attack_succeeds_without_it() {
+fn nothing_leaves_with_the_policy_and_every_visible_attack_succeeds_without_it() {
     let attacks = attacks::all();
     assert!(attacks.len() >= 50, "{}", attacks.len());
     let names = |guarded: bool, leaked: bool| -> Vec<&str> {
@@ -289,14 +289,12 @@ fn nothing_leaves_with_the_policy_and_every_attack_succeeds_without_it() {
         all.map(|attack| attack.name).collect()
     };
     assert_eq!(names(true, true), [""; 0], "these succeed with the policy");
-    assert_eq!(
-        names(false, false),
-        [""; 0],
-        "these fail without the policy"
-    );
+    // Tag characters are removed from content of third parties, so the model does not see that one.
+    let failed = names(false, false);
+    assert_eq!(failed, ["invisible tag characters"], "without the policy");
     crate::say(format_args!(
         "attacks: {} of {} succeed without the policy, 0 with it",
-        attacks.len(),
+        attacks.len() - failed.len(),
         attacks.len()
     ));
 }
