@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmcp::RoleClient;
 use rmcp::model::{ClientRequest, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
@@ -62,7 +62,9 @@ pub(super) async fn send(
 
 /// Returns a request as `rmcp` takes it.
 fn typed(method: &str, params: Value) -> serde_json::Result<ClientRequest> {
-    let request = json!({ "method": method, "params": params });
+    let fields = [("method", method.into()), ("params", params)];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    let request = Value::Object(fields.into_iter().collect());
     match method {
         // Trying each kind of request in turn would take longer than the rest of the call.
         "tools/call" => serde_json::from_value(request).map(ClientRequest::CallToolRequest),
