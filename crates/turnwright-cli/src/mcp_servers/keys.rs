@@ -58,10 +58,15 @@ const OTHERS: [(&str, &str); 14] = [
 const APPROVAL: &str = "calls need approval. Use `believeAnnotations` for a server whose tools say rightly that they only read, or \
     approve all calls with the option `--yes`";
 
+/// Parts of keys by which other programs restrict what is used. Ignoring such a key would use more than its author wants.
+const RESTRICTING: [&str; 8] = [
+    "deny", "disallow", "exclud", "block", "forbid", "allow", "tools", "enabled",
+];
+
 /// Checks the keys of a file that is valid JSON. Returns warnings about those without an effect, one for each key.
 ///
 /// # Errors
-/// A key is probably a misspelling: that of `deny` must not be ignored.
+/// A key is probably a misspelling, or restricts what is used in another program: that must not be ignored.
 pub(super) fn check(text: &str) -> Result<Vec<String>, String> {
     let file: Pairs<serde_json::Value> = read(text)?;
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
@@ -82,6 +87,13 @@ pub(super) fn check(text: &str) -> Result<Vec<String>, String> {
                     "`mcpServers.{alias}`: unknown key `{key}`; did you mean `{meant}`?"
                 ));
             }
+            if restricts(&key) {
+                let instead = instead(&key).unwrap_or("use `allow`, `deny` or `disabled`");
+                let key = one_line(&key, 60);
+                return Err(format!(
+                    "`mcpServers.{alias}`: the key `{key}` would have no effect, and may restrict what is used: {instead}"
+                ));
+            }
             match found.iter_mut().find(|(other, _)| *other == key) {
                 Some((_, aliases)) => aliases.push(alias.clone()),
                 None => found.push((key, vec![alias.clone()])),
@@ -92,11 +104,21 @@ pub(super) fn check(text: &str) -> Result<Vec<String>, String> {
     Ok(warnings)
 }
 
+/// What to use instead of a key of another program.
+fn instead(key: &str) -> Option<&'static str> {
+    let other = OTHERS.iter().find(|(other, _)| *other == key);
+    other.map(|(_, instead)| *instead)
+}
+
+fn restricts(key: &str) -> bool {
+    let name = key.to_lowercase();
+    instead(key) != Some(APPROVAL) && RESTRICTING.iter().any(|part| name.contains(part))
+}
+
 fn warning(key: &str, aliases: &[String]) -> String {
     let aliases: Vec<String> = aliases.iter().map(|alias| one_line(alias, 24)).collect();
     let aliases = aliases.join(", ");
-    let instead = OTHERS.iter().find(|(other, _)| *other == key);
-    let instead = instead.map_or("it is unknown", |(_, instead)| instead);
+    let instead = instead(key).unwrap_or("it is unknown");
     let key = one_line(key, 60);
     format!("the key `{key}` ({aliases}) has no effect: {instead}")
 }
@@ -153,6 +175,20 @@ mod tests {
             let expected = format!("unknown key `{key}`; did you mean `{meant}`?");
             assert!(why.contains(&expected), "{why}");
         }
+    }
+
+    #[test]
+    fn keys_that_restrict_in_another_program_are_errors() {
+        for (key, instead) in [
+            ("excludeTools", "use `deny`"),
+            ("enabled", "use `disabled`"),
+            ("blockedCommands", "use `allow`, `deny` or `disabled`"),
+        ] {
+            let why = checked(&format!(r#"{{"command": "x", "{key}": []}}"#)).unwrap_err();
+            let expected = [format!("`{key}`"), instead.to_owned()];
+            assert!(expected.iter().all(|text| why.contains(text)), "{why}");
+        }
+        assert!(checked(r#"{"command": "x", "alwaysAllow": []}"#).is_ok());
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, confirm, one_line, plain};
 use crate::units::{count, plural};
 
-/// The most characters of a description.
-const MAX_DESCRIPTION: usize = 400;
+/// The most characters of a text: a model gets no more of a description.
+const MAX_TEXT: usize = 10_000;
 
 /// Shows the tools of all servers to a person, and pins them.
 ///
@@ -156,9 +156,9 @@ pub(crate) fn show_definition(
 pub(crate) fn quote(text: &str, screen: &mut Screen) -> anyhow::Result<()> {
     let text = turnwright_mcp::shown(text.trim());
     let length = text.chars().count();
-    let mut shown: String = text.chars().take(MAX_DESCRIPTION).collect();
-    if length > MAX_DESCRIPTION {
-        let more = count((length - MAX_DESCRIPTION) as u64);
+    let mut shown: String = text.chars().take(MAX_TEXT).collect();
+    if length > MAX_TEXT {
+        let more = count((length - MAX_TEXT) as u64);
         shown.push_str(&format!("… ({more} more characters)"));
     }
     screen.quoting(style::DIM, "  │ ", "  │ ", &plain(&shown))?;

@@ -56,6 +56,7 @@ impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
         let mut answered = Map::new();
         for _ in 0..MAX_ROUNDS {
+            self.server.listed().await;
             let mut params = answered;
             params.insert("name".to_owned(), self.name.as_str().into());
             params.insert("arguments".to_owned(), args.clone());
@@ -87,13 +88,13 @@ impl RemoteTool {
         let State::Ready(ready) = self.server.state() else {
             return self.server.session();
         };
-        let current = |tool: &Tool| tool.version() == Some(&self.pin);
-        match ready.tools.iter().any(current) {
-            true => Ok(Arc::clone(&ready.session)),
-            false => Err(Failure::NotSent(
-                "the definition of the tool has changed".to_owned(),
-            )),
-        }
+        let same = |tool: &Tool| tool.version() == Some(&self.pin);
+        let why = match (ready.is_current(), ready.tools.iter().any(same)) {
+            (true, true) => return Ok(Arc::clone(&ready.session)),
+            (false, _) => "the server has announced that its tools have changed",
+            (true, false) => "the definition of the tool has changed",
+        };
+        Err(Failure::NotSent(why.to_owned()))
     }
 
     /// Answers the questions of an `input_required` result.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use turnwright_core::{Cancellation, Tool};
 
 use super::offer::{self, Offer};
@@ -58,12 +58,21 @@ pub(super) enum State {
 /// A connected server and what it offers.
 pub(super) struct Ready {
     pub(super) session: Arc<dyn Session>,
+    /// The number of changes that the server had announced when its list was requested.
+    announced: u64,
     pub(super) tools: Vec<Tool>,
     pub(super) withheld: Vec<Withheld>,
     pub(super) left_out: Vec<Withheld>,
     pub(super) differences: Vec<Difference>,
     /// What the server says, as it would be pinned.
     pub(super) seen: Arc<LockedServer>,
+}
+
+impl Ready {
+    /// Returns whether the server has announced no change since its list was requested.
+    pub(super) fn is_current(&self) -> bool {
+        *self.session.tool_changes().borrow() == self.announced
+    }
 }
 
 impl Supervised {
@@ -159,6 +168,15 @@ impl Supervised {
             // The sender is in `self`.
             Err(_) => self.state(),
         }
+    }
+
+    /// Waits until the list is as new as the last change that the server announced, but not for longer than a start may take.
+    pub(super) async fn listed(&self) {
+        let mut state = self.state.subscribe();
+        let is_current =
+            |state: &State| !matches!(state, State::Ready(ready) if !ready.is_current());
+        // Whether it is current is checked again when the call is sent.
+        let _ = timeout(self.config.limits.start, state.wait_for(is_current)).await;
     }
 
     /// Waits until the server is connected by another session than this one, which was lost. Returns whether it is: it may be
@@ -268,7 +286,8 @@ impl Supervised {
         let session = CloseOnDrop(session);
         let mut changes = session.0.tool_changes();
         loop {
-            changes.mark_unchanged();
+            let announced = *changes.borrow_and_update();
+            let listed_at = Instant::now();
             let listed = tokio::select! {
                 listed = offer::list(&*session.0, &self.config.limits) => listed,
                 reason = session.0.ended() => return Failure::Lost(reason),
@@ -279,7 +298,7 @@ impl Supervised {
                         authorizer.accepted();
                     }
                     let offer = Offer::read(listed, &self.config);
-                    let ready = self.ready(Arc::clone(&session.0), offer);
+                    let ready = self.ready(Arc::clone(&session.0), announced, offer);
                     self.state.send_replace(State::Ready(Arc::new(ready)));
                 }
                 Err(failure) => return failure,
@@ -294,7 +313,7 @@ impl Supervised {
             }
             tokio::select! {
                 reason = session.0.ended() => return Failure::Lost(reason),
-                () = sleep(LIST_INTERVAL) => {}
+                () = sleep_until(listed_at + LIST_INTERVAL) => {}
             }
         }
     }
@@ -313,7 +332,7 @@ impl Supervised {
     }
 
     /// Compares what a server says with its pins, and builds its tools.
-    fn ready(self: &Arc<Self>, session: Arc<dyn Session>, offer: Offer) -> Ready {
+    fn ready(self: &Arc<Self>, session: Arc<dyn Session>, announced: u64, offer: Offer) -> Ready {
         let instructions = session.about().instructions.clone();
         let seen = LockedServer::of(self.config.source(), instructions, &offer.definitions);
         let seen = Arc::new(seen);
@@ -352,6 +371,7 @@ impl Supervised {
         }
         Ready {
             session,
+            announced,
             tools,
             withheld,
             left_out,
