@@ -48,6 +48,11 @@ fn a_server_may_name_only_addresses_of_its_own_kind_and_public_ones() {
         ("http://127.0.0.1:8080/mcp", "http://127.0.0.1:9090/", true),
         ("http://localhost:8080/mcp", "http://127.0.0.1:9090/", true),
         ("http://localhost:8080/mcp", "http://10.0.0.1/", false),
+        (
+            "http://127.0.0.1:8080/mcp",
+            "http://169.254.169.254/",
+            false,
+        ),
         ("http://localhost:8080/mcp", "http://93.184.216.34/", false),
         ("http://localhost:8080/mcp", "https://93.184.216.34/", true),
         ("http://10.0.0.1/mcp", "http://10.0.0.2/", true),
