@@ -54,7 +54,13 @@ pub(super) fn transport(
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
     let client = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT);
+    let client = match is_loopback(settings.url()) {
+        // On this machine, a proxy could not reach it.
+        true => client.no_proxy(),
+        false => client,
+    };
+    let client = client
         .build()
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let client = HttpClient {
@@ -356,6 +362,16 @@ fn without_token<'t>(authorizer: Option<&Authorizer>, text: &'t str) -> Cow<'t, 
         Some(authorizer) => authorizer.redact(text),
         None => text.into(),
     }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let url = reqwest::Url::parse(url).ok();
+    let host = url.as_ref().and_then(reqwest::Url::host_str);
+    let host = host.map(|host| host.trim_matches(['[', ']']));
+    host.is_some_and(|host| {
+        let address = host.parse::<std::net::IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    })
 }
 
 fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
