@@ -58,6 +58,11 @@ impl Place {
     }
 }
 
+/// Returns whether this URL is on this machine. A proxy could not reach it.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    Place::of(url) == Place::Loopback
+}
+
 /// Returns whether what is sent to this URL is protected on the way, or stays on this machine or in a private network.
 pub(super) fn may_be_plain(url: &Url, private_addresses: bool) -> bool {
     let is_name = matches!(url.host(), Some(Host::Domain(_)));

@@ -12,7 +12,7 @@ use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpReq
 use turnwright_models::fetch::{Resolver, SystemResolver};
 use url::{Url, form_urlencoded};
 
-use super::addresses::{Addresses, GuardedResolver, Refused};
+use super::addresses::{Addresses, GuardedResolver, Refused, is_loopback};
 use super::answers;
 use super::grant::Secret;
 
@@ -125,6 +125,8 @@ impl GuardedHttp {
             };
             // A proxy would resolve names itself.
             client = client.dns_resolver(resolver).no_proxy();
+        } else if is_loopback(url) {
+            client = client.no_proxy();
         }
         // No connection outlives its request, so that each request is checked.
         let client = client.pool_max_idle_per_host(0).build()?;

@@ -17,6 +17,7 @@ mod token_store;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use addresses::is_loopback;
 pub(crate) use authorizer::Authorizer;
 pub use settings::{AuthorizationPrompt, OAuth};
 pub use token_store::TokenStore;

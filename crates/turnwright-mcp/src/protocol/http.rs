@@ -30,7 +30,7 @@ use super::http_response::{
 use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable};
 use crate::limits::Limits;
-use crate::oauth::Authorizer;
+use crate::oauth::{Authorizer, is_loopback};
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
@@ -55,10 +55,9 @@ pub(super) fn transport(
     let client = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT);
-    let client = match is_loopback(settings.url()) {
-        // On this machine, a proxy could not reach it.
-        true => client.no_proxy(),
-        false => client,
+    let client = match reqwest::Url::parse(settings.url()) {
+        Ok(url) if is_loopback(&url) => client.no_proxy(),
+        _ => client,
     };
     let client = client
         .build()
@@ -362,16 +361,6 @@ fn without_token<'t>(authorizer: Option<&Authorizer>, text: &'t str) -> Cow<'t, 
         Some(authorizer) => authorizer.redact(text),
         None => text.into(),
     }
-}
-
-fn is_loopback(url: &str) -> bool {
-    let url = reqwest::Url::parse(url).ok();
-    let host = url.as_ref().and_then(reqwest::Url::host_str);
-    let host = host.map(|host| host.trim_matches(['[', ']']));
-    host.is_some_and(|host| {
-        let address = host.parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    })
 }
 
 fn is_initialize(message: &ClientJsonRpcMessage) -> bool {

@@ -26,7 +26,7 @@ fn oauth() -> (OAuth, Arc<AtomicUsize>) {
             (prompt.host.as_str(), prompt.server.as_str()),
             ("127.0.0.1", "127.0.0.1")
         );
-        tokio::spawn(async move { reqwest::get(prompt.url).await.unwrap() });
+        tokio::spawn(async move { visit(prompt.url).await.unwrap() });
     });
     (oauth, pages)
 }
@@ -230,11 +230,11 @@ async fn a_silent_connection_to_the_callback_does_not_block_the_redirect() {
             let address = ("127.0.0.1", redirect.port().unwrap());
             let _silent = tokio::net::TcpStream::connect(address).await.unwrap();
             // A page that guesses the state is ignored.
-            let forged = reqwest::get(format!("{redirect}?code=forged&state=guessed"))
+            let forged = visit(format!("{redirect}?code=forged&state=guessed"))
                 .await
                 .unwrap();
             assert_eq!(forged.status(), 404);
-            reqwest::get(prompt.url).await.unwrap();
+            visit(prompt.url).await.unwrap();
         });
     });
     assert_eq!(called(server(&site, oauth)).await, "called");
@@ -273,4 +273,10 @@ async fn settings_that_cannot_work_are_reported() {
         let error = Mcp::new([server]).start().await.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Opens a page like a browser on this machine. The environment may name a proxy.
+async fn visit(url: impl reqwest::IntoUrl) -> reqwest::Result<reqwest::Response> {
+    let browser = reqwest::Client::builder().no_proxy().build()?;
+    browser.get(url).send().await
 }

@@ -13,6 +13,7 @@ use rmcp::service::{
     serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, ErrorData, RoleClient};
 use serde_json::{Value, json};
 use tokio::io::{duplex, split};
@@ -160,7 +161,10 @@ impl Connected {
 
     /// Connects to a server over HTTP.
     pub(super) async fn to(url: &str, person: Person, lifecycle: Lifecycle) -> Self {
-        let transport = StreamableHttpClientTransport::from_uri(url);
+        // The environment may name a proxy.
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let config = StreamableHttpClientTransportConfig::with_uri(url);
+        let transport = StreamableHttpClientTransport::with_client(http, config);
         let client = serve_client_with_lifecycle(person, transport, lifecycle.mode()).await;
         Connected {
             client: client.unwrap(),
