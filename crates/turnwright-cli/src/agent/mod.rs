@@ -55,7 +55,7 @@ pub(crate) struct Model {
     sends_key_in_the_clear: bool,
     /// The variable of the API key, if the provider has keys.
     pub(crate) key: Option<&'static str>,
-    /// The name by which the model is found again: with its provider, if it needs one.
+    /// The name that selects the model again, with its provider if it needs one.
     full_name: String,
 }
 

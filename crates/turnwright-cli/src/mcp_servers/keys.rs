@@ -58,7 +58,7 @@ const OTHERS: [(&str, &str); 14] = [
 const APPROVAL: &str = "calls need approval. Use `believeAnnotations` for a server whose tools say rightly that they only read, or \
     approve all calls with the option `--yes`";
 
-/// Parts of keys by which other programs restrict what is used. Ignoring such a key would use more than its author wants.
+/// Parts of keys with which other programs restrict what is used. Ignoring such a key would use more than its author wants.
 const RESTRICTING: [&str; 8] = [
     "deny", "disallow", "exclud", "block", "forbid", "allow", "tools", "enabled",
 ];
