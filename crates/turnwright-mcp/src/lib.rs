@@ -22,6 +22,7 @@
 //! | look at servers, read resources, get prompts | [`Mcp`] |
 //! | accept definitions | [`Pinning`], [`LockFile`], [`Difference`] |
 //! | log in | [`OAuth`], [`TokenStore`] |
+//! | let a server use your model | [`McpServer::sampling`], [`SamplingRequest`] |
 //! | serve your own tools | `McpService` (feature `serve`) |
 //! | start programs | [`process`] |
 
@@ -35,7 +36,10 @@ mod protocol;
 #[cfg(feature = "serve")]
 pub mod serve;
 
-pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld, WithheldKind};
+pub use client::{
+    Mcp, McpExt, McpServer, SamplingAnswer, SamplingRequest, ServerState, ServerStatus, Withheld,
+    WithheldKind,
+};
 pub use definition::{Definition, exposed_name, shown};
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};

@@ -2,21 +2,15 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use turnwright_core::schema::Schema;
 use turnwright_core::{Effects, Tool, ToolContext, ToolError, ToolOutput};
 
+use super::exchange::exchange;
+use super::result;
 use super::supervisor::{State, Supervised};
-use super::{gate, result};
 use crate::definition::harmless;
-use crate::protocol::{Elicitation, ElicitationAnswer, Failure, Listener, Request, Session};
-
-/// How often a server may ask for input during one call.
-const MAX_ROUNDS: usize = 10;
-
-/// Maximum length of a progress message.
-const MAX_PROGRESS: usize = 500;
+use crate::protocol::{Failure, Session};
 
 /// A tool of a server.
 pub(super) struct RemoteTool {
@@ -54,33 +48,16 @@ pub(super) async fn run(
 
 impl RemoteTool {
     async fn call(&self, args: &Value, ctx: &ToolContext) -> Result<Value, Failure> {
-        let mut answered = Map::new();
-        for _ in 0..MAX_ROUNDS {
-            self.server.listed().await;
-            let mut params = answered;
-            params.insert("name".to_owned(), self.name.as_str().into());
-            params.insert("arguments".to_owned(), args.clone());
-            let limits = &self.server.config().limits;
-            let request = Request {
-                method: "tools/call",
-                params: Value::Object(params),
-                idle: limits.idle,
-                total: limits.call_total,
-                listener: Some(CallListener::new(&self.server, ctx)),
-            };
-            let request = self.server.request(|| self.session(), request);
-            let result = request.await?.result;
-            if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
-                return Ok(result);
-            }
-            let answers = self.answer(&result, ctx).await;
-            answered = Map::from_iter([("inputResponses".to_owned(), Value::Object(answers))]);
-            if let Some(state) = result.get("requestState") {
-                answered.insert("requestState".to_owned(), state.clone());
-            }
-        }
-        let message = format!("it asked for input more than {MAX_ROUNDS} times");
-        Err(Failure::Malformed(message))
+        let params = || {
+            let params = [
+                ("name", self.name.as_str().into()),
+                ("arguments", args.clone()),
+            ];
+            let params = params.map(|(name, value)| (name.to_owned(), value));
+            params.into_iter().collect()
+        };
+        let session = || self.session();
+        exchange(&self.server, session, "tools/call", params, Some(ctx)).await
     }
 
     /// Returns the connection, if the server still has this very definition.
@@ -96,62 +73,6 @@ impl RemoteTool {
         };
         Err(Failure::NotSent(why.to_owned()))
     }
-
-    /// Answers the questions of an `input_required` result.
-    async fn answer(&self, result: &Value, ctx: &ToolContext) -> Map<String, Value> {
-        let mut answers = Map::new();
-        let requests = result.get("inputRequests").and_then(Value::as_object);
-        for (key, request) in requests.into_iter().flatten() {
-            let is_question =
-                request.get("method").and_then(Value::as_str) == Some("elicitation/create");
-            let question = request.get("params").and_then(gate::read);
-            let answer = match question.filter(|_| is_question) {
-                Some(question) => {
-                    gate::ask(question, &self.server.config().alias, ctx, false).await
-                }
-                // Sampling and roots.
-                None => ElicitationAnswer::Decline,
-            };
-            answers.insert(
-                key.clone(),
-                match answer {
-                    ElicitationAnswer::Accept(Some(content)) => {
-                        json!({ "action": "accept", "content": content })
-                    }
-                    ElicitationAnswer::Accept(None) => json!({ "action": "accept" }),
-                    ElicitationAnswer::Decline => json!({ "action": "decline" }),
-                    ElicitationAnswer::Cancel => json!({ "action": "cancel" }),
-                },
-            );
-        }
-        answers
-    }
-}
-
-/// Reports progress of a call and asks its questions.
-pub(super) struct CallListener {
-    alias: String,
-    ctx: ToolContext,
-}
-
-impl CallListener {
-    pub(super) fn new(server: &Supervised, ctx: &ToolContext) -> Arc<Self> {
-        Arc::new(CallListener {
-            alias: server.config().alias.clone(),
-            ctx: ctx.clone(),
-        })
-    }
-}
-
-#[async_trait]
-impl Listener for CallListener {
-    fn progress(&self, message: String) {
-        self.ctx.progress(harmless(&message, MAX_PROGRESS));
-    }
-
-    async fn elicit(&self, question: Elicitation) -> ElicitationAnswer {
-        gate::ask(question, &self.alias, &self.ctx, true).await
-    }
 }
 
 pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
@@ -166,6 +87,9 @@ pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
         ),
         Failure::Lost(_) | Failure::Malformed(_) => ToolError::unavailable(message).for_model(
             "The server failed during the call. It may or may not have taken effect. Check before you repeat it.",
+        ),
+        Failure::Unanswered(_) => ToolError::unavailable(message).for_model(
+            "The server asked for something that is not available here. The call was not completed.",
         ),
         Failure::NotConnected(_) | Failure::NotSent(_) => ToolError::unavailable(message)
             .for_model("The call was not sent: the tool is not available now."),

@@ -26,9 +26,7 @@ pub(super) async fn ask(
     let gate = match gate(question, alias, hold) {
         Ok(gate) => gate,
         Err(reason) => {
-            ctx.turn().warn(format!(
-                "declined a question of the MCP server `{alias}`: {reason}"
-            ));
+            warn_declined(ctx, alias, &reason);
             return ElicitationAnswer::Decline;
         }
     };
@@ -38,6 +36,12 @@ pub(super) async fn ask(
         Err(error) if error.code() == ErrorCode::TURN_GATE_REJECTED => ElicitationAnswer::Decline,
         Err(_) => ElicitationAnswer::Cancel,
     }
+}
+
+/// Warns that a question was not asked.
+pub(super) fn warn_declined(ctx: &ToolContext, alias: &str, reason: &str) {
+    let message = format!("declined a question of the MCP server `{alias}`: {reason}");
+    ctx.turn().warn(message);
 }
 
 fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, String> {

@@ -1,6 +1,7 @@
 //! The client: tools of MCP servers in the turns of a runner.
 
 mod call;
+mod exchange;
 mod filter;
 mod gate;
 mod mcp;
@@ -9,10 +10,12 @@ mod offer;
 mod prompts;
 mod resources;
 mod result;
+mod sampling;
 mod server;
 mod status;
 mod supervisor;
 
 pub use mcp::{Mcp, McpExt};
+pub use sampling::{SamplingAnswer, SamplingRequest};
 pub use server::McpServer;
 pub use status::{ServerState, ServerStatus, Withheld, WithheldKind};

@@ -1,12 +1,15 @@
 //! Prompts of servers, as inputs of turns.
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use turnwright_core::record::RecordBuilder;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::{Error, ErrorCode, Message, TurnInput};
 
+use super::exchange::exchange;
 use super::offer::list_all;
+use super::result::Parts;
 use super::supervisor::Supervised;
-use crate::protocol::{Failure, Request};
+use crate::protocol::Failure;
 
 /// Lists the prompts of a server.
 pub(super) async fn list(server: &Supervised) -> Result<Vec<Value>, Failure> {
@@ -26,32 +29,45 @@ pub(super) async fn list(server: &Supervised) -> Result<Vec<Value>, Failure> {
 
 /// Gets a prompt as the input of a turn.
 pub(super) async fn get(server: &Supervised, name: &str, args: &Value) -> Result<TurnInput, Error> {
-    let failed = |failure: Failure| error(server, &failure);
-    let limits = &server.config().limits;
-    let request = Request {
-        method: "prompts/get",
-        params: json!({ "name": name, "arguments": args }),
-        idle: limits.idle,
-        total: limits.call_total,
-        listener: None,
+    let params = || {
+        let params = [("name", name.into()), ("arguments", args.clone())];
+        let params = params.map(|(name, value)| (name.to_owned(), value));
+        params.into_iter().collect()
     };
-    let answer = server.request(|| server.session(), request).await;
-    let answer = answer.map_err(failed)?;
-    let messages = answer.result.get("messages").and_then(Value::as_array);
-    let texts = messages.into_iter().flatten().filter_map(text_of);
-    let text = texts.collect::<Vec<_>>().join("\n\n");
-    // A third party wrote it, so the model reads it inside an envelope.
-    let message = Message::agent(server.config().alias.as_str(), text);
-    let message = message.tier(TrustTier::ThirdPartyPublic).build()?;
-    Ok(message.into())
+    let result = exchange(server, || server.session(), "prompts/get", params, None).await;
+    let result = result.map_err(|failure| error(server, &failure))?;
+    let messages = result.get("messages").and_then(Value::as_array);
+    let messages = messages.map(Vec::as_slice).unwrap_or_default();
+    input(&server.config().alias, None, messages)
 }
 
-fn text_of(message: &Value) -> Option<String> {
-    let text = message.get("content")?.get("text")?.as_str()?;
-    Some(match message.get("role").and_then(Value::as_str) {
-        Some("assistant") => format!("Assistant: {text}"),
-        _ => text.to_owned(),
-    })
+/// Returns messages of a server as the input of a turn. A third party wrote them, so the model reads them inside an envelope.
+pub(super) fn input(
+    alias: &str,
+    system: Option<&str>,
+    messages: &[Value],
+) -> Result<TurnInput, Error> {
+    let mut texts: Vec<String> = system.map(str::to_owned).into_iter().collect();
+    let mut parts = Parts::new(alias, false);
+    for message in messages {
+        let blocks = match message.get("content") {
+            Some(Value::Array(blocks)) => blocks.as_slice(),
+            Some(block) => std::slice::from_ref(block),
+            None => &[],
+        };
+        blocks.iter().for_each(|block| parts.add(block));
+        let text = parts.take_text();
+        texts.push(match message.get("role").and_then(Value::as_str) {
+            Some("assistant") => format!("Assistant: {text}"),
+            _ => text,
+        });
+    }
+    let message = Message::agent(alias, texts.join("\n\n")).tier(TrustTier::ThirdPartyPublic);
+    let message = parts
+        .into_media()
+        .into_iter()
+        .fold(message, RecordBuilder::media);
+    Ok(message.build()?.into())
 }
 
 /// Returns the error for an application.

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use turnwright_core::artifact::ArtifactKind;
 use turnwright_core::{Effects, Error, Tool, ToolContext, ToolError, ToolOutput};
 
-use super::call::{CallListener, tool_error};
+use super::call::tool_error;
+use super::exchange::{CallListener, exchange};
 use super::offer::list_all;
 use super::result;
 use super::supervisor::Supervised;
 use crate::definition::exposed_name;
-use crate::protocol::{Failure, Listener, Request};
+use crate::protocol::{Failure, Listener};
 
 /// The name of the tool that lists resources, after the alias.
 const LIST: &str = "mcp_list_resources";
@@ -113,17 +114,9 @@ pub(super) async fn read(
     uri: &str,
     ctx: Option<&ToolContext>,
 ) -> Result<ToolOutput, Failure> {
-    let limits = &server.config().limits;
-    let listener = ctx.map(|ctx| CallListener::new(server, ctx) as Arc<dyn Listener>);
-    let request = Request {
-        method: "resources/read",
-        params: json!({ "uri": uri }),
-        idle: limits.idle,
-        total: limits.call_total,
-        listener,
-    };
-    let answer = server.request(|| server.session(), request).await?;
-    let contents = answer.result.get("contents").and_then(Value::as_array);
+    let params = || Map::from_iter([("uri".to_owned(), uri.into())]);
+    let result = exchange(server, || server.session(), "resources/read", params, ctx).await?;
+    let contents = result.get("contents").and_then(Value::as_array);
     let contents =
         contents.ok_or_else(|| Failure::Malformed("the resource has no `contents`".to_owned()))?;
     Ok(result::resource(contents, &server.config().alias))

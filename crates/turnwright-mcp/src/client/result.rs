@@ -77,8 +77,8 @@ pub(super) fn resource(contents: &[Value], alias: &str) -> ToolOutput {
     parts.into_output(None)
 }
 
-/// The content of a result.
-struct Parts<'a> {
+/// The content of a result or of messages.
+pub(super) struct Parts<'a> {
     alias: &'a str,
     /// Whether resource links can be read.
     links: bool,
@@ -87,7 +87,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(alias: &'a str, links: bool) -> Self {
+    pub(super) fn new(alias: &'a str, links: bool) -> Self {
         Parts {
             alias,
             links,
@@ -96,7 +96,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn add(&mut self, block: &Value) {
+    pub(super) fn add(&mut self, block: &Value) {
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text" => self.texts.push(text("text").to_owned()),
@@ -141,11 +141,9 @@ impl<'a> Parts<'a> {
             (Some(content), _) => self.texts.push(format!("Resource {uri}:\n{content}")),
             (None, Some(blob)) => {
                 let mime_type = text("mimeType").unwrap_or("application/octet-stream");
-                match kind_of(mime_type) {
-                    Some(kind) => self.add_media(kind, mime_type, blob),
-                    None => self
-                        .texts
-                        .push(format!("[binary resource {uri}, {mime_type}]")),
+                match text_of_blob(mime_type, blob) {
+                    Some(content) => self.texts.push(format!("Resource {uri}:\n{content}")),
+                    None => self.add_media(kind_of(mime_type), mime_type, blob),
                 }
             }
             (None, None) => self.texts.push(format!("[empty resource {uri}]")),
@@ -154,6 +152,15 @@ impl<'a> Parts<'a> {
 
     fn text(&self) -> String {
         self.texts.join("\n\n")
+    }
+
+    /// Returns the text so far. What is added later is the next text.
+    pub(super) fn take_text(&mut self) -> String {
+        std::mem::take(&mut self.texts).join("\n\n")
+    }
+
+    pub(super) fn into_media(self) -> Vec<Media> {
+        self.media
     }
 
     fn into_output(self, structured: Option<&Value>) -> ToolOutput {
@@ -185,12 +192,19 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn kind_of(mime_type: &str) -> Option<MediaKind> {
-    match mime_type.split_once('/')?.0 {
-        "image" => Some(MediaKind::Image),
-        "audio" => Some(MediaKind::Audio),
-        "video" => Some(MediaKind::Video),
-        _ => None,
+/// Returns the text of a blob, if its type says that it is one.
+fn text_of_blob(mime_type: &str, blob: &str) -> Option<String> {
+    let is_text = mime_type.starts_with("text/") || mime_type.starts_with("application/json");
+    let bytes = STANDARD.decode(blob).ok().filter(|_| is_text)?;
+    String::from_utf8(bytes).ok()
+}
+
+fn kind_of(mime_type: &str) -> MediaKind {
+    match mime_type.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::Document,
     }
 }
 
@@ -214,6 +228,28 @@ mod tests {
         assert_eq!(text(&wrapped), "hello");
         let other = result("one", json!({ "a": "two" }));
         assert_eq!(text(&other), "one\n\nStructured content:\n{\"a\":\"two\"}");
+    }
+
+    #[test]
+    fn binary_resources_are_text_or_media() {
+        let resource = |mime_type: &str, blob: &str| json!({ "type": "resource", "resource": { "uri": "x:/y", "mimeType": mime_type, "blob": blob } });
+        let result = json!({ "content": [
+            resource("text/csv", "YSxi"), resource("application/pdf", "JVBERg=="), resource("text/plain", "/w=="), resource("image/png", "?"),
+        ] });
+        let output = output(&result, None, "a", false).unwrap();
+        let expected = "Resource x:/y:\na,b\n\n[media that cannot be read]";
+        assert_eq!(output.as_text(), Some(expected));
+        let media = output.as_media().iter();
+        let media: Vec<_> = media
+            .map(|media| (media.kind(), media.mime_type(), media.is_untrusted()))
+            .collect();
+        assert_eq!(
+            media,
+            [
+                (MediaKind::Document, "application/pdf", true),
+                (MediaKind::Document, "text/plain", true),
+            ]
+        );
     }
 
     #[test]

@@ -1,16 +1,21 @@
 //! A server and how it is used.
 
 use std::fmt;
+use std::future::Future;
+use std::path::Path;
 
 use serde_json::json;
+use turnwright_core::BoxError;
 use turnwright_core::call::digest_of;
+use url::Url;
 
 use super::filter::Filter;
+use super::sampling::{Sampler, SamplingAnswer, SamplingRequest};
 use crate::definition::check_alias;
 use crate::limits::Limits;
 use crate::oauth::OAuth;
 use crate::process::Program;
-use crate::protocol::HttpSettings;
+use crate::protocol::{ConnectOptions, HttpSettings};
 
 /// An MCP server whose tools a model may use. See [`McpExt::mcp`](crate::McpExt::mcp).
 ///
@@ -33,7 +38,10 @@ pub struct McpServer {
     pub(super) believe_annotations: bool,
     pub(super) use_instructions: bool,
     pub(super) optional: bool,
-    pub(super) sessions: bool,
+    sessions: bool,
+    pub(super) sampler: Option<Sampler>,
+    /// URIs.
+    pub(super) roots: Option<Vec<String>>,
     pub(super) resources: bool,
     pub(super) reads_private: bool,
     pub(super) sends_out: bool,
@@ -82,6 +90,8 @@ impl McpServer {
             use_instructions: false,
             optional: false,
             sessions: false,
+            sampler: None,
+            roots: None,
             resources: false,
             reads_private: false,
             sends_out: false,
@@ -241,6 +251,59 @@ impl McpServer {
         self
     }
 
+    /// Lets the server ask for answers of a model (sampling), during calls of its tools. Its requests go to `sample`, and what that
+    /// returns goes to the server. An error is a warning of the turn; the server gets a refusal without the reason. A server can ask
+    /// at most 20 times during a call.
+    ///
+    /// The server chooses what the model reads, and you pay for it. So use a model without tools and without private data, and ask
+    /// a person where that matters: see [`SamplingRequest::context`].
+    ///
+    /// Default: such requests are refused.
+    ///
+    /// ```
+    /// use turnwright_core::{BoxError, DispatchContext};
+    /// use turnwright_mcp::{McpServer, SamplingAnswer, SamplingRequest};
+    ///
+    /// # let model = |_: DispatchContext| async { Ok(()) };
+    /// let runner = turnwright_core::runner(model).build()?;
+    /// let server = McpServer::stdio("summary-server", ["--all"]).alias("summary").sampling(move |request: SamplingRequest| {
+    ///     let runner = runner.clone();
+    ///     async move {
+    ///         let answer = runner.run(request.input()?).await.into_answer()?;
+    ///         Ok::<_, BoxError>(SamplingAnswer::new("qwen3", answer))
+    ///     }
+    /// });
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn sampling<F, R, E>(mut self, sample: F) -> Self
+    where
+        F: Fn(SamplingRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<SamplingAnswer, E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.sampler = Some(Sampler::new(sample));
+        self
+    }
+
+    /// Tells the server which directories it should work on (roots), as absolute paths. Servers for files often use them as the
+    /// directories that they may access, instead of those on their command line. It is no restriction: a program can ignore it.
+    ///
+    /// Default: requests for roots are refused.
+    pub fn roots<P: AsRef<Path>>(mut self, directories: impl IntoIterator<Item = P>) -> Self {
+        let roots = self.roots.get_or_insert_default();
+        for directory in directories {
+            match Url::from_file_path(&directory) {
+                Ok(url) => roots.push(url.into()),
+                Err(()) => {
+                    let directory = directory.as_ref().display();
+                    self.problems
+                        .push(format!("the root `{directory}` is not an absolute path"));
+                }
+            }
+        }
+        self
+    }
+
     /// Connects with `initialize`, as servers before the revision 2026-07-28 expect, without asking first for the new lifecycle. For
     /// old servers that do not reject what they do not know.
     ///
@@ -257,6 +320,14 @@ impl McpServer {
     pub fn pin_source(mut self, source: impl Into<String>) -> Self {
         self.pin_source = Some(source.into());
         self
+    }
+
+    pub(super) fn connect_options(&self) -> ConnectOptions {
+        ConnectOptions {
+            sessions: self.sessions,
+            sampling: self.sampler.is_some(),
+            roots: self.roots.clone(),
+        }
     }
 
     /// Returns what is wrong with the settings.

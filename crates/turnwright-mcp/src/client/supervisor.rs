@@ -272,11 +272,11 @@ impl Supervised {
 
     /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
     async fn serve(self: &Arc<Self>) -> Failure {
-        let (limits, sessions) = (&self.config.limits, self.config.sessions);
+        let (limits, options) = (&self.config.limits, self.config.connect_options());
         let connected = match &self.config.endpoint {
-            Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, sessions).await,
+            Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, options).await,
             Endpoint::Http(settings) => {
-                connect_http(settings, self.authorizer.clone(), limits, sessions).await
+                connect_http(settings, self.authorizer.clone(), limits, options).await
             }
         };
         let session = match connected {

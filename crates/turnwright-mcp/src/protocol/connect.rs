@@ -20,7 +20,7 @@ use super::http;
 use super::http_settings::HttpSettings;
 use super::raw_results::RawResults;
 use super::stdio::Stdio;
-use super::{About, Answer, Failure, Request, Session, request};
+use super::{About, Answer, ConnectOptions, Failure, Request, Session, request};
 use crate::limits::Limits;
 use crate::oauth::Authorizer;
 use crate::process::{ProcessLog, Program};
@@ -51,12 +51,12 @@ struct Connection {
     stop: Mutex<Option<RunningServiceCancellationToken>>,
 }
 
-/// Starts a program and connects to it. `sessions`: by the lifecycle with sessions alone.
+/// Starts a program and connects to it.
 pub(crate) async fn connect_stdio(
     program: &Program,
     log: &ProcessLog,
     limits: &Limits,
-    sessions: bool,
+    options: ConnectOptions,
 ) -> Result<Arc<dyn Session>, Failure> {
     let process = program.start().map_err(|error| {
         let command = program.command_line();
@@ -72,19 +72,19 @@ pub(crate) async fn connect_stdio(
         limits.message_bytes,
     );
     let transport = transport.map_err(|error| Failure::NotConnected(error.to_string()))?;
-    open(transport, results, ending, limits.start, sessions).await
+    open(transport, results, ending, limits.start, options).await
 }
 
-/// Connects to a server over HTTP. `sessions`: by the lifecycle with sessions alone.
+/// Connects to a server over HTTP.
 pub(crate) async fn connect_http(
     settings: &HttpSettings,
     authorizer: Option<Arc<Authorizer>>,
     limits: &Limits,
-    sessions: bool,
+    options: ConnectOptions,
 ) -> Result<Arc<dyn Session>, Failure> {
     let (results, ending) = (RawResults::default(), Ending::default());
     let transport = http::transport(settings, authorizer, results.clone(), limits)?;
-    open(transport, results, ending, limits.start, sessions).await
+    open(transport, results, ending, limits.start, options).await
 }
 
 /// Opens a connection over a transport.
@@ -93,20 +93,20 @@ pub(super) async fn open<T, E, A>(
     results: RawResults,
     ending: Ending,
     limit: Duration,
-    sessions: bool,
+    options: ConnectOptions,
 ) -> Result<Arc<dyn Session>, Failure>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let handler = Handler::new();
-    let lifecycle = match sessions {
+    let lifecycle = match options.sessions {
         true => ClientLifecycleMode::Initialize,
         false => ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::LATEST],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         },
     };
+    let handler = Handler::new(options);
     let opening = serve_client_with_lifecycle(handler.clone(), transport, lifecycle);
     let service = match timeout(limit, Box::pin(opening)).await {
         Ok(Ok(service)) => service,

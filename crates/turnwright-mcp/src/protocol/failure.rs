@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Lost(String),
     /// The answer violates the protocol.
     Malformed(String),
+    /// The server asked for something that it did not get: the method of its request. It has not completed the request.
+    Unanswered(String),
     /// The server requires authorisation. The challenge of the server, if it sent one.
     Unauthorised(Option<String>),
     /// The server requires authorisation, and it was not given.
@@ -35,6 +37,9 @@ impl fmt::Display for Failure {
             Failure::NotSent(why) => write!(f, "the request was not sent: {why}"),
             Failure::Lost(why) => write!(f, "the connection ended: {why}"),
             Failure::Malformed(why) => write!(f, "the server violates the protocol: {why}"),
+            Failure::Unanswered(method) => {
+                write!(f, "the server asked for `{method}` and did not get it")
+            }
             Failure::Unauthorised(_) => f.write_str(
                 "the server requires authorisation: use `McpServer::oauth`, or `McpServer::bearer` with a valid token",
             ),

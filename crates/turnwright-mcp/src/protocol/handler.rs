@@ -1,28 +1,43 @@
 //! What a server sends on its own: progress, questions, announcements.
 
+#![expect(
+    deprecated,
+    reason = "sampling and roots are deprecated in the newest protocol and in use in the others"
+)]
+
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, Implementation, ProgressNotificationParam, ProgressToken,
-    ProtocolVersion, RequestId,
+    ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorCode, ErrorData, Implementation, ListRootsRequestMethod,
+    ListRootsResult, ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId, Root,
 };
-use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext};
+use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RequestHandle};
 use tokio::sync::{Notify, watch};
 
-use super::{Elicitation, ElicitationAnswer, Listener};
+use super::{ConnectOptions, Elicitation, ElicitationAnswer, Listener};
 
-/// How many questions a server may ask the user during one request.
+/// How many questions a server may ask during one request.
 const MAX_QUESTIONS: usize = 20;
+
+/// The error of a sampling request that was refused, as the protocol defines it.
+const REJECTED: ErrorCode = ErrorCode(-1);
 
 /// The client's side of a connection. A handle: clones share their state.
 #[derive(Clone)]
 pub(super) struct Handler {
+    options: Arc<ConnectOptions>,
     flights: Arc<Mutex<Vec<Arc<Flight>>>>,
+    /// Locked while a request is sent and not yet among `flights`.
+    sending: Arc<tokio::sync::Mutex<()>>,
     tool_changes: watch::Sender<u64>,
 }
 
@@ -50,6 +65,12 @@ impl Flight {
         self.asking.load(Ordering::Acquire) > 0
     }
 
+    fn declined(&self, reason: &str) {
+        if let Some(listener) = &self.listener {
+            listener.declined(reason);
+        }
+    }
+
     /// Waits until the server reports progress, or a question is asked or answered.
     pub(super) async fn activity(&self) {
         self.active.notified().await;
@@ -57,8 +78,10 @@ impl Flight {
 }
 
 impl Handler {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(options: ConnectOptions) -> Self {
         Handler {
+            options: Arc::new(options),
+            sending: Arc::default(),
             flights: Arc::default(),
             tool_changes: watch::Sender::new(0),
         }
@@ -68,65 +91,74 @@ impl Handler {
         self.tool_changes.subscribe()
     }
 
-    /// Notes that a request is in flight.
-    pub(super) fn enter(
+    /// Sends a request by `send`, and notes that it is in flight before anything is handled that the server sends about it.
+    pub(super) async fn enter<E>(
         &self,
-        id: RequestId,
-        token: ProgressToken,
+        send: impl Future<Output = Result<RequestHandle<RoleClient>, E>>,
         listener: Option<Arc<dyn Listener>>,
-    ) -> InFlight {
+    ) -> Result<(RequestHandle<RoleClient>, InFlight), E> {
+        let _sending = self.sending.lock().await;
+        let handle = send.await?;
         let flight = Arc::new(Flight {
-            id,
-            token,
+            id: handle.id.clone(),
+            token: handle.progress_token.clone(),
             listener,
             asking: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
             active: Notify::new(),
         });
         self.flights.lock().push(Arc::clone(&flight));
-        InFlight {
+        let in_flight = InFlight {
             handler: self.clone(),
             flight,
-        }
+        };
+        Ok((handle, in_flight))
     }
 
-    /// Returns the request to which a question of the server belongs: the one on whose stream it came, or the only one.
-    fn asked_by(&self, context: &RequestContext<RoleClient>) -> Option<Arc<Flight>> {
-        let flights = self.flights.lock();
-        let mut candidates = flights.iter().filter(|flight| flight.listener.is_some());
-        match context.extensions.get::<InboundStreamOrigin>() {
-            Some(InboundStreamOrigin::OutboundRequest(id)) => {
-                candidates.find(|flight| flight.id == *id).cloned()
-            }
-            // Servers with sessions often ask on a stream of its own.
-            Some(InboundStreamOrigin::Unassociated) | None => {
-                match (candidates.next(), candidates.next()) {
-                    (Some(only), None) => Some(Arc::clone(only)),
-                    // The protocol does not say which one asks.
-                    _ => None,
-                }
-            }
-        }
+    /// Returns the requests in flight.
+    async fn flights(&self) -> Vec<Arc<Flight>> {
+        drop(self.sending.lock().await);
+        self.flights.lock().clone()
     }
 
-    async fn ask(
+    /// Returns the request to which a question of the server belongs: the one on whose stream it came, or else the last one, if all
+    /// belong to one turn. A question must not reach the user of another turn.
+    async fn asked_by(&self, context: &RequestContext<RoleClient>) -> Option<Arc<Flight>> {
+        let mut flights = self.flights().await;
+        flights.retain(|flight| flight.listener.is_some());
+        if let Some(InboundStreamOrigin::OutboundRequest(id)) = context.extensions.get() {
+            return flights.into_iter().find(|flight| flight.id == *id);
+        }
+        let turns = flights.iter().filter_map(|flight| flight.listener.as_ref());
+        let mut turns = turns.map(|listener| listener.turn_id());
+        let first = turns.next();
+        if turns.all(|turn| Some(turn) == first) {
+            return flights.pop();
+        }
+        for flight in flights {
+            flight.declined("several turns call the server, and it does not say which call asks");
+        }
+        None
+    }
+
+    /// Lets a call answer a question of the server. `None` if there is no such call, or if the server cancels the question.
+    async fn ask<T>(
         &self,
-        question: Elicitation,
         context: &RequestContext<RoleClient>,
-    ) -> ElicitationAnswer {
-        let Some(flight) = self.asked_by(context) else {
-            return ElicitationAnswer::Decline;
-        };
-        let Some(listener) = &flight.listener else {
-            return ElicitationAnswer::Decline;
-        };
+        answer: impl FnOnce(Arc<dyn Listener>) -> BoxFuture<'static, T> + Send,
+    ) -> Option<T> {
+        let flight = self.asked_by(context).await?;
+        let listener = flight.listener.clone()?;
         if flight.asked.fetch_add(1, Ordering::AcqRel) >= MAX_QUESTIONS {
-            return ElicitationAnswer::Decline;
+            flight.declined(&format!(
+                "it asked more than {MAX_QUESTIONS} during one call"
+            ));
+            return None;
         }
         let _asking = Asking::begin(&flight);
         tokio::select! {
-            answer = listener.elicit(question) => answer,
-            () = context.ct.cancelled() => ElicitationAnswer::Cancel,
+            answer = answer(listener) => Some(answer),
+            () = context.ct.cancelled() => None,
         }
     }
 }
@@ -163,6 +195,8 @@ impl ClientHandler for Handler {
         elicitation.form = Some(Default::default());
         elicitation.url = Some(Default::default());
         capabilities.elicitation = Some(elicitation);
+        capabilities.sampling = self.options.sampling.then(Default::default);
+        capabilities.roots = self.options.roots.as_ref().map(|_| Default::default());
         let this = Implementation::new("turnwright", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(capabilities, this)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -189,7 +223,10 @@ impl ClientHandler for Handler {
             }
             _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
         };
-        Ok(match self.ask(question, &context).await {
+        let answer = self.ask(&context, |listener| {
+            async move { listener.elicit(question).await }.boxed()
+        });
+        Ok(match answer.await.unwrap_or(ElicitationAnswer::Decline) {
             ElicitationAnswer::Accept(content) => {
                 let accepted = ElicitResult::new(ElicitationAction::Accept);
                 match content {
@@ -202,18 +239,42 @@ impl ClientHandler for Handler {
         })
     }
 
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if !self.options.sampling {
+            return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
+        }
+        let invalid = |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
+        let params = serde_json::to_value(params).map_err(invalid)?;
+        let answer = self.ask(&context, |listener| {
+            async move { listener.sample(params).await }.boxed()
+        });
+        match answer.await.flatten() {
+            Some(result) => serde_json::from_value(result).map_err(invalid),
+            None => Err(ErrorData::new(REJECTED, "the request was refused", None)),
+        }
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        let refused = ErrorData::method_not_found::<ListRootsRequestMethod>;
+        let roots = self.options.roots.as_ref().ok_or_else(refused)?;
+        let roots = roots.iter().map(Root::new);
+        Ok(ListRootsResult::new(roots.collect()))
+    }
+
     async fn on_progress(
         &self,
         progress: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let flight = {
-            let flights = self.flights.lock();
-            let mut flights = flights.iter();
-            flights
-                .find(|flight| flight.token == progress.progress_token)
-                .cloned()
-        };
+        let mut flights = self.flights().await.into_iter();
+        let flight = flights.find(|flight| flight.token == progress.progress_token);
         let Some(flight) = flight else { return };
         flight.active.notify_one();
         if let Some(listener) = &flight.listener {

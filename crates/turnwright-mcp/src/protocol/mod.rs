@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 pub(crate) use connect::{connect_http, connect_stdio};
@@ -84,11 +84,36 @@ pub(crate) struct Answer {
 /// Gets what a server sends about a request before its result.
 #[async_trait]
 pub(crate) trait Listener: Send + Sync {
+    /// Returns the turn to which the request belongs.
+    fn turn_id(&self) -> &str;
+
     /// The server reports progress.
     fn progress(&self, message: String);
 
-    /// The server asks for input from the user. `None` if the question cannot be asked.
+    /// A question of the server was declined without being asked.
+    fn declined(&self, reason: &str);
+
+    /// The server asks for input from the user.
     async fn elicit(&self, question: Elicitation) -> ElicitationAnswer;
+
+    /// The server asks for an answer of a model (`sampling/createMessage`). `None` if that is refused.
+    async fn sample(&self, params: Value) -> Option<Value>;
+}
+
+/// How a connection is made, and what the server may ask for on it besides questions to the user.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnectOptions {
+    /// Whether to use only the lifecycle with sessions.
+    pub(crate) sessions: bool,
+    pub(crate) sampling: bool,
+    /// The URIs of the roots, if the server may know them.
+    pub(crate) roots: Option<Vec<String>>,
+}
+
+/// Returns the result of `roots/list`.
+pub(crate) fn roots_result(uris: &[String]) -> Value {
+    let roots = uris.iter().map(|uri| json!({ "uri": uri }));
+    json!({ "roots": roots.collect::<Vec<_>>() })
 }
 
 /// A question of a server to the user.

@@ -25,11 +25,10 @@ pub(super) async fn send(
     let typed = typed(request.method, request.params)
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let sent = peer.send_cancellable_request(typed, PeerRequestOptions::no_options());
-    let handle = sent
-        .await
-        .map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
-    let (id, token) = (handle.id.clone(), handle.progress_token.clone());
-    let in_flight = handler.enter(id.clone(), token, request.listener);
+    let entered = handler.enter(sent, request.listener).await;
+    let (handle, in_flight) =
+        entered.map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
+    let id = handle.id.clone();
     let mut pending = Pending {
         handle: Some(handle),
         results,
