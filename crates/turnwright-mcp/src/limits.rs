@@ -23,6 +23,9 @@ pub struct Limits {
     pub definition_bytes: usize,
     /// Maximum number of characters of a description or of instructions; the rest is cut off. Default: 10,000.
     pub description_chars: usize,
+    /// Maximum age of the list of tools when a call is sent, if the server does not announce changes. An older one is read again
+    /// first. Default: 60 s.
+    pub list_age: Duration,
     /// Maximum time to start the server and to list its tools. Default: 60 s.
     pub start: Duration,
     /// Maximum time to wait for an answer without progress. Default: 60 s.
@@ -39,6 +42,7 @@ impl Default for Limits {
             pages: 100,
             definition_bytes: 256 << 10,
             description_chars: 10_000,
+            list_age: Duration::from_secs(60),
             start: Duration::from_secs(60),
             idle: Duration::from_secs(60),
             call_total: Duration::from_secs(10 * 60),

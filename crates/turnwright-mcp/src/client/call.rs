@@ -28,21 +28,18 @@ pub(super) async fn run(
     ctx: ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let alias = &tool.server.config().alias;
-    let failed = |failure: Failure| tool_error(&failure, alias);
-    // A call that changes nothing can be repeated on a new connection.
-    let session = match tool.effects {
-        Effects::ReadOnly => tool.session().ok(),
-        _ => None,
-    };
+    let session = tool.session().ok();
     let result = match (tool.call(&args, &ctx).await, session) {
-        (Err(Failure::Lost(why)), Some(lost)) => match tool.server.reconnected(&lost).await {
-            true => tool.call(&args, &ctx).await,
-            false => Err(Failure::Lost(why)),
-        },
+        (Err(failure), Some(ended)) if tool.can_repeat(&failure, &*ended) => {
+            match tool.server.reconnected(&ended).await {
+                true => tool.call(&args, &ctx).await,
+                false => Err(failure),
+            }
+        }
         (result, _) => result,
     };
     let links = tool.server.config().resources;
-    let result = result.map_err(failed)?;
+    let result = result.map_err(|failure| tool_error(&failure, alias))?;
     result::output(&result, tool.output_schema.as_ref(), alias, links)
 }
 
@@ -58,6 +55,16 @@ impl RemoteTool {
         };
         let session = || self.session();
         exchange(&self.server, session, "tools/call", params, Some(ctx)).await
+    }
+
+    /// Returns whether a call that failed because its connection ended can be sent again on another one: it was not sent, or it
+    /// changes nothing.
+    fn can_repeat(&self, failure: &Failure, session: &dyn Session) -> bool {
+        match failure {
+            Failure::Lost(_) => self.effects == Effects::ReadOnly,
+            Failure::NotSent(_) => session.has_ended(),
+            _ => false,
+        }
     }
 
     /// Returns the connection, if the server still has this very definition.
@@ -85,12 +92,14 @@ pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
         Failure::Timeout(_) => ToolError::timeout(message).for_model(
             "The server did not answer in time. The call may or may not have taken effect. Check before you repeat it.",
         ),
-        Failure::Lost(_) | Failure::Malformed(_) => ToolError::unavailable(message).for_model(
+        Failure::Lost(_) | Failure::Failed(_) | Failure::Malformed(_) => ToolError::unavailable(message).for_model(
             "The server failed during the call. It may or may not have taken effect. Check before you repeat it.",
         ),
         Failure::Unanswered(_) => ToolError::unavailable(message).for_model(
             "The server asked for something that is not available here. The call was not completed.",
         ),
+        Failure::Busy(_) => ToolError::rate_limited(message)
+            .for_model("The server has too many requests. The call was not made. Try again later."),
         Failure::NotConnected(_) | Failure::NotSent(_) => ToolError::unavailable(message)
             .for_model("The call was not sent: the tool is not available now."),
         Failure::Unauthorised(_) | Failure::NotAuthorised(_) => ToolError::denied(message)

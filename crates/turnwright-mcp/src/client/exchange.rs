@@ -11,7 +11,8 @@ use super::sampling::Sampler;
 use super::supervisor::Supervised;
 use crate::definition::harmless;
 use crate::protocol::{
-    Elicitation, ElicitationAnswer, Failure, Listener, Request, Session, roots_result,
+    Elicitation, ElicitationAnswer, Failure, Listener, MAX_QUESTIONS, Request, Session,
+    roots_result,
 };
 
 /// How often a server may ask for input during one request.
@@ -30,8 +31,8 @@ pub(super) async fn exchange(
     ctx: Option<&ToolContext>,
 ) -> Result<Value, Failure> {
     let limits = &server.config().limits;
-    let mut answered = Map::new();
-    for _ in 0..MAX_ROUNDS {
+    let (mut answered, mut questions) = (Map::new(), 0);
+    for round in 0..MAX_ROUNDS {
         server.listed().await;
         let mut params = params();
         params.append(&mut answered);
@@ -42,12 +43,21 @@ pub(super) async fn exchange(
             total: limits.call_total,
             listener: ctx.map(|ctx| CallListener::new(server, ctx) as Arc<dyn Listener>),
         };
-        let result = server.request(&session, request).await?.result;
+        let sent = server.request(&session, request).await;
+        let sent = sent.map_err(|failure| match round {
+            0 => failure,
+            _ => failure.after_input(),
+        });
+        let result = sent?.result;
         if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
             return Ok(result);
         }
         let mut answers = Map::new();
         let requests = result.get("inputRequests").and_then(Value::as_object);
+        questions += requests.map_or(0, Map::len);
+        if questions > MAX_QUESTIONS {
+            break;
+        }
         for (key, request) in requests.into_iter().flatten() {
             answers.insert(key.clone(), answer(server, request, ctx).await?);
         }
@@ -56,7 +66,9 @@ pub(super) async fn exchange(
             answered.insert("requestState".to_owned(), state.clone());
         }
     }
-    let message = format!("it asked for input more than {MAX_ROUNDS} times");
+    let message = format!(
+        "it asked for input more than {MAX_ROUNDS} times, or for more than {MAX_QUESTIONS} answers"
+    );
     Err(Failure::Malformed(message))
 }
 

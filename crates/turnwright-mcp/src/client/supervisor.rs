@@ -40,6 +40,8 @@ pub(super) struct Supervised {
     /// The pins. With [`Pinning::TrustOnFirstUse`], set when the server is first seen.
     pinned: Mutex<Option<Arc<LockedServer>>>,
     state: watch::Sender<State>,
+    /// The connection, until it is closed.
+    connection: Mutex<Option<Arc<dyn Session>>>,
     stop: Cancellation,
     log: ProcessLog,
     authorizer: Option<Arc<Authorizer>>,
@@ -60,6 +62,7 @@ pub(super) struct Ready {
     pub(super) session: Arc<dyn Session>,
     /// The number of changes that the server had announced when its list was requested.
     announced: u64,
+    listed_at: Instant,
     pub(super) tools: Vec<Tool>,
     pub(super) withheld: Vec<Withheld>,
     pub(super) left_out: Vec<Withheld>,
@@ -72,6 +75,11 @@ impl Ready {
     /// Returns whether the server has announced no change since its list was requested.
     pub(super) fn is_current(&self) -> bool {
         *self.session.tool_changes().borrow() == self.announced
+    }
+
+    /// Returns whether the list is older than this, and the server would not announce a change.
+    fn is_stale(&self, age: Duration) -> bool {
+        self.listed_at.elapsed() >= age && !self.session.announces_changes()
     }
 }
 
@@ -92,6 +100,7 @@ impl Supervised {
             pinning,
             pinned: Mutex::new(pinned.map(Arc::new)),
             state: watch::Sender::new(State::Stopped),
+            connection: Mutex::new(None),
             stop,
             log: ProcessLog::default(),
         })
@@ -170,8 +179,21 @@ impl Supervised {
         }
     }
 
-    /// Waits until the list is as new as the last change that the server announced, but not for longer than a start may take.
+    /// Reads the list again, if the server does not announce changes and the list is older than [`Limits::list_age`].
+    ///
+    /// [`Limits::list_age`]: crate::Limits::list_age
+    pub(super) fn refresh(&self) {
+        if let State::Ready(ready) = self.state()
+            && ready.is_current()
+            && ready.is_stale(self.config.limits.list_age)
+        {
+            ready.session.assume_change();
+        }
+    }
+
+    /// Waits until the list is current, but not for longer than a start may take.
     pub(super) async fn listed(&self) {
+        self.refresh();
         let mut state = self.state.subscribe();
         let is_current =
             |state: &State| !matches!(state, State::Ready(ready) if !ready.is_current());
@@ -179,14 +201,27 @@ impl Supervised {
         let _ = timeout(self.config.limits.start, state.wait_for(is_current)).await;
     }
 
-    /// Waits until the server is connected by another session than this one, which was lost. Returns whether it is: it may be
-    /// stopped, or take longer than a start may.
-    pub(super) async fn reconnected(&self, lost: &Arc<dyn Session>) -> bool {
-        let mut state = self.state.subscribe();
-        let is_new = |state: &State| matches!(state, State::Ready(ready) if !Arc::ptr_eq(&ready.session, lost));
-        let connected = timeout(self.config.limits.start, state.wait_for(is_new));
+    /// Waits until the server is connected by another session than this one, which has ended. Returns whether it is: the next attempt
+    /// may fail or take longer than a start may, or the server may be stopped.
+    pub(super) async fn reconnected(&self, ended: &Arc<dyn Session>) -> bool {
+        let mut states = self.state.subscribe();
+        let connected = async {
+            let mut failures = 0;
+            loop {
+                match &*states.borrow_and_update() {
+                    State::Ready(ready) if !Arc::ptr_eq(&ready.session, ended) => return true,
+                    // The first is the end of the session.
+                    State::Down(_) if failures > 0 => return false,
+                    State::Down(_) => failures += 1,
+                    _ => {}
+                }
+                if states.changed().await.is_err() {
+                    return false;
+                }
+            }
+        };
         tokio::select! {
-            connected = connected => matches!(connected, Ok(Ok(_))),
+            connected = timeout(self.config.limits.start, connected) => connected.unwrap_or(false),
             () = self.stop.cancelled() => false,
         }
     }
@@ -194,9 +229,6 @@ impl Supervised {
     /// Waits until the connection has ended, once `stop` was cancelled.
     pub(super) async fn stopped(&self) {
         let mut state = self.state.subscribe();
-        if let State::Ready(ready) = self.state() {
-            ready.session.close().await;
-        }
         let ended = |state: &State| matches!(state, State::Stopped | State::Down(_));
         // The sender is in `self`.
         let _ = state.wait_for(ended).await;
@@ -225,9 +257,15 @@ impl Supervised {
                 failure = self.run() => failure,
                 () = self.stop.cancelled() => STOPPED.to_owned(),
             };
+            // Out of the lock before it waits.
+            let connection = self.connection.lock().take();
+            if let Some(connection) = connection {
+                connection.close().await;
+            }
             self.state.send_replace(State::Down(failure));
             if started.elapsed() > STABLE {
                 waits = delays();
+                continue;
             }
             let wait = waits.next().unwrap_or(STABLE);
             tokio::select! {
@@ -283,14 +321,14 @@ impl Supervised {
             Ok(session) => session,
             Err(failure) => return failure,
         };
-        let session = CloseOnDrop(session);
-        let mut changes = session.0.tool_changes();
+        *self.connection.lock() = Some(Arc::clone(&session));
+        let mut changes = session.tool_changes();
         loop {
             let announced = *changes.borrow_and_update();
             let listed_at = Instant::now();
             let listed = tokio::select! {
-                listed = offer::list(&*session.0, &self.config.limits) => listed,
-                reason = session.0.ended() => return Failure::Lost(reason),
+                listed = offer::list(&*session, &self.config.limits) => listed,
+                reason = session.ended() => return Failure::Lost(reason),
             };
             match listed {
                 Ok(listed) => {
@@ -298,21 +336,21 @@ impl Supervised {
                         authorizer.accepted();
                     }
                     let offer = Offer::read(listed, &self.config);
-                    let ready = self.ready(Arc::clone(&session.0), announced, offer);
+                    let ready = self.ready(Arc::clone(&session), (announced, listed_at), offer);
                     self.state.send_replace(State::Ready(Arc::new(ready)));
                 }
                 Err(failure) => return failure,
             }
             tokio::select! {
-                reason = session.0.ended() => return Failure::Lost(reason),
+                reason = session.ended() => return Failure::Lost(reason),
                 changed = changes.changed() => {
                     if changed.is_err() {
-                        return Failure::Lost(session.0.ended().await);
+                        return Failure::Lost(session.ended().await);
                     }
                 }
             }
             tokio::select! {
-                reason = session.0.ended() => return Failure::Lost(reason),
+                reason = session.ended() => return Failure::Lost(reason),
                 () = sleep_until(listed_at + LIST_INTERVAL) => {}
             }
         }
@@ -332,7 +370,12 @@ impl Supervised {
     }
 
     /// Compares what a server says with its pins, and builds its tools.
-    fn ready(self: &Arc<Self>, session: Arc<dyn Session>, announced: u64, offer: Offer) -> Ready {
+    fn ready(
+        self: &Arc<Self>,
+        session: Arc<dyn Session>,
+        (announced, listed_at): (u64, Instant),
+        offer: Offer,
+    ) -> Ready {
         let instructions = session.about().instructions.clone();
         let seen = LockedServer::of(self.config.source(), instructions, &offer.definitions);
         let seen = Arc::new(seen);
@@ -372,6 +415,7 @@ impl Supervised {
         Ready {
             session,
             announced,
+            listed_at,
             tools,
             withheld,
             left_out,
@@ -447,16 +491,4 @@ fn reason_against(definition: &Definition, differences: &[Difference]) -> Option
     };
     let difference = differences.iter().find(concerns)?;
     Some(format!("{difference}; pin it to use it"))
-}
-
-/// Ends a connection when it is dropped, also if the task is cancelled.
-struct CloseOnDrop(Arc<dyn Session>);
-
-impl Drop for CloseOnDrop {
-    fn drop(&mut self) {
-        let session = Arc::clone(&self.0);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { session.close().await });
-        }
-    }
 }

@@ -15,6 +15,8 @@ use rmcp::transport::IntoTransport;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::announcements;
+use super::ending::Ending;
 use super::handler::Handler;
 use super::http;
 use super::http_settings::HttpSettings;
@@ -24,21 +26,6 @@ use super::{About, Answer, ConnectOptions, Failure, Request, Session, request};
 use crate::limits::Limits;
 use crate::oauth::Authorizer;
 use crate::process::{ProcessLog, Program};
-
-/// Why a connection has ended. The first reason counts. A handle: clones share it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ending(Arc<Mutex<Option<String>>>);
-
-impl Ending {
-    pub(super) fn set(&self, why: String) {
-        self.0.lock().get_or_insert(why);
-    }
-
-    /// Returns the reason, or this one if none is known.
-    pub(super) fn or(&self, other: &str) -> String {
-        self.0.lock().clone().unwrap_or_else(|| other.to_owned())
-    }
-}
 
 /// A connection by `rmcp`.
 struct Connection {
@@ -72,7 +59,7 @@ pub(crate) async fn connect_stdio(
         limits.message_bytes,
     );
     let transport = transport.map_err(|error| Failure::NotConnected(error.to_string()))?;
-    open(transport, results, ending, limits.start, options).await
+    open(transport, results, ending, limits.start, options, true).await
 }
 
 /// Connects to a server over HTTP.
@@ -83,17 +70,25 @@ pub(crate) async fn connect_http(
     options: ConnectOptions,
 ) -> Result<Arc<dyn Session>, Failure> {
     let (results, ending) = (RawResults::default(), Ending::default());
-    let transport = http::transport(settings, authorizer, results.clone(), limits)?;
-    open(transport, results, ending, limits.start, options).await
+    let transport = http::transport(
+        settings,
+        authorizer,
+        results.clone(),
+        ending.clone(),
+        limits,
+    )?;
+    // The stream for announcements may end unnoticed, or not be there.
+    open(transport, results, ending, limits.start, options, false).await
 }
 
-/// Opens a connection over a transport.
+/// Opens a connection over a transport. `reliable`: whether it loses no announcement in the lifecycle with sessions.
 pub(super) async fn open<T, E, A>(
     transport: T,
     results: RawResults,
     ending: Ending,
     limit: Duration,
     options: ConnectOptions,
+    reliable: bool,
 ) -> Result<Arc<dyn Session>, Failure>
 where
     T: IntoTransport<RoleClient, E, A>,
@@ -121,6 +116,14 @@ where
     let info = info.ok_or_else(|| Failure::Malformed("it does not introduce itself".to_owned()))?;
     let about = about(&info)?;
     let peer = service.peer().clone();
+    let is_modern = about.protocol_version.as_str() >= ProtocolVersion::LATEST.as_str();
+    let tools = info.capabilities.tools.as_ref();
+    if tools.and_then(|tools| tools.list_changed) == Some(true) {
+        match is_modern {
+            true => announcements::subscribe(peer.clone(), handler.clone()).await,
+            false => handler.announces(reliable),
+        }
+    }
     let stop = Mutex::new(Some(service.cancellation_token()));
     let (end, ended) = watch::channel(false);
     tokio::spawn(async move {
@@ -209,9 +212,25 @@ impl Session for Connection {
         self.handler.tool_changes()
     }
 
+    fn announces_changes(&self) -> bool {
+        self.handler.announces_changes()
+    }
+
+    fn assume_change(&self) {
+        self.handler.note_change();
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ending.is_set() || *self.ended.borrow()
+    }
+
     async fn ended(&self) -> String {
-        // An error means that the task has ended too.
-        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+        let mut ended = self.ended.clone();
+        tokio::select! {
+            // An error means that the task has ended too.
+            _ = ended.wait_for(|ended| *ended) => {}
+            () = self.ending.wait() => {}
+        }
         self.ending.or("the connection was closed")
     }
 

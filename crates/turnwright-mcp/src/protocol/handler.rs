@@ -5,9 +5,11 @@
     reason = "sampling and roots are deprecated in the newest protocol and in use in the others"
 )]
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -22,11 +24,18 @@ use rmcp::model::{
 };
 use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RequestHandle};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use super::{ConnectOptions, Elicitation, ElicitationAnswer, Listener};
 
 /// How many questions a server may ask during one request.
-const MAX_QUESTIONS: usize = 20;
+pub(crate) const MAX_QUESTIONS: usize = 20;
+
+/// How long a server may still ask about a request that was given up.
+const MEMORY: Duration = Duration::from_secs(5 * 60);
+
+/// How many requests that were given up are remembered.
+const MAX_GIVEN_UP: usize = 64;
 
 /// The error of a sampling request that was refused, as the protocol defines it.
 const REJECTED: ErrorCode = ErrorCode(-1);
@@ -35,10 +44,18 @@ const REJECTED: ErrorCode = ErrorCode(-1);
 #[derive(Clone)]
 pub(super) struct Handler {
     options: Arc<ConnectOptions>,
-    flights: Arc<Mutex<Vec<Arc<Flight>>>>,
+    flights: Arc<Mutex<Flights>>,
     /// Locked while a request is sent and not yet among `flights`.
     sending: Arc<tokio::sync::Mutex<()>>,
     tool_changes: watch::Sender<u64>,
+    announces: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Flights {
+    open: Vec<Arc<Flight>>,
+    /// The turns of requests that were given up, and when that was. The server may still work on them.
+    given_up: VecDeque<(Instant, String)>,
 }
 
 /// A request in flight.
@@ -57,12 +74,26 @@ pub(super) struct Flight {
 pub(super) struct InFlight {
     handler: Handler,
     pub(super) flight: Arc<Flight>,
+    /// Whether the server has answered, so that it asks nothing more about the request.
+    pub(super) answered: bool,
+}
+
+impl Flights {
+    /// Returns whether a request of such a turn was given up, and the server may still ask about it.
+    fn has_given_up(&mut self, is_such: impl Fn(&str) -> bool) -> bool {
+        self.given_up.retain(|(at, _)| at.elapsed() < MEMORY);
+        self.given_up.iter().any(|(_, turn)| is_such(turn))
+    }
 }
 
 impl Flight {
     /// Returns whether a question of the server is open. Then the server waits for us.
     pub(super) fn is_asking(&self) -> bool {
         self.asking.load(Ordering::Acquire) > 0
+    }
+
+    fn turn_id(&self) -> Option<&str> {
+        self.listener.as_ref().map(|listener| listener.turn_id())
     }
 
     fn declined(&self, reason: &str) {
@@ -84,7 +115,22 @@ impl Handler {
             sending: Arc::default(),
             flights: Arc::default(),
             tool_changes: watch::Sender::new(0),
+            announces: Arc::default(),
         }
+    }
+
+    /// Sets whether the server announces each change of its tools.
+    pub(super) fn announces(&self, announces: bool) {
+        self.announces.store(announces, Ordering::Release);
+    }
+
+    pub(super) fn announces_changes(&self) -> bool {
+        self.announces.load(Ordering::Acquire)
+    }
+
+    /// Notes that the list of tools has changed, or may have.
+    pub(super) fn note_change(&self) {
+        self.tool_changes.send_modify(|changes| *changes += 1);
     }
 
     pub(super) fn tool_changes(&self) -> watch::Receiver<u64> {
@@ -107,10 +153,11 @@ impl Handler {
             asked: AtomicUsize::new(0),
             active: Notify::new(),
         });
-        self.flights.lock().push(Arc::clone(&flight));
+        self.flights.lock().open.push(Arc::clone(&flight));
         let in_flight = InFlight {
             handler: self.clone(),
             flight,
+            answered: false,
         };
         Ok((handle, in_flight))
     }
@@ -118,7 +165,7 @@ impl Handler {
     /// Returns the requests in flight.
     async fn flights(&self) -> Vec<Arc<Flight>> {
         drop(self.sending.lock().await);
-        self.flights.lock().clone()
+        self.flights.lock().open.clone()
     }
 
     /// Returns the request to which a question of the server belongs: the one on whose stream it came, or else the last one, if all
@@ -129,10 +176,13 @@ impl Handler {
         if let Some(InboundStreamOrigin::OutboundRequest(id)) = context.extensions.get() {
             return flights.into_iter().find(|flight| flight.id == *id);
         }
-        let turns = flights.iter().filter_map(|flight| flight.listener.as_ref());
-        let mut turns = turns.map(|listener| listener.turn_id());
-        let first = turns.next();
-        if turns.all(|turn| Some(turn) == first) {
+        let last = flights.last()?.turn_id()?.to_owned();
+        let is_other = |turn: &str| turn != last;
+        let others_open = flights
+            .iter()
+            .filter_map(|flight| flight.turn_id())
+            .any(is_other);
+        if !others_open && !self.flights.lock().has_given_up(is_other) {
             return flights.pop();
         }
         for flight in flights {
@@ -184,7 +234,17 @@ impl Drop for Asking<'_> {
 impl Drop for InFlight {
     fn drop(&mut self) {
         let mut flights = self.handler.flights.lock();
-        flights.retain(|flight| !Arc::ptr_eq(flight, &self.flight));
+        flights
+            .open
+            .retain(|flight| !Arc::ptr_eq(flight, &self.flight));
+        if let Some(turn) = self.flight.turn_id().filter(|_| !self.answered) {
+            flights
+                .given_up
+                .push_back((Instant::now(), turn.to_owned()));
+            if flights.given_up.len() > MAX_GIVEN_UP {
+                flights.given_up.pop_front();
+            }
+        }
     }
 }
 
@@ -283,7 +343,7 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.tool_changes.send_modify(|changes| *changes += 1);
+        self.note_change();
     }
 }
 

@@ -3,16 +3,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::{Client, RequestBuilder, Response};
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
@@ -20,15 +22,18 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
-use tokio::time::timeout;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until, timeout};
+use turnwright_core::schema::escape;
 
 use super::Failure;
+use super::ending::Ending;
 use super::http_response::{
     self, EVENT_STREAM, HttpError, HttpResult, bounded, challenge, content_type, failed, header,
-    read, unexpected, wrong_content_type,
+    read, rejected, unexpected, wrong_content_type,
 };
 use super::http_settings::HttpSettings;
-use super::raw_results::{RawResults, Unreadable};
+use super::raw_results::{RawResults, Unreadable, is_answer};
 use crate::limits::Limits;
 use crate::oauth::{Authorizer, is_loopback};
 
@@ -38,6 +43,11 @@ const JSON: &str = "application/json";
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// The shortest time between two streams that are opened by `GET`.
+const STREAM_INTERVAL: Duration = Duration::from_millis(100);
+
+const EXPIRED: &str = "the server has ended the session";
 
 /// Maximum size of an error page that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -50,6 +60,7 @@ pub(super) fn transport(
     settings: &HttpSettings,
     authorizer: Option<Arc<Authorizer>>,
     results: RawResults,
+    ending: Ending,
     limits: &Limits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, Failure> {
     let client = Client::builder()
@@ -66,6 +77,8 @@ pub(super) fn transport(
         client,
         authorizer,
         results,
+        ending,
+        last_stream: Arc::default(),
         limit: limits.message_bytes,
     };
     let mut config = StreamableHttpClientTransportConfig::with_uri(settings.url());
@@ -91,7 +104,21 @@ pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
                 StreamableHttpError::Client(HttpError::Connect(why)) => {
                     Failure::NotSent(why.clone())
                 }
-                error => Failure::Lost(error.to_string()),
+                StreamableHttpError::Client(HttpError::Rejected(status, why)) => {
+                    Failure::Rejected {
+                        code: status.as_u16().into(),
+                        message: why.clone(),
+                    }
+                }
+                // The server does not know the session, so it has not processed the request.
+                StreamableHttpError::SessionExpired => Failure::NotSent(EXPIRED.to_owned()),
+                StreamableHttpError::HttpStatus(error) if error.status == 429 => {
+                    let after = error.retry_after.as_deref();
+                    let after = after.map(|after| format!(", retry after {}", escape(after, 40)));
+                    Failure::Busy(format!("{error}{}", after.unwrap_or_default()))
+                }
+                StreamableHttpError::TransportChannelClosed => Failure::Lost(error.to_string()),
+                error => Failure::Failed(error.to_string()),
             });
         }
         cause = error.source();
@@ -105,6 +132,9 @@ pub(super) struct HttpClient {
     client: Client,
     authorizer: Option<Arc<Authorizer>>,
     results: RawResults,
+    ending: Ending,
+    /// When a stream was last opened by `GET`.
+    last_stream: Arc<Mutex<Option<Instant>>>,
     limit: usize,
 }
 
@@ -129,12 +159,15 @@ impl StreamableHttpClient for HttpClient {
         let has_session = session_id.is_some();
         let first = is_initialize(&message).then(|| headers.clone());
         let response = self.send(&uri, request, session_id, headers).await?;
+        if is_answer(&message) {
+            self.results.answer_sent();
+        }
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if status == StatusCode::NOT_FOUND && has_session {
-            return Err(StreamableHttpError::SessionExpired);
+            return self.expired();
         }
         if !status.is_success() {
             let is_unknown = matches!(
@@ -149,17 +182,20 @@ impl StreamableHttpClient for HttpClient {
             return self.rejected(response, &message, has_session).await;
         }
         let session_id = header(&response, SESSION_ID);
-        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
         match content_type(&response) {
             Some(kind) if kind.starts_with(EVENT_STREAM) => {
-                let events = self.events(response);
+                let events = self.events(response, request);
                 Ok(StreamableHttpPostResponse::Sse(events, session_id))
             }
             // Nothing is expected.
-            _ if !is_request => Ok(StreamableHttpPostResponse::Accepted),
+            _ if request.is_none() => Ok(StreamableHttpPostResponse::Accepted),
             Some(kind) if kind.starts_with(JSON) => {
                 let body = self.read(response, self.limit).await?;
-                match self.answer(&body, &message) {
+                match self.answer(&body, request) {
                     Ok(answer) => Ok(StreamableHttpPostResponse::Json(answer, session_id)),
                     Err(why) => unexpected(why),
                 }
@@ -189,6 +225,8 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> HttpResult<BoxStream<'static, Result<Sse, SseError>>> {
+        self.wait_for_stream().await;
+        let has_session = session_id.is_some();
         let mut request = self.client.get(&*uri);
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
@@ -198,30 +236,47 @@ impl StreamableHttpClient for HttpClient {
         if status == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
+        if status == StatusCode::NOT_FOUND && has_session {
+            return self.expired();
+        }
         if !status.is_success() {
             return Err(HttpStatusError::new(status.as_u16(), None).into());
         }
         match content_type(&response) {
-            Some(kind) if kind.starts_with(EVENT_STREAM) => Ok(self.events(response)),
+            Some(kind) if kind.starts_with(EVENT_STREAM) => Ok(self.events(response, None)),
             kind => wrong_content_type(kind),
         }
     }
 }
 
 impl HttpClient {
+    /// Ends the connection: it continues in a new session, in which definitions may have changed.
+    fn expired<T>(&self) -> HttpResult<T> {
+        self.ending.set(EXPIRED.to_owned());
+        Err(StreamableHttpError::SessionExpired)
+    }
+
+    /// Waits until a stream may be opened. `rmcp` opens one that failed again at once.
+    async fn wait_for_stream(&self) {
+        let mut last = self.last_stream.lock().await;
+        if let Some(last) = *last {
+            sleep_until(last + STREAM_INTERVAL).await;
+        }
+        *last = Some(Instant::now());
+    }
+
     /// Reads the body that answers a request.
     fn answer(
         &self,
         body: &[u8],
-        message: &ClientJsonRpcMessage,
+        request: Option<RequestId>,
     ) -> Result<ServerJsonRpcMessage, String> {
         self.results.read(body).or_else(|unreadable| {
-            let answers = match message {
-                ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
-                _ => None,
-            };
             let why = unreadable.why;
-            let unreadable = Unreadable { why, answers };
+            let unreadable = Unreadable {
+                why,
+                answers: request,
+            };
             unreadable
                 .into_error()
                 .ok_or_else(|| "the answer is unreadable".to_owned())
@@ -280,26 +335,53 @@ impl HttpClient {
         if is_busy || status.is_server_error() {
             return Err(HttpStatusError::new(status.as_u16(), retry_after).into());
         }
-        unexpected(format!("HTTP {status}"))
+        rejected(status, format!("HTTP {status}"))
     }
 
-    /// Reads a stream of events. Results are kept here, and `rmcp` gets stand-ins.
-    fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
-        let bytes = bounded(response.bytes_stream(), self.limit);
-        let (results, authorizer) = (self.results.clone(), self.authorizer.clone());
+    /// Reads a stream of events. Results are kept here, and `rmcp` gets stand-ins. `request`: the request that the stream answers.
+    fn events(
+        &self,
+        response: Response,
+        request: Option<RequestId>,
+    ) -> BoxStream<'static, Result<Sse, SseError>> {
+        let exceeded = Arc::new(AtomicBool::new(false));
+        let bytes = bounded(response.bytes_stream(), self.limit, Arc::clone(&exceeded));
+        let this = self.clone();
         let events = SseStream::from_bytes_stream(bytes).map(move |event| {
             let mut event = event?;
             if let Some(data) = event.data.take_if(|data| !data.trim().is_empty()) {
-                let data = without_token(authorizer.as_deref(), &data);
-                let message = match results.read(data.as_bytes()) {
+                let data = without_token(this.authorizer.as_deref(), &data);
+                let message = match this.results.read(data.as_bytes()) {
                     Ok(message) => Some(message),
                     Err(unreadable) => unreadable.into_error(),
                 };
                 event.data = message.and_then(|message| serde_json::to_string(&message).ok());
             }
+            if let Some(why) = this.results.flooded() {
+                this.ending.set(why);
+            }
             Ok(event)
         });
-        events.boxed()
+        let (ending, why) = (
+            self.ending.clone(),
+            format!("an event has more than {} bytes", self.limit),
+        );
+        let last = stream::once(async move {
+            if !exceeded.load(Ordering::Acquire) {
+                return None;
+            }
+            let Some(answers) = request else {
+                ending.set(why);
+                return None;
+            };
+            let unreadable = Unreadable {
+                why,
+                answers: Some(answers),
+            };
+            let error = serde_json::to_string(&unreadable.into_error()?).ok()?;
+            Some(Ok(Sse::default().data(error)))
+        });
+        events.chain(last.filter_map(ready)).boxed()
     }
 
     /// Reads a body up to a limit.
@@ -335,7 +417,13 @@ impl HttpClient {
         {
             request = request.header(AUTHORIZATION, token);
         }
-        let response = request.send().await.map_err(failed)?;
+        let response = request.send().await.map_err(|error| {
+            let error = failed(error);
+            if let StreamableHttpError::Client(HttpError::Connect(why)) = &error {
+                self.ending.set(why.clone());
+            }
+            error
+        })?;
         let challenge = challenge(&response);
         let challenge = without_token(self.authorizer.as_deref(), &challenge);
         match response.status() {
@@ -348,7 +436,7 @@ impl HttpClient {
                 Err(StreamableHttpError::InsufficientScope(error))
             }
             status if status.is_redirection() => {
-                unexpected(format!("HTTP {status}: redirects are not followed"))
+                rejected(status, format!("HTTP {status}: redirects are not followed"))
             }
             _ => Ok(response),
         }

@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::Response;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -22,13 +26,17 @@ const OLD_TRANSPORT: (Duration, usize) = (Duration::from_secs(5), 4 << 10);
 pub(super) enum HttpError {
     /// Nothing was sent.
     Connect(String),
+    /// The server did not process the request.
+    Rejected(StatusCode, String),
     Other(String),
 }
 
 impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HttpError::Connect(why) | HttpError::Other(why) => f.write_str(why),
+            HttpError::Connect(why) | HttpError::Rejected(_, why) | HttpError::Other(why) => {
+                f.write_str(why)
+            }
         }
     }
 }
@@ -50,6 +58,12 @@ pub(super) fn failed(error: reqwest::Error) -> StreamableHttpError<HttpError> {
         true => HttpError::Connect(why),
         false => HttpError::Other(why),
     })
+}
+
+pub(super) fn rejected<T>(status: StatusCode, why: String) -> HttpResult<T> {
+    Err(StreamableHttpError::Client(HttpError::Rejected(
+        status, why,
+    )))
 }
 
 pub(super) fn unexpected<T>(why: impl Into<Cow<'static, str>>) -> HttpResult<T> {
@@ -92,15 +106,19 @@ pub(super) async fn read(response: Response, limit: usize) -> HttpResult<Bytes> 
     Ok(body.freeze())
 }
 
-/// Fails when an event has more bytes than the limit. An event ends at an empty line.
+/// Ends when an event has more bytes than the limit, and sets `exceeded`. An event ends at an empty line.
 pub(super) fn bounded(
     stream: impl futures_util::Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
     limit: usize,
+    exceeded: Arc<AtomicBool>,
 ) -> impl futures_util::Stream<Item = Result<Bytes, HttpError>> + Send + 'static {
     let mut size = 0;
     let mut empty = true;
-    stream.map(move |piece| {
-        let piece = piece.map_err(|error| HttpError::Other(error.without_url().to_string()))?;
+    let checked = stream.map(move |piece| {
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(error) => return Some(Err(HttpError::Other(error.without_url().to_string()))),
+        };
         for byte in &piece {
             match byte {
                 b'\n' if empty => size = 0,
@@ -110,12 +128,15 @@ pub(super) fn bounded(
             }
             size += 1;
             if size > limit {
-                let message = format!("an event has more than {limit} bytes");
-                return Err(HttpError::Other(message));
+                exceeded.store(true, Ordering::Release);
+                return None;
             }
         }
-        Ok(piece)
-    })
+        Some(Ok(piece))
+    });
+    checked
+        .take_while(|piece| ready(piece.is_some()))
+        .filter_map(ready)
 }
 
 /// Returns whether a response to `GET` is the stream of the transport that streamable HTTP has replaced: its first event is

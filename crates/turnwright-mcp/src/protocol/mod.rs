@@ -3,7 +3,9 @@
 //! `rmcp` decodes messages into types: a definition with a field that it does not know loses the field, and one bad tool loses the
 //! list. So the transports here keep each result as the server sent it ([`raw_results`]) and give `rmcp` a stand-in.
 
+mod announcements;
 mod connect;
+mod ending;
 mod failure;
 mod handler;
 mod http;
@@ -26,6 +28,7 @@ use tokio::sync::watch;
 
 pub(crate) use connect::{connect_http, connect_stdio};
 pub(crate) use failure::Failure;
+pub(crate) use handler::MAX_QUESTIONS;
 pub(crate) use http_settings::HttpSettings;
 
 /// A connection to a server on which requests can be sent.
@@ -37,8 +40,17 @@ pub(crate) trait Session: Send + Sync {
     /// Sends a request. Dropping the future cancels it.
     async fn request(&self, request: Request) -> Result<Answer, Failure>;
 
-    /// Changes whenever the server announces that its list of tools has changed.
+    /// Changes whenever the server announces that its list of tools has changed, or when that is assumed.
     fn tool_changes(&self) -> watch::Receiver<u64>;
+
+    /// Returns whether the server announces each change of its tools on this connection.
+    fn announces_changes(&self) -> bool;
+
+    /// Assumes that the list of tools has changed.
+    fn assume_change(&self);
+
+    /// Returns whether the connection has ended.
+    fn has_ended(&self) -> bool;
 
     /// Waits until the connection has ended, and returns why.
     async fn ended(&self) -> String;

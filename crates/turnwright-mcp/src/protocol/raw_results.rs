@@ -22,6 +22,9 @@ const KEPT: &[&str] = &[
     "prompts/get",
 ];
 
+/// How many requests of a server may be without an answer. A server that sends more does not read the answers.
+const MAX_UNANSWERED: usize = 256;
+
 /// The results of requests in flight. A handle: clones share the content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawResults(Arc<Mutex<State>>);
@@ -33,6 +36,8 @@ struct State {
     discover: Option<RequestId>,
     /// That request, after it was given up. A slow server may still answer it.
     given_up: Option<RequestId>,
+    /// How many requests of the server have no answer yet.
+    unanswered: usize,
 }
 
 #[derive(Debug)]
@@ -92,6 +97,9 @@ impl RawResults {
         if self.is_given_up(&message) {
             return Err(unreadable("it comes too late".to_owned(), None));
         }
+        if message.contains_key("method") && message.get("id").is_some_and(|id| !id.is_null()) {
+            self.0.lock().unanswered += 1;
+        }
         let answers = self.answered(&message);
         match &answers {
             Some(id) if is_success(&message) => {
@@ -101,6 +109,20 @@ impl RawResults {
             _ => serde_json::from_value(Value::Object(message))
                 .map_err(|error| unreadable(error.to_string(), answers)),
         }
+    }
+
+    /// Notes that an answer to a request of the server was sent.
+    pub(super) fn answer_sent(&self) {
+        let mut state = self.0.lock();
+        state.unanswered = state.unanswered.saturating_sub(1);
+    }
+
+    /// Returns what is wrong if the server sends more requests than it reads answers.
+    pub(super) fn flooded(&self) -> Option<String> {
+        let is_flooded = self.0.lock().unanswered > MAX_UNANSWERED;
+        is_flooded.then(|| {
+            format!("the server sent {MAX_UNANSWERED} requests without reading the answers")
+        })
     }
 
     /// Returns whether a message answers a request that was given up.
@@ -136,6 +158,14 @@ impl RawResults {
     pub(super) fn answered_by(&self, head: &[u8], tail: &[u8]) -> Option<RequestId> {
         id_in(head, tail).filter(|id| self.0.lock().expected.contains_key(id))
     }
+}
+
+/// Returns whether a message answers a request of the server.
+pub(super) fn is_answer(message: &ClientJsonRpcMessage) -> bool {
+    matches!(
+        message,
+        ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_)
+    )
 }
 
 /// A message that cannot be read.

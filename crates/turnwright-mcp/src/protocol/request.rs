@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
-use super::connect::Ending;
+use super::ending::Ending;
 use super::handler::{Flight, Handler};
 use super::raw_results::{RawResults, UNREADABLE};
 use super::{Answer, Failure, Request};
@@ -26,7 +26,7 @@ pub(super) async fn send(
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     let sent = peer.send_cancellable_request(typed, PeerRequestOptions::no_options());
     let entered = handler.enter(sent, request.listener).await;
-    let (handle, in_flight) =
+    let (handle, mut in_flight) =
         entered.map_err(|error| Failure::NotSent(ending.or(&error.to_string())))?;
     let id = handle.id.clone();
     let mut pending = Pending {
@@ -35,6 +35,7 @@ pub(super) async fn send(
     };
     let deadlines = Deadlines::new(request.idle, request.total);
     let answer = pending.answer(&in_flight.flight, deadlines).await;
+    in_flight.answered = answer.is_ok();
     let result = results.take(&id);
     match answer? {
         Ok(typed) => {
@@ -150,8 +151,8 @@ impl Deadlines {
         Deadlines {
             idle,
             total,
-            idle_end: now + idle,
-            total_end: now + total,
+            idle_end: later(now, idle),
+            total_end: later(now, total),
             since: now,
         }
     }
@@ -171,9 +172,15 @@ impl Deadlines {
     fn extend(&mut self, asking: bool) {
         let now = Instant::now();
         if asking {
-            self.total_end += now.duration_since(self.since);
+            self.total_end = later(self.total_end, now.duration_since(self.since));
         }
         self.since = now;
-        self.idle_end = now + self.idle;
+        self.idle_end = later(now, self.idle);
     }
+}
+
+/// Returns the time after a duration, or a time in some years if there is none.
+fn later(start: Instant, duration: Duration) -> Instant {
+    let far = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    start.checked_add(duration.min(far)).unwrap_or(start)
 }

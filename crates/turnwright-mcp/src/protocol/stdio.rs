@@ -13,9 +13,9 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::connect::Ending;
+use super::ending::Ending;
 use super::line_reader::{Line, LineReader};
-use super::raw_results::{RawResults, Unreadable};
+use super::raw_results::{RawResults, Unreadable, is_answer};
 use crate::process::{Process, ProcessLog};
 
 /// How long a server may take to end after its standard input was closed, and again after it was asked to terminate.
@@ -24,6 +24,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The transport to a child process. Dropping it kills the process.
 pub(super) struct Stdio {
     process: Process,
+    /// What is to be written, in the order of `send`.
+    queue: Arc<parking_lot::Mutex<BytesMut>>,
     /// `None` once the standard input was closed.
     writer: Arc<Mutex<Option<Writer>>>,
     lines: LineReader<ChildStdout>,
@@ -41,8 +43,12 @@ struct Writer {
 }
 
 impl Writer {
-    async fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.rest.extend_from_slice(line);
+    /// Writes these lines, after what is left of earlier ones.
+    async fn write(&mut self, lines: BytesMut) -> io::Result<()> {
+        match self.rest.is_empty() {
+            true => self.rest = lines,
+            false => self.rest.extend_from_slice(&lines),
+        }
         while self.rest.has_remaining() {
             if self.stdin.write_buf(&mut self.rest).await? == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -70,6 +76,7 @@ impl Stdio {
         };
         Ok(Stdio {
             process,
+            queue: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
             lines: LineReader::new(pipes.stdout, limit),
             results,
@@ -127,15 +134,28 @@ impl Transport<RoleClient> for Stdio {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.results.expect(&message);
-        let line = serde_json::to_vec(&message);
-        let writer = Arc::clone(&self.writer);
+        let is_answer = is_answer(&message);
+        let queued = serde_json::to_vec(&message).map(|line| {
+            // `rmcp` polls the futures in any order.
+            let mut queue = self.queue.lock();
+            queue.extend_from_slice(&line);
+            queue.extend_from_slice(b"\n");
+        });
+        let (queue, writer, results) = (
+            Arc::clone(&self.queue),
+            Arc::clone(&self.writer),
+            self.results.clone(),
+        );
         async move {
-            let mut line = line?;
-            line.push(b'\n');
-            match &mut *writer.lock().await {
-                Some(writer) => writer.write(&line).await,
-                None => Err(io::ErrorKind::BrokenPipe.into()),
+            queued?;
+            let mut writer = writer.lock().await;
+            let writer = writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+            let lines = queue.lock().split();
+            writer.write(lines).await?;
+            if is_answer {
+                results.answer_sent();
             }
+            Ok(())
         }
     }
 
@@ -153,7 +173,8 @@ impl Transport<RoleClient> for Stdio {
                     return None;
                 }
             };
-            match self.read(&line) {
+            let read = self.read(&line);
+            match self.results.flooded().map_or(read, Err) {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
                 Err(why) => {

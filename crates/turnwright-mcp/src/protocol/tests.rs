@@ -11,10 +11,11 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::connect::{Ending, open};
+use super::connect::open;
+use super::ending::Ending;
 use super::line_reader::{Line, LineReader};
 use super::raw_results::RawResults;
-use super::{Failure, Request, Session};
+use super::{ConnectOptions, Failure, Request, Session};
 
 async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
     let mut reader = LineReader::new(input, limit);
@@ -162,6 +163,12 @@ struct Connected {
     answers: mpsc::UnboundedSender<Value>,
 }
 
+const SESSIONS: ConnectOptions = ConnectOptions {
+    sessions: true,
+    sampling: false,
+    roots: None,
+};
+
 const LONG: Duration = Duration::from_secs(600);
 
 async fn connected() -> Connected {
@@ -173,7 +180,14 @@ async fn connected() -> Connected {
         sent,
         received,
     };
-    let opening = open(wire, results.clone(), Ending::default(), LONG, true);
+    let opening = open(
+        wire,
+        results.clone(),
+        Ending::default(),
+        LONG,
+        SESSIONS,
+        true,
+    );
     let answering = async {
         let id = message(&mut requests, "initialize").await["id"].clone();
         let result = json!({
