@@ -37,6 +37,7 @@ pub struct SamplingRequest {
 
 impl SamplingRequest {
     /// Returns the system prompt and the messages as the input of a turn. The model reads them inside an envelope for untrusted text.
+    /// The turn runs [under the call](TurnInput::under_call), so it is cancelled with it and shares its budget.
     ///
     /// # Errors
     /// Returns an error if there is no text in them.
@@ -44,7 +45,8 @@ impl SamplingRequest {
         let system = self.params.get("systemPrompt").and_then(Value::as_str);
         let messages = self.params.get("messages").and_then(Value::as_array);
         let messages = messages.map(Vec::as_slice).unwrap_or_default();
-        prompts::input(&self.server, system, messages)
+        let input = prompts::input(&self.server, system, messages)?;
+        Ok(input.under_call(&self.context))
     }
 }
 

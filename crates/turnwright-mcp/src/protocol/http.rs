@@ -158,7 +158,12 @@ impl StreamableHttpClient for HttpClient {
             .body(body);
         let has_session = session_id.is_some();
         let first = is_initialize(&message).then(|| headers.clone());
-        let response = self.send(&uri, request, session_id, headers).await?;
+        let sent = self.send(&uri, request, session_id, headers).await;
+        if let Err(StreamableHttpError::Client(HttpError::Connect(why))) = &sent {
+            self.results.not_sent(&message, why);
+            self.ending.set(why.clone());
+        }
+        let response = sent?;
         if is_answer(&message) {
             self.results.answer_sent();
         }
@@ -167,6 +172,7 @@ impl StreamableHttpClient for HttpClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if status == StatusCode::NOT_FOUND && has_session {
+            self.results.not_sent(&message, EXPIRED);
             return self.expired();
         }
         if !status.is_success() {
@@ -417,13 +423,7 @@ impl HttpClient {
         {
             request = request.header(AUTHORIZATION, token);
         }
-        let response = request.send().await.map_err(|error| {
-            let error = failed(error);
-            if let StreamableHttpError::Client(HttpError::Connect(why)) = &error {
-                self.ending.set(why.clone());
-            }
-            error
-        })?;
+        let response = request.send().await.map_err(failed)?;
         let challenge = challenge(&response);
         let challenge = without_token(self.authorizer.as_deref(), &challenge);
         match response.status() {

@@ -43,7 +43,15 @@ struct State {
 #[derive(Debug)]
 struct Expected {
     is_tool_list: bool,
-    result: Option<Value>,
+    outcome: Option<Outcome>,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Result(Value),
+    /// The server has not processed it, for this reason. It counts even if the connection ends before `rmcp` reports it.
+    NotSent(String),
 }
 
 impl RawResults {
@@ -62,15 +70,24 @@ impl RawResults {
         if KEPT.contains(&method) {
             let expected = Expected {
                 is_tool_list: method == "tools/list",
-                result: None,
+                outcome: None,
             };
             state.expected.insert(request.id.clone(), expected);
         }
     }
 
-    /// Takes the result of a request.
-    pub(super) fn take(&self, id: &RequestId) -> Option<Value> {
-        self.0.lock().expected.remove(id)?.result
+    /// Takes what became of a request.
+    pub(super) fn take(&self, id: &RequestId) -> Option<Outcome> {
+        self.0.lock().expected.remove(id)?.outcome
+    }
+
+    /// Notes that the server has not processed this message, if it is a request.
+    pub(super) fn not_sent(&self, message: &ClientJsonRpcMessage, why: &str) {
+        if let ClientJsonRpcMessage::Request(request) = message
+            && let Some(expected) = self.0.lock().expected.get_mut(&request.id)
+        {
+            expected.outcome = Some(Outcome::NotSent(why.to_owned()));
+        }
     }
 
     /// Returns how many results are expected or kept.
@@ -149,7 +166,7 @@ impl RawResults {
             {
                 stand_in = ServerResult::ListToolsResult(list);
             }
-            expected.result.get_or_insert(result);
+            expected.outcome.get_or_insert(Outcome::Result(result));
         }
         ServerJsonRpcMessage::response(stand_in, id.clone())
     }

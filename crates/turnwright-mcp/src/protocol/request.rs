@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::ending::Ending;
 use super::handler::{Flight, Handler};
-use super::raw_results::{RawResults, UNREADABLE};
+use super::raw_results::{Outcome, RawResults, UNREADABLE};
 use super::{Answer, Failure, Request};
 
 /// Sends a request and waits for its result.
@@ -36,7 +36,11 @@ pub(super) async fn send(
     let deadlines = Deadlines::new(request.idle, request.total);
     let answer = pending.answer(&in_flight.flight, deadlines).await;
     in_flight.answered = answer.is_ok();
-    let result = results.take(&id);
+    let result = match results.take(&id) {
+        Some(Outcome::NotSent(why)) => return Err(Failure::NotSent(why)),
+        Some(Outcome::Result(result)) => Some(result),
+        None => None,
+    };
     match answer? {
         Ok(typed) => {
             let no_result = || Failure::Malformed("the answer has no result".to_owned());

@@ -59,6 +59,27 @@ async fn a_line_that_does_not_end_is_an_error() {
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
 }
 
+#[test]
+fn a_server_that_reads_no_answers_is_noticed() {
+    let results = RawResults::default();
+    let ping = br#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+    let notification = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for _ in 0..256 {
+        results.read(ping).unwrap();
+        results.read(notification).unwrap();
+    }
+    assert_eq!(results.flooded(), None);
+    results.read(ping).unwrap();
+    assert!(
+        results
+            .flooded()
+            .unwrap()
+            .contains("without reading the answers")
+    );
+    results.answer_sent();
+    assert_eq!(results.flooded(), None);
+}
+
 proptest! {
     #[test]
     fn lines_are_the_same_however_the_bytes_arrive(

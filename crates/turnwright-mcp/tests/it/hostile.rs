@@ -166,6 +166,11 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
         Some(Called("in time")),
         Some(Called("in time")),
     ),
+    (
+        "flood-of-pings",
+        Some(Called("may or may not")),
+        Some(Called("may or may not")),
+    ),
     ("asks-for-ever", Some(Called("")), None),
     ("asks-a-bad-question", Some(Called("decline")), None),
     ("wants-to-sample", Some(Called("refused")), None),
@@ -187,7 +192,7 @@ fn limits(mode: &str) -> Limits {
         ..Limits::default()
     };
     let short = Duration::from_millis(500);
-    match mode {
+    match mode.trim_start_matches("new:") {
         "silent" | "silent-list" | "answers-another-id" => Limits {
             start: short,
             ..limits
@@ -196,6 +201,7 @@ fn limits(mode: &str) -> Limits {
         | "progress-for-ever"
         | "asks-for-ever"
         | "flood-of-changes"
+        | "flood-of-pings"
         | "flood-of-unknown-notifications" => Limits {
             call_total: short,
             ..limits
@@ -207,7 +213,12 @@ fn limits(mode: &str) -> Limits {
 /// Runs a turn with this server and a good one, and returns what became of the first.
 async fn meet(hostile: McpServer, name: &str) -> String {
     let good = server("", &folder(&format!("good-{name}"))).alias("good");
-    let mcp = Mcp::new([hostile.limits(limits(name)).sessions_only(), good]);
+    let hostile = hostile.limits(limits(name));
+    let hostile = match name.starts_with("new:") {
+        true => hostile,
+        false => hostile.sessions_only(),
+    };
+    let mcp = Mcp::new([hostile, good]);
     let mcp = mcp.first_wait(Duration::from_secs(120));
     let executor = |ctx: DispatchContext| async move {
         let good = ctx.call("good__echo", json!({ "text": "good" })).await;
@@ -288,6 +299,21 @@ async fn over_http_too() {
     }
 }
 
+/// The lifecycle without sessions, in which a server sends no requests. How a server introduces itself differs there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_sessions() {
+    for (mode, stdio, _) in MODES {
+        let asks = ["asks", "wants", "flood-of-pings"];
+        let asks = asks.iter().any(|start| mode.starts_with(start));
+        if let Some(Called(text)) = stdio
+            && !asks
+        {
+            let mode = format!("new:{mode}");
+            check(&mode, Called(text), &over_stdio(&mode).await);
+        }
+    }
+}
+
 /// The variable that makes the next test meet one server and print a line.
 const ONE: &str = "TURNWRIGHT_MCP_HOSTILE";
 
@@ -322,6 +348,9 @@ fn modes() {
         for (mode, stdio, http) in MODES {
             if stdio.is_some() {
                 println!("mode stdio:{mode}");
+            }
+            if matches!(stdio, Some(Called(_))) {
+                println!("mode stdio:new:{mode}");
             }
             if http.is_some() {
                 println!("mode http:{mode}");

@@ -8,7 +8,9 @@
 )]
 
 mod client;
+mod connection;
 mod hostile;
+mod input;
 mod killed;
 mod oauth;
 mod pins;

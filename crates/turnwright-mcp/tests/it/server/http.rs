@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use turnwright_mcp::McpServer;
 
@@ -16,6 +17,7 @@ use super::behaviour::{Action, Behaviour};
 pub(crate) struct HttpServer {
     url: String,
     task: JoinHandle<()>,
+    mode: watch::Sender<String>,
 }
 
 impl Drop for HttpServer {
@@ -29,15 +31,27 @@ impl HttpServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let behaviour = Arc::new(Mutex::new(Behaviour::new(mode, folder)));
-        let mode = mode.to_owned();
+        let mode = watch::Sender::new(mode.to_owned());
+        let current = mode.subscribe();
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (behaviour, mode) = (Arc::clone(&behaviour), mode.clone());
+                let (behaviour, mode) = (Arc::clone(&behaviour), current.borrow().clone());
                 // A client that goes away is no error.
                 tokio::spawn(async move { serve(stream, &behaviour, &mode).await.ok() });
             }
         });
-        HttpServer { url, task }
+        HttpServer { url, task, mode }
+    }
+
+    /// Changes how the transport behaves from now on.
+    pub(crate) fn becomes(&self, mode: &str) {
+        self.mode.send_replace(mode.to_owned());
+    }
+
+    /// Ends the server, and waits until it has ended.
+    pub(crate) async fn end(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
     }
 
     /// Returns the server for a client.
@@ -51,7 +65,7 @@ async fn serve(
     behaviour: &Mutex<Behaviour>,
     mode: &str,
 ) -> std::io::Result<()> {
-    let Some((method, body)) = read(&mut stream).await? else {
+    let Some((method, session, body)) = read(&mut stream).await? else {
         return Ok(());
     };
     let plain = |status: &str, more: &str| {
@@ -65,7 +79,15 @@ async fn serve(
             .write_all(plain("405 Method Not Allowed", "").as_bytes())
             .await;
     }
+    let is_call = serde_json::from_slice::<Value>(&body)
+        .is_ok_and(|message| message["method"] == "tools/call");
     let refusal = match mode {
+        "session-1" | "session-2" if session.as_deref().is_some_and(|session| session != mode) => {
+            Some(plain("404 Not Found", ""))
+        }
+        "busy-at-calls" if is_call => Some(plain("429 Too Many Requests", "Retry-After: 7\r\n")),
+        "fails-at-calls" if is_call => Some(plain("500 Internal Server Error", "")),
+        "rejects-calls" if is_call => Some(plain("413 Content Too Large", "")),
         "redirects" => Some(plain("307 Temporary Redirect", "Location: http://127.0.0.1:1/\r\n")),
         "unauthorised" => Some(plain("401 Unauthorized", "WWW-Authenticate: Bearer\r\n")),
         "not-found" => Some(plain("404 Not Found", "")),
@@ -92,7 +114,25 @@ async fn serve(
     if actions.is_empty() && message.get("id").is_none() {
         return stream.write_all(plain("202 Accepted", "").as_bytes()).await;
     }
-    let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n";
+    let answer = match actions.as_slice() {
+        [Action::Send(answer)] if mode == "large-json" && message["method"] == "tools/call" => {
+            answer
+        }
+        _ => &Value::Null,
+    };
+    if !answer.is_null() {
+        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n";
+        stream.write_all(head.as_bytes()).await?;
+        return stream.write_all(answer.to_string().as_bytes()).await;
+    }
+    // The name of the session is the mode in which it began.
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n{}\r\n",
+        match mode.starts_with("session") && message["method"] == "initialize" {
+            true => format!("Mcp-Session-Id: {mode}\r\n"),
+            false => String::new(),
+        }
+    );
     stream.write_all(head.as_bytes()).await?;
     for action in actions {
         match action {
@@ -140,8 +180,10 @@ async fn event(stream: &mut TcpStream, data: &str) -> std::io::Result<()> {
         .await
 }
 
-/// Reads a request: its method and its body.
-async fn read(stream: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>)>> {
+/// Reads a request: its method, its session and its body.
+async fn read(
+    stream: &mut TcpStream,
+) -> std::io::Result<Option<(String, Option<String>, Vec<u8>)>> {
     let mut bytes = Vec::new();
     let end = loop {
         if stream.read_buf(&mut bytes).await? == 0 {
@@ -166,5 +208,9 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>
         .next()
         .unwrap_or_default()
         .to_ascii_uppercase();
-    Ok(Some((method, bytes[end..end + length].to_vec())))
+    let session = head
+        .lines()
+        .find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let session = session.map(str::to_owned);
+    Ok(Some((method, session, bytes[end..end + length].to_vec())))
 }
