@@ -6,15 +6,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::event::{Event, EventKind};
-use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::{GateAnswer, TurnActivity};
 use turnwright_core::{
-    BoxError, DispatchContext, Message, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
+    BoxError, DispatchContext, Message, Storage, TurnEventKind, TurnInput, TurnOutcome, TurnRunner,
+    TurnStatus,
 };
 use turnwright_mcp::{
     Limits, Mcp, McpExt as _, McpServer, SamplingAnswer, SamplingRequest, ServerState,
 };
 
 use crate::client::caller;
+use crate::killed::model;
 use crate::server::{folder, received, server};
 
 /// Runs a turn in which the user answers each question with a colour. Returns its outcome and the warnings.
@@ -249,5 +251,57 @@ async fn a_question_that_may_belong_to_another_turn_is_declined() {
             .iter()
             .any(|warning| warning.contains("does not say which call asks")),
         "{warnings:?}"
+    );
+}
+
+/// A runner that suspends its turns at gates, with the annotations of its server believed.
+fn suspending(server: McpServer) -> TurnRunner {
+    let mcp = Mcp::new([server.believe_annotations()]).first_wait(Duration::from_secs(120));
+    turnwright_core::runner(model)
+        .storage(Storage::memory())
+        .mcp(mcp)
+        .suspend_at_gates()
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_can_be_suspended_while_a_call_that_only_reads_requires_input() {
+    let runner = suspending(server("new:needs-input", &folder("suspended")));
+    let input = TurnInput::new("Go.").conversation("c");
+    let outcome = runner.run(input).await;
+    let TurnStatus::Suspended { gates, .. } = &outcome.status else {
+        panic!("{:?}", outcome.status);
+    };
+    let answer = json!({ "colour": "blue" });
+    let turn = runner.answer_gate("c", &gates[0].id, answer).await.unwrap();
+    let outcome = turn.await;
+    assert!(
+        outcome.text.contains(r#"{"colour":"blue"}"#),
+        "{}",
+        outcome.text
+    );
+}
+
+/// The server waits for the answer on the connection of this process.
+#[tokio::test]
+async fn a_question_in_a_session_keeps_the_turn_in_memory() {
+    let runner = suspending(server("asks", &folder("held")));
+    let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));
+    while let Some(event) = turn.next().await {
+        if let TurnEventKind::GateOpened(gate) = event.kind {
+            let is_held = |activity| matches!(activity, TurnActivity::NotSuspendable { .. });
+            while !is_held(turn.activity()) {
+                tokio::task::yield_now().await;
+            }
+            let answer = GateAnswer::value(json!({ "colour": "red" }));
+            assert!(turn.gates().answer(&gate.id, answer).unwrap());
+        }
+    }
+    let outcome = turn.await;
+    assert!(
+        outcome.text.contains(r#"{"colour":"red"}"#),
+        "{}",
+        outcome.text
     );
 }

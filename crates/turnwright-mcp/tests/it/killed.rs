@@ -17,7 +17,7 @@ const FOLDER: &str = "TURNWRIGHT_MCP_KILLED";
 const TURN: &str = "turn-1";
 
 /// Like a model, it knows only the records, so it can continue anywhere.
-async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+pub(crate) async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     match ctx.records().own_tool_calls().last() {
         None => drop(ctx.call("test__echo", json!({ "text": "once" })).await),
         Some(call) => {
