@@ -107,6 +107,37 @@ async fn a_body_that_is_too_large_is_not_read() {
     );
 }
 
+/// A stream that can be resumed would be opened again and again.
+#[tokio::test]
+async fn an_event_that_is_too_large_ends_its_stream() {
+    let limits = Limits {
+        message_bytes: 100_000,
+        call_total: Duration::MAX,
+        idle: Duration::MAX,
+        ..Limits::default()
+    };
+    let running = HttpServer::start("", &folder("large-event")).await;
+    let mcp = Mcp::new([running.server().limits(limits.clone())]);
+    mcp.start().await.unwrap();
+    running.becomes("large-event");
+    let outcome = call(&mcp).await;
+    assert!(
+        outcome.text.contains("may or may not have taken effect"),
+        "{}",
+        outcome.text
+    );
+    assert_eq!(mcp.tools().len(), 1);
+
+    let running = HttpServer::start("session-large-stream", &folder("large-stream")).await;
+    let mcp = Mcp::new([running.server().limits(limits).sessions_only()]);
+    mcp.start().await.unwrap();
+    let reason = until_down(&mcp).await;
+    assert!(
+        reason.contains("an event has more than 100000 bytes"),
+        "{reason}"
+    );
+}
+
 /// In the lifecycle without sessions, a server announces changes only if it is asked to.
 #[tokio::test]
 async fn a_change_is_noticed_without_sessions() {

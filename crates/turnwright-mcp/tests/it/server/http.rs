@@ -74,6 +74,9 @@ async fn serve(
     if mode == "old-transport" {
         return old_transport(&mut stream, &method).await;
     }
+    if method == "GET" && mode == "session-large-stream" {
+        return endless_event(&mut stream).await;
+    }
     if method != "POST" {
         return stream
             .write_all(plain("405 Method Not Allowed", "").as_bytes())
@@ -81,6 +84,9 @@ async fn serve(
     }
     let is_call = serde_json::from_slice::<Value>(&body)
         .is_ok_and(|message| message["method"] == "tools/call");
+    if is_call && mode == "large-event" {
+        return endless_event(&mut stream).await;
+    }
     let refusal = match mode {
         "session-1" | "session-2" if session.as_deref().is_some_and(|session| session != mode) => {
             Some(plain("404 Not Found", ""))
@@ -155,6 +161,15 @@ async fn serve(
         std::future::pending::<()>().await;
     }
     Ok(())
+}
+
+/// Sends a stream that can be resumed, with an event that never ends.
+async fn endless_event(stream: &mut TcpStream) -> std::io::Result<()> {
+    let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\nid: 1\ndata:\n\ndata: ";
+    stream.write_all(head.as_bytes()).await?;
+    loop {
+        stream.write_all(&[b'x'; 4_096]).await?;
+    }
 }
 
 /// The transport that streamable HTTP has replaced: the server says on a stream where requests are sent.
