@@ -5,7 +5,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use rmcp::RoleClient;
 use rmcp::model::{ServerNotification, SubscriptionFilter};
-use rmcp::service::Peer;
+use rmcp::service::{Peer, ServiceError};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
@@ -32,24 +32,28 @@ async fn listen(peer: Peer<RoleClient>, handler: Handler, tried: watch::Sender<b
     let delays = delays.with_min_delay(Duration::from_secs(1));
     let delays = delays.with_max_delay(MAX_DELAY).without_max_times();
     for delay in delays.build() {
-        if let Ok(mut subscription) = peer.listen(filter.clone()).await
-            && subscription.acknowledged().tools_list_changed == Some(true)
-        {
-            handler.announces(true);
-            // What changed before it is not announced.
-            handler.note_change();
-            tried.send_replace(true);
-            while let Ok(Some(notification)) = subscription.next().await {
-                if let ServerNotification::ToolListChangedNotification(_) = notification {
-                    handler.note_change();
+        match peer.listen(filter.clone()).await {
+            Ok(mut subscription) => {
+                let accepted = subscription.acknowledged().tools_list_changed;
+                handler.announces(accepted == Some(true));
+                // What changed before it is not announced.
+                handler.note_change();
+                tried.send_replace(true);
+                while let Ok(Some(notification)) = subscription.next().await {
+                    if let ServerNotification::ToolListChangedNotification(_) = notification {
+                        handler.note_change();
+                    }
                 }
+                handler.announces(false);
             }
-            handler.announces(false);
+            // It does not know the method.
+            Err(ServiceError::McpError(_)) => return,
+            Err(_) => {}
         }
-        tried.send_replace(true);
         if peer.is_transport_closed() {
             return;
         }
+        tried.send_replace(true);
         sleep(delay).await;
     }
 }
