@@ -36,7 +36,7 @@ mod protocol;
 pub mod serve;
 
 pub use client::{Mcp, McpExt, McpServer, ServerState, ServerStatus, Withheld, WithheldKind};
-pub use definition::{Definition, exposed_name, shown};
+pub use definition::{Definition, exposed_name, shown, shown_name};
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};
