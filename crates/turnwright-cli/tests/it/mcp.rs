@@ -11,6 +11,8 @@ mod login;
 #[cfg(unix)]
 mod serve;
 mod several_files;
+#[cfg(unix)]
+mod unattended;
 mod unusable_tools;
 
 use serde_json::json;
