@@ -83,7 +83,7 @@ fn consent(config: &Config) -> Check {
             let detail = format!("the configuration {missing}, so its servers are not started");
             Check::fail("consent", one_line(&detail, 500), fix)
         }
-        Err(error) => Check::fail("consent", error.to_string(), "set TURNWRIGHT_HOME"),
+        Err(error) => Check::fail("consent", error.to_string(), "do that, then run this command again"),
     }
 }
 

@@ -211,5 +211,9 @@ fn a_configuration_that_is_not_a_regular_file_is_refused() {
     );
     std::fs::rename(setup.lock(), setup.home.file("pipe")).unwrap();
     std::fs::rename(setup.home.file("pipe"), setup.home.file("mcp-consent.json")).unwrap();
-    assert_eq!(setup.run(&["mcp", "list"]).code, 2, "it counts as empty");
+    let ran = setup.run(&["mcp", "list"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("it is not a regular file"),
+        "{ran:?}"
+    );
 }
