@@ -105,8 +105,7 @@ impl Config {
             servers: Vec::new(),
             idle_keys: Vec::new(),
         };
-        let document: Document =
-            serde_json::from_str(&text).map_err(|error| config.wrong(&error.to_string()))?;
+        let document: Document = parse(&text).map_err(|why| config.wrong(&why))?;
         let Some(Pairs(servers)) = document.servers else {
             let hint = match document.other {
                 Some(_) => "it has `servers`; rename it to `mcpServers`",
@@ -321,6 +320,10 @@ impl Entry {
     /// Builds the server. Errors begin with the key.
     fn server(&self, alias: &str, folder: &Path) -> Result<McpServer, String> {
         let at = expanded;
+        let filled = |key: &str, text: &str| match at(key, text)? {
+            value if value.trim().is_empty() => Err(format!(".{key}: the value is empty")),
+            value => Ok(value),
+        };
         let server = match (&self.command, &self.url) {
             (Some(command), _) => {
                 let args = self.args.iter().enumerate();
@@ -337,15 +340,18 @@ impl Entry {
                     environment = inherited.map_err(|why| format!(".inheritEnv: {why}"))?;
                 }
                 let directory = match &self.cwd {
-                    Some(cwd) => folder.join(at("cwd", cwd)?),
+                    Some(cwd) => folder.join(filled("cwd", cwd)?),
                     None => folder.to_owned(),
                 };
-                let program = program_path(&at("command", command)?, folder);
+                if !directory.is_dir() {
+                    return Err(".cwd: there is no such directory".to_owned());
+                }
+                let program = program_path(&filled("command", command)?, folder);
                 let program = Program::new(program).args(args).directory(directory);
                 McpServer::program(program.environment(environment))
             }
             (None, url) => {
-                let url = at("url", url.as_deref().unwrap_or_default())?;
+                let url = filled("url", url.as_deref().unwrap_or_default())?;
                 let mut server = McpServer::http(url);
                 for (name, value) in &self.headers.0 {
                     server = server.header(name, at(&format!("headers.{name}"), value)?);
@@ -375,6 +381,20 @@ impl Entry {
         let on = switches.into_iter().filter(|(is_on, _)| *is_on);
         Ok(on.fold(server, |server, (_, set)| set(server)))
     }
+}
+
+/// Reads a document. Errors begin with the path of the key.
+fn parse(text: &str) -> Result<Document, String> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let document = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        match path.as_str() {
+            "." => error.inner().to_string(),
+            path => format!("`{path}`: {}", error.inner()),
+        }
+    })?;
+    json.end().map_err(|error| error.to_string())?;
+    Ok(document)
 }
 
 /// An object, in the order of the file. A repeated key is an error.
