@@ -7,7 +7,7 @@ use super::warn_of_keys;
 use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
-use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login, why_down};
+use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login};
 use crate::terminal::{Screen, Signals, plain};
 use crate::tools;
 
@@ -31,9 +31,7 @@ pub(super) async fn run(
         warn_of_keys(&servers.config);
     }
     let exit = call(&opened, &options, settings, screen).await;
-    for servers in opened {
-        servers.mcp.stop().await;
-    }
+    mcp_servers::stop(&opened).await;
     exit
 }
 
@@ -72,7 +70,7 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
         ServerState::Down { reason } => {
             return Some(format!(
                 "the MCP server `{alias}` is down: {}. Run `{}`",
-                why_down(reason),
+                servers.config.why_down(reason),
                 servers.command("doctor")
             ));
         }

@@ -110,6 +110,10 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
             json!({ "command": "x", "cwd": ".mcp.json" }),
             "`mcpServers.files`.cwd: there is no such directory",
         ),
+        (
+            json!({ "url": "https://user:hunter2@example.com" }),
+            "must not contain credentials: add them to `headers`",
+        ),
         (json!({ "url": "file:///hunter2" }), ": the URL"),
         (
             json!({ "url": "https://example.com", "headers": { "x y": "hunter2" } }),
@@ -128,7 +132,7 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
             "my server",
             "`mcpServers.my server`: the alias `my server` may contain only",
         ),
-        ("", "`mcpServers.`: the alias of an MCP server is empty"),
+        ("", "`mcpServers.`: the name of the server is empty"),
     ] {
         setup.write_config(&json!({ "mcpServers": { alias: { "command": "x" } } }).to_string());
         let ran = setup.run(&["mcp", "trust", "--yes"]);
