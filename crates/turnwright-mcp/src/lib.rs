@@ -40,7 +40,7 @@ pub use client::{
     Mcp, McpExt, McpServer, SamplingAnswer, SamplingRequest, ServerState, ServerStatus, Withheld,
     WithheldKind,
 };
-pub use definition::{Definition, exposed_name, shown};
+pub use definition::{Definition, exposed_name, shown, shown_name};
 pub use limits::Limits;
 pub use oauth::{AuthorizationPrompt, OAuth, TokenStore};
 pub use pin::{Change, Difference, LockFile, LockFileError, LockedServer, LockedTool, Pinning};

@@ -17,7 +17,7 @@ pub(crate) use server::{Server, api_key, is_address};
 use crate::args;
 use crate::exit::misuse;
 use crate::extensions::{CustomModel, Extensions, apply};
-use crate::mcp_servers::McpServers;
+use crate::mcp_servers::{self, McpServers};
 use crate::storage::{ChatNote, Storage};
 use crate::terminal::one_line;
 use crate::toolbox::{self, Builtin};
@@ -130,9 +130,7 @@ impl Agent {
 
     /// Stops what runs for this agent.
     pub(crate) async fn stop(&self) {
-        for servers in &self.mcp {
-            servers.mcp.stop().await;
-        }
+        mcp_servers::stop(&self.mcp).await;
     }
 
     /// The note of a chat about a conversation with this agent.

@@ -138,7 +138,7 @@ pub(crate) enum Mcp {
     Pin(McpConfirm),
     /// Show how definitions differ from the lock file, word by word
     ///
-    /// Invisible characters are shown as ⟨U+200B⟩. Exits with 1 if there are differences.
+    /// Invisible characters are shown as ⟨U+200B⟩, and so are all letters in names that are not ASCII. Exits with 1 if there are differences.
     #[command(after_help = section!(
         "Examples",
         "turnwright mcp diff",

@@ -8,6 +8,7 @@ mod session;
 
 use std::path::Path;
 
+use futures_util::future::join_all;
 use serde_json::json;
 use turnwright::runner::TurnRunnerBuilder;
 use turnwright_mcp::Mcp;
@@ -52,9 +53,7 @@ pub(crate) async fn run(
         .map(|servers| servers.mcp.clone())
         .collect();
     let exit = converse(options, agent, runner, signals, screen).await;
-    for mcp in mcp {
-        mcp.stop().await;
-    }
+    join_all(mcp.iter().map(Mcp::stop)).await;
     exit
 }
 

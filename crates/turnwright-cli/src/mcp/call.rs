@@ -1,13 +1,13 @@
 //! `turnwright mcp call`: one call through the ordinary call path.
 
 use turnwright::Tool;
-use turnwright_mcp::{ServerState, WithheldKind, exposed_name};
+use turnwright_mcp::{Change, Difference, ServerState, ServerStatus, WithheldKind, exposed_name};
 
 use super::warn_of_keys;
 use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
-use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login, why_down};
+use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login};
 use crate::terminal::{Screen, Signals, plain};
 use crate::tools;
 
@@ -31,9 +31,7 @@ pub(super) async fn run(
         warn_of_keys(&servers.config);
     }
     let exit = call(&opened, &options, settings, screen).await;
-    for servers in opened {
-        servers.mcp.stop().await;
-    }
+    mcp_servers::stop(&opened).await;
     exit
 }
 
@@ -47,6 +45,9 @@ async fn call(
     let is_there = tools.iter().any(|tool| tool.name() == options.name);
     if let (false, Some(why)) = (is_there, why_not(servers, &options.name)) {
         return Err(misuse(why));
+    }
+    if tools.is_empty() {
+        return Err(misuse(no_tools(servers, &options.name)));
     }
     let tool = tools::find::named(&tools, &options.name)?;
     tools::call::run(tool, &options.call, settings, screen).await
@@ -72,7 +73,7 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
         ServerState::Down { reason } => {
             return Some(format!(
                 "the MCP server `{alias}` is down: {}. Run `{}`",
-                why_down(reason),
+                servers.config.why_down(reason),
                 servers.command("doctor")
             ));
         }
@@ -86,14 +87,17 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
     }
     let mut known = status.withheld.iter().chain(&status.left_out);
     // The name of a malformed definition is in backticks.
-    let item = known.find(|item| exposed_name(alias, item.tool.trim_matches('`')) == name)?;
+    let item = known.find(|item| exposed_name(alias, item.tool.trim_matches('`')) == name);
+    let Some(item) = item else {
+        let gone = gone(&status, name)?;
+        let advice = advice(servers);
+        return Some(format!("`{}` is not there: {gone}. {advice}", plain(name)));
+    };
     let (name, reason) = (plain(name), plain(&item.reason));
     Some(match item.kind {
-        WithheldKind::Unpinned => format!(
-            "`{name}` is withheld: {reason}. Look at the change with `{}`, then accept it with `{}`",
-            servers.command("diff"),
-            servers.command("pin")
-        ),
+        WithheldKind::Unpinned => {
+            format!("`{name}` is withheld: {reason}. {}", advice(servers))
+        }
         WithheldKind::LeftOut => format!(
             "`{name}` is left out: {reason}. To use it, change that list in `{}`",
             shown(file)
@@ -102,4 +106,36 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
             "`{name}` is withheld: {reason}. Only the server can correct that; pinning does not help"
         ),
     })
+}
+
+/// That a pinned tool was renamed or removed, if it was.
+fn gone(status: &ServerStatus, name: &str) -> Option<String> {
+    let is_named = |tool: &str| exposed_name(&status.alias, tool) == name;
+    let was_named = |difference: &&Difference| match (&difference.change, &difference.tool) {
+        (Change::Renamed { from, .. }, _) => is_named(from),
+        (Change::Removed(_), Some(tool)) => is_named(tool),
+        _ => false,
+    };
+    let difference = status.differences.iter().find(was_named)?;
+    Some(plain(&difference.to_string()).into_owned())
+}
+
+/// How to look at changes and how to accept them.
+fn advice(servers: &McpServers) -> String {
+    let (diff, pin) = (servers.command("diff"), servers.command("pin"));
+    format!("Look at the change with `{diff}`, then accept it with `{pin}`")
+}
+
+/// Why no server offers a tool.
+fn no_tools(servers: &[McpServers], name: &str) -> String {
+    let mut why: Vec<String> = servers.iter().flat_map(McpServers::problems).collect();
+    if why.is_empty() {
+        let commands = servers.iter().map(|servers| servers.command("list"));
+        why.extend(commands.map(|list| format!("Run `{list}` for the reasons")));
+    }
+    let name = plain(name);
+    format!(
+        "no tool `{name}`: the MCP servers offer no tools. {}",
+        why.join(". ")
+    )
 }

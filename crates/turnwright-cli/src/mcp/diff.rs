@@ -2,41 +2,44 @@
 
 use turnwright_mcp::ServerState;
 
-use super::{differences, started};
+use super::differences;
 use crate::exit::{Exit, misuse};
-use crate::mcp_servers::{Ask, Config, McpServers, command, lock_file, read_lock, shown, why_down};
+use crate::mcp_servers::{Config, McpServers, command, lock_file, read_lock, shown};
 use crate::terminal::{Screen, style};
 use crate::units::plural;
 
-pub(super) async fn run(config: Config, screen: &mut Screen) -> anyhow::Result<Exit> {
-    if read_lock(&config)?.is_none() {
-        return Err(misuse(format!(
+/// Checks that there is a lock file.
+pub(super) fn check(config: &Config) -> anyhow::Result<()> {
+    match read_lock(config)? {
+        Some(_) => Ok(()),
+        None => Err(misuse(format!(
             "there is no `{}` to compare with. Run `{}`",
-            shown(&lock_file(&config)),
+            shown(&lock_file(config)),
             command("pin", &config.file)
-        )));
+        ))),
     }
-    let servers = started(config, Ask::Person, screen).await?;
-    let exit = compare(&servers, screen);
-    servers.mcp.stop().await;
-    exit
 }
 
-fn compare(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let config = &servers.config;
     let count = differences::show(servers, screen)?;
     let mut is_complete = true;
     for status in servers.mcp.status() {
         if let ServerState::Down { reason } = &status.state {
             is_complete = false;
             if !screen.is_json() {
-                let reason = why_down(reason);
-                let text = format!("{} is down, so it was not compared: {reason}", status.alias);
+                let (server, reason) = (config.label(&status.alias), config.why_down(reason));
+                let text = format!("{server} is down, so it was not compared: {reason}");
                 screen.warn(text)?;
             }
         }
     }
     if !screen.is_json() {
         match (count, is_complete) {
+            (0, true) if config.is_one_of_many => {
+                let text = format!("{}: no differences.", shown(&config.file));
+                screen.painted(style::GOOD, text)?;
+            }
             (0, true) => screen.painted(style::GOOD, "No differences.")?,
             (0, false) => {}
             _ => {

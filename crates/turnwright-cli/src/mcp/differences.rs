@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use turnwright_mcp::{Change, Difference};
+use turnwright_mcp::{Change, Difference, shown_name};
 
 use super::word_diff::word_diff;
-use crate::mcp_servers::{McpServers, quote, show_definition};
+use crate::mcp_servers::{McpServers, quote, show_definition, shown};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, one_line, plain};
 
@@ -16,16 +16,17 @@ pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<
     let mut count = 0;
     for status in servers.mcp.status() {
         let alias = status.alias.as_str();
+        let label = servers.config.label(alias);
         for difference in &status.differences {
             count += 1;
             if screen.is_json() {
-                screen.value(&value(alias, difference))?;
+                screen.value(&value(servers, alias, difference))?;
                 continue;
             }
             let text = plain(&difference.to_string()).into_owned();
             let text = paint(style::WARN, text);
-            screen.line(format_args!("{}: {text}", paint(style::BOLD, alias)))?;
-            show_change(alias, difference, screen)?;
+            screen.line(format_args!("{}: {text}", paint(style::BOLD, &label)))?;
+            show_change(&label, difference, screen)?;
             if difference.change == Change::NewServer {
                 let server = pins.servers.get(alias);
                 if let Some(instructions) = server.and_then(|server| server.instructions.as_deref())
@@ -34,7 +35,7 @@ pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<
                 }
                 let tools = pins.servers.get(alias).map(|server| &server.tools);
                 for (name, tool) in tools.into_iter().flatten() {
-                    show_definition(alias, name, &tool.definition, screen)?;
+                    show_definition(&label, name, &tool.definition, screen)?;
                 }
             }
         }
@@ -42,12 +43,12 @@ pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<
     Ok(count)
 }
 
-fn show_change(alias: &str, difference: &Difference, screen: &mut Screen) -> anyhow::Result<()> {
+fn show_change(server: &str, difference: &Difference, screen: &mut Screen) -> anyhow::Result<()> {
     let name = difference.tool.as_deref().unwrap_or_default();
     match &difference.change {
         Change::Changed { before, after } => {
             for (pointer, before, after) in changed_fields(before, after) {
-                let pointer = one_line(&turnwright_mcp::shown(&pointer), 200);
+                let pointer = one_line(&shown_name(&pointer), 200);
                 screen.line(format_args!("  {}", paint(style::NAME, pointer)))?;
                 let (before, after) = (before.map(text), after.map(text));
                 let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
@@ -59,8 +60,8 @@ fn show_change(alias: &str, difference: &Difference, screen: &mut Screen) -> any
             let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
             screen.line(word_diff(before, after, screen.width()))?;
         }
-        Change::Added(definition) => show_definition(alias, name, definition, screen)?,
-        Change::Removed(definition) => show_definition(alias, name, definition, screen)?,
+        Change::Added(definition) => show_definition(server, name, definition, screen)?,
+        Change::Removed(definition) => show_definition(server, name, definition, screen)?,
         _ => {}
     }
     Ok(())
@@ -125,7 +126,7 @@ fn leaves(value: &Value) -> Vec<(String, &Value)> {
     leaves
 }
 
-fn value(alias: &str, difference: &Difference) -> Value {
+fn value(servers: &McpServers, alias: &str, difference: &Difference) -> Value {
     let (kind, before, after) = match &difference.change {
         Change::NewServer => ("newServer", None, None),
         Change::Source => ("source", None, None),
@@ -140,6 +141,7 @@ fn value(alias: &str, difference: &Difference) -> Value {
     };
     json!({
         "server": alias,
+        "file": shown(&servers.config.file),
         "tool": difference.tool,
         "change": kind,
         "message": difference.to_string(),

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatus};
+use futures_util::future::join_all;
+use turnwright_mcp::{LockFile, Mcp, McpServer, Pinning, ServerState, ServerStatus, shown_name};
 
 use crate::args::McpFile;
 use crate::doctor::{Check, Status, print};
 use crate::exit::Exit;
-use crate::mcp_servers::{Config, command, lock_file, missing_consent, read_lock, shown, why_down};
+use crate::mcp_servers::{Config, Entry, command, lock_file, missing_consent, read_lock, shown};
 use crate::terminal::{Screen, one_line};
 use crate::units::{listed, plural};
 
@@ -33,11 +34,10 @@ async fn checks(options: &McpFile, screen: &mut Screen) -> Vec<Check> {
         Ok(configs) => configs,
         Err(error) => return vec![invalid(&error)],
     };
-    let mut checks = Vec::new();
-    for config in configs {
-        checks.extend(of_config(&config, screen).await);
-    }
-    checks
+    screen.busy("starting the MCP servers");
+    let attended = screen.is_interactive();
+    let checks = configs.iter().map(|config| of_config(config, attended));
+    join_all(checks).await.concat()
 }
 
 fn invalid(error: &anyhow::Error) -> Check {
@@ -45,8 +45,8 @@ fn invalid(error: &anyhow::Error) -> Check {
     Check::fail("config", error.to_string(), fix)
 }
 
-async fn of_config(config: &Config, screen: &mut Screen) -> Vec<Check> {
-    let servers = match config.servers(screen.is_interactive()) {
+async fn of_config(config: &Config, attended: bool) -> Vec<Check> {
+    let servers = match config.servers(attended) {
         Ok(servers) => servers,
         Err(error) => return vec![invalid(&error)],
     };
@@ -65,10 +65,16 @@ async fn of_config(config: &Config, screen: &mut Screen) -> Vec<Check> {
     if !may_start {
         return checks;
     }
-    for ((alias, _), server) in config.servers.iter().zip(servers) {
-        screen.busy(&format!("starting {alias}"));
-        checks.extend(server_checks(alias, server, lock.as_ref(), config).await);
-    }
+    let servers = config.servers.iter().zip(servers);
+    let servers = servers.map(|((alias, entry), server)| {
+        let checked = Checked {
+            config,
+            alias,
+            entry,
+        };
+        checked.start(server, lock.is_some())
+    });
+    checks.extend(join_all(servers).await.concat());
     checks
 }
 
@@ -78,12 +84,20 @@ fn consent(config: &Config) -> Check {
         command("trust", &config.file)
     );
     match missing_consent(config) {
-        Ok(None) => Check::ok("consent", "you have agreed to this configuration"),
+        Ok(None) => Check::ok(
+            "consent",
+            format!("you have agreed to {}", shown(&config.file)),
+        ),
         Ok(Some(missing)) => {
-            let detail = format!("the configuration {missing}, so its servers are not started");
+            let file = shown(&config.file);
+            let detail = format!("{file} {missing}, so its servers are not started");
             Check::fail("consent", one_line(&detail, 500), fix)
         }
-        Err(error) => Check::fail("consent", error.to_string(), "set TURNWRIGHT_HOME"),
+        Err(error) => Check::fail(
+            "consent",
+            error.to_string(),
+            "do that, then run this command again",
+        ),
     }
 }
 
@@ -111,117 +125,133 @@ fn lock(config: &Config) -> (Option<LockFile>, Check) {
     }
 }
 
-async fn server_checks(
-    alias: &str,
-    server: McpServer,
-    lock: Option<&LockFile>,
-    config: &Config,
-) -> Vec<Check> {
-    let mcp = Mcp::new([server]);
-    let mcp = match lock {
-        Some(_) => mcp.lock_file(lock_file(config)).pinning(Pinning::Pinned),
-        None => mcp.pinning(Pinning::Unpinned),
-    };
-    let started = Instant::now();
-    let checks = match mcp.start().await {
-        Ok(()) => {
-            let start = started.elapsed();
-            let latency = mcp.latency(alias).await;
-            let timing = match latency {
-                Some(latency) => format!(
-                    "started in {} ms, lists its tools in {} ms",
-                    start.as_millis(),
-                    latency.as_millis()
-                ),
-                None => format!("started in {} ms", start.as_millis()),
-            };
-            let status = mcp.status();
-            let checks = status.iter().flat_map(|status| {
-                let log = mcp.log(alias).unwrap_or_default();
-                checks_of(status, &timing, &log, config)
-            });
-            checks.collect()
-        }
-        Err(error) => vec![Check::fail("server", error.to_string(), "correct the file")],
-    };
-    mcp.stop().await;
-    checks
+/// A server that is checked.
+struct Checked<'c> {
+    config: &'c Config,
+    alias: &'c str,
+    entry: &'c Entry,
 }
 
-fn checks_of(status: &ServerStatus, timing: &str, log: &str, config: &Config) -> Vec<Check> {
-    let alias = &status.alias;
-    let (name, version, protocol) = match &status.state {
-        ServerState::Connected {
-            name,
-            version,
-            protocol_version,
-        } => (name, version, protocol_version),
-        ServerState::Down { reason } => return vec![down(alias, reason, log)],
-        _ => {
-            return vec![Check::fail(
+impl Checked<'_> {
+    async fn start(self, server: McpServer, is_pinned: bool) -> Vec<Check> {
+        let mcp = Mcp::new([server]);
+        let mcp = match is_pinned {
+            true => mcp
+                .lock_file(lock_file(self.config))
+                .pinning(Pinning::Pinned),
+            false => mcp.pinning(Pinning::Unpinned),
+        };
+        let started = Instant::now();
+        let checks = match mcp.start().await {
+            Ok(()) => {
+                let start = started.elapsed();
+                let latency = mcp.latency(self.alias).await;
+                let timing = match latency {
+                    Some(latency) => format!(
+                        "started in {} ms, lists its tools in {} ms",
+                        start.as_millis(),
+                        latency.as_millis()
+                    ),
+                    None => format!("started in {} ms", start.as_millis()),
+                };
+                let status = mcp.status();
+                let checks = status.iter().flat_map(|status| {
+                    let log = mcp.log(self.alias).unwrap_or_default();
+                    self.checks(status, &timing, &log)
+                });
+                checks.collect()
+            }
+            Err(error) => vec![Check::fail("server", error.to_string(), "correct the file")],
+        };
+        mcp.stop().await;
+        checks
+    }
+
+    fn checks(&self, status: &ServerStatus, timing: &str, log: &str) -> Vec<Check> {
+        let (server, file) = (self.config.label(self.alias), &self.config.file);
+        let (name, version, protocol) = match &status.state {
+            ServerState::Connected {
+                name,
+                version,
+                protocol_version,
+            } => (name, version, protocol_version),
+            ServerState::Down { reason } => return vec![self.down(reason, log)],
+            _ => {
+                let detail = format!("{server}: not ready");
+                return vec![Check::fail("server", detail, "try again")];
+            }
+        };
+        let about = format!("{} {}", one_line(name, 60), one_line(version, 40));
+        let tools = plural(status.tools.len() as u64, "tool");
+        let detail = format!("{server}: {about}, protocol {protocol}, {tools}, {timing}");
+        let mut checks = vec![match protocol.as_str() < OLD_PROTOCOL {
+            true => Check::warn(
                 "server",
-                format!("{alias}: not ready"),
-                "try again",
-            )];
+                detail,
+                "the protocol version is old: update the server",
+            ),
+            false => Check::ok("server", detail),
+        }];
+        let names = status.withheld.iter();
+        let names = names.map(|item| one_line(&shown_name(&item.tool), 64));
+        let names = listed(names, SHOWN);
+        let withheld = plural(status.withheld.len() as u64, "tool");
+        match (status.differences.len(), status.withheld.len()) {
+            (0, 0) => {}
+            (0, _) => {
+                let detail = format!("{server}: {withheld} cannot be used: {names}");
+                let fix = format!("`{}` shows the reasons", command("list", file));
+                checks.push(Check::warn("tools", detail, fix));
+            }
+            (differences, count) => {
+                let differences = plural(differences as u64, "difference");
+                let withheld = match count {
+                    0 => "no tools withheld".to_owned(),
+                    _ => format!("{withheld} withheld: {names}"),
+                };
+                let (diff, pin) = (command("diff", file), command("pin", file));
+                let fix =
+                    format!("look at the changes with `{diff}`, then accept them with `{pin}`");
+                let detail = format!("{server}: {differences} to the lock file, {withheld}");
+                checks.push(Check::warn("pins", detail, fix));
+            }
         }
-    };
-    let about = format!("{} {}", one_line(name, 60), one_line(version, 40));
-    let tools = plural(status.tools.len() as u64, "tool");
-    let detail = format!("{alias}: {about}, protocol {protocol}, {tools}, {timing}");
-    let mut checks = vec![match protocol.as_str() < OLD_PROTOCOL {
-        true => Check::warn(
-            "server",
-            detail,
-            "the protocol version is old: update the server",
-        ),
-        false => Check::ok("server", detail),
-    }];
-    let names = status.withheld.iter().map(|item| one_line(&item.tool, 64));
-    let names = listed(names, SHOWN);
-    let withheld = plural(status.withheld.len() as u64, "tool");
-    match (status.differences.len(), status.withheld.len()) {
-        (0, 0) => {}
-        (0, _) => {
-            let detail = format!("{alias}: {withheld} cannot be used: {names}");
-            let fix = format!("`{}` shows the reasons", command("list", &config.file));
-            checks.push(Check::warn("tools", detail, fix));
-        }
-        (differences, count) => {
-            let differences = plural(differences as u64, "difference");
-            let withheld = match count {
-                0 => "no tools withheld".to_owned(),
-                _ => format!("{withheld} withheld: {names}"),
-            };
-            let (diff, pin) = (command("diff", &config.file), command("pin", &config.file));
-            let fix = format!("look at the changes with `{diff}`, then accept them with `{pin}`");
-            let detail = format!("{alias}: {differences} to the lock file, {withheld}");
-            checks.push(Check::warn("pins", detail, fix));
-        }
+        checks
     }
-    checks
-}
 
-fn down(alias: &str, reason: &str, log: &str) -> Check {
-    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LOG_LINES)..);
-    let last: Vec<String> = last
-        .unwrap_or_default()
-        .iter()
-        .map(|line| format!("stderr: {}", one_line(line, 200)))
-        .collect();
-    let mut detail = format!("{alias}: {}", why_down(reason));
-    for line in last {
-        detail.push('\n');
-        detail.push_str(&line);
+    fn down(&self, reason: &str, log: &str) -> Check {
+        let server = self.config.label(self.alias);
+        let mut detail = format!("{server}: {}", self.config.why_down(reason));
+        let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines.get(lines.len().saturating_sub(LOG_LINES)..);
+        for line in last.unwrap_or_default() {
+            detail.push_str(&format!("\nstderr: {}", one_line(line, 200)));
+        }
+        Check::fail("server", detail, self.fix(reason))
     }
-    let fix = if reason.contains("cannot start") {
-        "install the program, or correct `command` in the configuration"
-    } else if reason.contains("authorisation") {
-        "run this command at a terminal to log in, or add a token to `headers`, for example \"Authorization\": \"Bearer ${TOKEN}\""
-    } else if reason.contains("did not answer") {
-        "check that the program is an MCP server, and try its command line in a shell"
-    } else {
-        "try its command line in a shell, and check the variables that it needs: list them in `env` or `inheritEnv`"
-    };
-    Check::fail("server", detail, fix)
+
+    /// What to do about a server that is down.
+    fn fix(&self, reason: &str) -> &'static str {
+        let is_silent = reason.contains("did not answer");
+        if self.entry.is_http() {
+            match reason.contains("authorisation") {
+                true if self.entry.can_log_in() => {
+                    "run this command at a terminal to log in, or add a token to `headers`, for example \"Authorization\": \"Bearer ${TOKEN}\""
+                }
+                true => {
+                    "add a valid token to `headers`. To log in instead, remove that header and `\"oauth\": false`"
+                }
+                false if is_silent => {
+                    "check that `url` is the address of an MCP server, and that the server works"
+                }
+                false => "check `url` and `headers` in the configuration, and that the server runs",
+            }
+        } else if reason.contains("cannot start") {
+            "install the program, or correct `command` in the configuration"
+        } else if is_silent {
+            "check that the program is an MCP server, and try its command line in a shell"
+        } else {
+            "try its command line in a shell, and check the variables that it needs: list them in `env` or `inheritEnv`"
+        }
+    }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use turnwright::Tool;
-use turnwright_mcp::{ServerState, ServerStatus};
+use turnwright_mcp::{ServerState, ServerStatus, shown_name};
 
 use crate::exit::Exit;
-use crate::mcp_servers::{McpServers, login_advice, waits_for_login, why_down};
+use crate::mcp_servers::{McpServers, login_advice, shown, waits_for_login};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
 use crate::tools::{effects, facts};
@@ -40,14 +40,18 @@ fn show(
             (style::GOOD, about)
         }
         state if waits_for_login(state) => (style::WARN, login_advice(&servers.config.file)),
-        ServerState::Down { reason } => (style::BAD, format!("down: {}", why_down(reason))),
+        ServerState::Down { reason } => {
+            let reason = servers.config.why_down(reason);
+            (style::BAD, format!("down: {reason}"))
+        }
         _ => (style::WARN, "starting".to_owned()),
     };
-    let alias = paint(style::BOLD, &status.alias);
-    screen.line(format_args!("{alias}  {}", paint(look, state)))?;
+    let server = paint(style::BOLD, servers.config.label(&status.alias));
+    screen.line(format_args!("{server}  {}", paint(look, state)))?;
     let width = |name: &str| name.chars().count().min(64);
     let names = tools.iter().map(|tool| width(tool.name()));
-    let withheld = status.withheld.iter().map(|item| width(&item.tool));
+    let withheld = status.withheld.iter();
+    let withheld = withheld.map(|item| width(&shown_name(&item.tool)));
     let longest = names.chain(withheld).max().unwrap_or(0);
     let room = screen.columns().saturating_sub(longest + 14).max(8);
     for tool in tools {
@@ -63,7 +67,7 @@ fn show(
     for item in &status.withheld {
         let name = paint(
             style::DIM,
-            format_args!("{:longest$}", one_line(&item.tool, 64)),
+            format_args!("{:longest$}", one_line(&shown_name(&item.tool), 64)),
         );
         let why = fit(&one_line(&item.reason, 1_000), room);
         screen.line(format_args!(
@@ -77,6 +81,7 @@ fn show(
 fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value {
     let mut value = Map::new();
     value.insert("server".to_owned(), json!(status.alias));
+    value.insert("file".to_owned(), json!(shown(&servers.config.file)));
     let facts_of_state = match &status.state {
         ServerState::Connected {
             name,
@@ -88,7 +93,9 @@ fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value 
         state if waits_for_login(state) => {
             json!({ "state": "loginRequired", "command": servers.command("doctor") })
         }
-        ServerState::Down { reason } => json!({ "state": "down", "reason": reason }),
+        ServerState::Down { reason } => {
+            json!({ "state": "down", "reason": servers.config.why_down(reason) })
+        }
         _ => json!({ "state": "starting" }),
     };
     if let Value::Object(facts) = facts_of_state {

@@ -9,8 +9,6 @@ mod pin;
 mod serve;
 mod word_diff;
 
-use std::io::Write as _;
-
 use turnwright_mcp::Pinning;
 
 pub(crate) use serve::run as serve;
@@ -18,9 +16,8 @@ pub(crate) use serve::run as serve;
 use crate::args;
 use crate::exit::Exit;
 use crate::extensions::Extensions;
-use crate::mcp_servers::{Ask, Config, McpServers, require_consent, shown};
-use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, Signals};
+use crate::mcp_servers::{self, Ask, Config, McpServers, require_consent, shown};
+use crate::terminal::{Screen, Signals, warn_on_stderr};
 
 pub(crate) async fn run(
     options: args::Mcp,
@@ -47,19 +44,55 @@ async fn inspect(options: args::Mcp, screen: &mut Screen) -> anyhow::Result<Exit
         // They have functions of their own.
         args::Mcp::Call(_) | args::Mcp::Serve(_) => return Ok(Exit::Misused),
     };
+    let configs = Config::read_all(&files.files)?;
+    for config in &configs {
+        warn_of_keys(config);
+        if let args::Mcp::Diff(_) = &options {
+            diff::check(config)?;
+        }
+    }
+    // What `--yes` says about consent.
+    let ask = match &options {
+        args::Mcp::Pin(options) | args::Mcp::Trust(options) if options.yes => Ask::Agreed,
+        _ => Ask::Person,
+    };
+    for config in &configs {
+        require_consent(config, ask, screen).await?;
+        if let args::Mcp::Trust(_) = &options {
+            show_trusted(config, screen)?;
+        }
+    }
+    if let args::Mcp::Trust(_) = &options {
+        return Ok(Exit::Done);
+    }
+    let servers = started(configs, screen).await?;
+    let exit = each(&options, &servers, screen).await;
+    mcp_servers::stop(&servers).await;
+    exit
+}
+
+/// The servers of all configurations, started, with the tools that fit the lock files.
+async fn started(configs: Vec<Config>, screen: &mut Screen) -> anyhow::Result<Vec<McpServers>> {
+    let attended = screen.is_interactive();
+    let configs = configs.into_iter();
+    let servers = configs.map(|config| McpServers::new(config, Pinning::Pinned, attended));
+    let servers = servers.collect::<anyhow::Result<Vec<McpServers>>>()?;
+    mcp_servers::start(&servers, screen).await?;
+    Ok(servers)
+}
+
+/// Runs a command for each file. The last exit code that is not a success counts.
+async fn each(
+    options: &args::Mcp,
+    all: &[McpServers],
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
     let mut exit = Exit::Done;
-    for config in Config::read_all(&files.files)? {
-        warn_of_keys(&config);
-        let of_file = match &options {
-            args::Mcp::Diff(_) => diff::run(config, screen).await?,
-            args::Mcp::Pin(options) => pin::run(config, options.yes, screen).await?,
-            args::Mcp::Trust(options) => trust(&config, options.yes, screen).await?,
-            _ => {
-                let servers = started(config, Ask::Person, screen).await?;
-                let listed = list::run(&servers, screen);
-                servers.mcp.stop().await;
-                listed?
-            }
+    for servers in all {
+        let of_file = match options {
+            args::Mcp::Diff(_) => diff::run(servers, screen)?,
+            args::Mcp::Pin(options) => pin::run(servers, options.yes, screen).await?,
+            _ => list::run(servers, screen)?,
         };
         if of_file != Exit::Done {
             exit = of_file;
@@ -71,38 +104,16 @@ async fn inspect(options: args::Mcp, screen: &mut Screen) -> anyhow::Result<Exit
 /// Warns of keys without an effect, on standard error: the output may be read by a program.
 fn warn_of_keys(config: &Config) {
     for warning in config.warnings() {
-        let text = paint(style::WARN, format_args!("warning: {warning}"));
-        // If it cannot be shown, the command still works.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        warn_on_stderr(&warning);
     }
 }
 
-/// The servers of a configuration, started, with the tools that fit the lock file.
-async fn started(config: Config, ask: Ask, screen: &mut Screen) -> anyhow::Result<McpServers> {
-    require_consent(&config, ask, screen).await?;
-    let servers = McpServers::new(config, Pinning::Pinned, screen.is_interactive())?;
-    servers.start(screen).await?;
-    Ok(servers)
-}
-
-/// What `--yes` says about consent.
-fn ask(yes: bool) -> Ask {
-    match yes {
-        true => Ask::Agreed,
-        false => Ask::Person,
-    }
-}
-
-async fn trust(config: &Config, yes: bool, screen: &mut Screen) -> anyhow::Result<Exit> {
-    // Nothing is started, but what is trusted must be possible.
-    config.servers(false)?;
-    require_consent(config, ask(yes), screen).await?;
+fn show_trusted(config: &Config, screen: &mut Screen) -> anyhow::Result<()> {
     match screen.is_json() {
         true => {
             let trusted = serde_json::json!({ "trusted": config.path, "digest": config.digest });
-            screen.value(&trusted)?;
+            screen.value(&trusted)
         }
-        false => screen.line(format_args!("{} is trusted.", shown(&config.file)))?,
+        false => Ok(screen.line(format_args!("{} is trusted.", shown(&config.file)))?),
     }
-    Ok(Exit::Done)
 }

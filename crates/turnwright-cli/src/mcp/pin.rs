@@ -3,17 +3,18 @@
 use serde_json::json;
 use turnwright_mcp::{LockFile, ServerState};
 
-use super::{ask, differences, started};
+use super::differences;
 use crate::exit::{Exit, misuse};
-use crate::mcp_servers::{
-    Config, McpServers, lock_file, read_lock, shown, unusable, usable, why_down,
-};
+use crate::mcp_servers::{McpServers, lock_file, read_lock, shown, unusable, usable};
 use crate::terminal::{Screen, confirm, one_line};
 use crate::units::plural;
 
-pub(super) async fn run(config: Config, yes: bool, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let servers = started(config, ask(yes), screen).await?;
-    let pinned = prepare(&servers, screen);
+pub(super) async fn run(
+    servers: &McpServers,
+    yes: bool,
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
+    let pinned = prepare(servers, screen);
     let unusable = unusable(&servers.mcp);
     let pinned = pinned.map(|(before, pins, is_complete)| {
         let tools = usable(&servers.mcp, &pins);
@@ -47,7 +48,10 @@ pub(super) async fn run(config: Config, yes: bool, screen: &mut Screen) -> anyho
                     "there is no terminal to ask for confirmation. Use `--yes` to pin without asking",
                 ));
             }
-            let count = plural(tools, "tool");
+            let mut count = plural(tools, "tool");
+            if servers.config.is_one_of_many {
+                count.push_str(&format!(" of {}", shown(&servers.config.file)));
+            }
             if !confirm(&format!("  Pin {count}? yes or no: ")).await? {
                 screen.line("Nothing was pinned.")?;
                 return Ok(Exit::No);
@@ -89,11 +93,9 @@ fn prepare(
             pins.servers.insert(status.alias.clone(), old.clone());
         }
         if !screen.is_json() {
-            let reason = why_down(reason);
-            let text = format!(
-                "{} is down, so it is not pinned now: {reason}",
-                status.alias
-            );
+            let reason = servers.config.why_down(reason);
+            let server = servers.config.label(&status.alias);
+            let text = format!("{server} is down, so it is not pinned now: {reason}");
             screen.warn(text)?;
         }
     }
@@ -101,8 +103,8 @@ fn prepare(
     let gone = gone.filter(|alias| !pins.servers.contains_key(*alias));
     if !screen.is_json() {
         for alias in gone {
-            let alias = one_line(alias, 64);
-            screen.line(format_args!("{alias}: no longer in the configuration"))?;
+            let server = servers.config.label(&one_line(alias, 64));
+            screen.line(format_args!("{server}: no longer in the configuration"))?;
         }
     }
     Ok((before, pins, is_complete))

@@ -15,9 +15,10 @@ use turnwright_mcp::{Limits, Mcp, McpServer, OAuth};
 use super::expand::expanded;
 use super::keys;
 use super::login::{Login, Settings, login};
+use super::words::in_own_words;
 use crate::exit::misuse;
 use crate::storage::mcp_tokens;
-use crate::terminal::plain;
+use crate::terminal::{one_line, plain};
 use crate::text;
 use crate::toolbox::program_path;
 
@@ -33,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) servers: Vec<(String, Entry)>,
     /// Keys without an effect.
     idle_keys: Vec<String>,
+    /// Whether there are other configurations, so that messages must name the file of a server.
+    pub(crate) is_one_of_many: bool,
 }
 
 /// The file.
@@ -104,9 +107,9 @@ impl Config {
             digest,
             servers: Vec::new(),
             idle_keys: Vec::new(),
+            is_one_of_many: false,
         };
-        let document: Document =
-            serde_json::from_str(&text).map_err(|error| config.wrong(&error.to_string()))?;
+        let document: Document = parse(&text).map_err(|why| config.wrong(&why))?;
         let Some(Pairs(servers)) = document.servers else {
             let hint = match document.other {
                 Some(_) => "it has `servers`; rename it to `mcpServers`",
@@ -139,6 +142,10 @@ impl Config {
                 config.check_beside(other)?;
             }
             configs.push(config);
+        }
+        let is_one_of_many = configs.len() > 1;
+        for config in &mut configs {
+            config.is_one_of_many = is_one_of_many;
         }
         Ok(configs)
     }
@@ -197,7 +204,7 @@ impl Config {
                     checked.map_err(|error| {
                         let message = error.message();
                         let reason = message.strip_prefix("invalid MCP settings: ");
-                        format!(": {}", reason.unwrap_or(message))
+                        format!(": {}", in_own_words(reason.unwrap_or(message)))
                     })
                 };
                 check(&server)?;
@@ -215,6 +222,19 @@ impl Config {
             checked.map_err(|why| self.wrong(&format!("`mcpServers.{alias}`{why}")))
         });
         servers.collect()
+    }
+
+    /// The name of a server in messages, with its file if there are several.
+    pub(crate) fn label(&self, alias: &str) -> String {
+        match self.is_one_of_many {
+            true => format!("{alias} ({})", super::shown(&self.file)),
+            false => alias.to_owned(),
+        }
+    }
+
+    /// Why a server is down, on one line, in the words of this program and without secrets.
+    pub(crate) fn why_down(&self, reason: &str) -> String {
+        one_line(&in_own_words(&self.redacted(reason)), 500)
     }
 
     /// Warnings about keys without an effect.
@@ -239,6 +259,22 @@ impl Config {
 }
 
 impl Entry {
+    /// Whether it is an HTTP server.
+    pub(crate) fn is_http(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Whether a person can log in: it is not switched off, and no token is configured.
+    pub(crate) fn can_log_in(&self) -> bool {
+        let mut headers = self.headers.0.iter();
+        let has_token = headers.any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        match &self.oauth {
+            None => self.is_http() && !has_token,
+            Some(Login::Switch(is_on)) => *is_on,
+            Some(Login::Settings(_)) => true,
+        }
+    }
+
     /// Checks that it is either a program or an HTTP server.
     fn check(&self) -> Result<(), String> {
         let is_web = match (&self.command, &self.url, self.kind) {
@@ -306,21 +342,20 @@ impl Entry {
 
     /// How to log in to the server, if it may be necessary. Errors begin with the key.
     fn login(&self, tokens: &Path, attended: bool) -> Result<Option<OAuth>, String> {
-        let mut headers = self.headers.0.iter();
-        let has_token = headers.any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         match &self.oauth {
-            _ if self.url.is_none() => Ok(None),
-            None if has_token => Ok(None),
-            None => login(&Settings::default(), tokens, attended).map(Some),
-            Some(Login::Switch(false)) => Ok(None),
-            Some(Login::Switch(true)) => login(&Settings::default(), tokens, attended).map(Some),
+            _ if !self.can_log_in() => Ok(None),
             Some(Login::Settings(settings)) => login(settings, tokens, attended).map(Some),
+            _ => login(&Settings::default(), tokens, attended).map(Some),
         }
     }
 
     /// Builds the server. Errors begin with the key.
     fn server(&self, alias: &str, folder: &Path) -> Result<McpServer, String> {
         let at = expanded;
+        let filled = |key: &str, text: &str| match at(key, text)? {
+            value if value.trim().is_empty() => Err(format!(".{key}: the value is empty")),
+            value => Ok(value),
+        };
         let server = match (&self.command, &self.url) {
             (Some(command), _) => {
                 let args = self.args.iter().enumerate();
@@ -337,15 +372,19 @@ impl Entry {
                     environment = inherited.map_err(|why| format!(".inheritEnv: {why}"))?;
                 }
                 let directory = match &self.cwd {
-                    Some(cwd) => folder.join(at("cwd", cwd)?),
+                    Some(cwd) => folder.join(filled("cwd", cwd)?),
                     None => folder.to_owned(),
                 };
-                let program = program_path(&at("command", command)?, folder);
+                if !directory.is_dir() {
+                    return Err(".cwd: there is no such directory".to_owned());
+                }
+                let program = program_path(&filled("command", command)?, folder);
                 let program = Program::new(program).args(args).directory(directory);
-                McpServer::program(program.environment(environment))
+                let program = program.environment(environment).secrets(&self.secrets());
+                McpServer::program(program)
             }
             (None, url) => {
-                let url = at("url", url.as_deref().unwrap_or_default())?;
+                let url = filled("url", url.as_deref().unwrap_or_default())?;
                 let mut server = McpServer::http(url);
                 for (name, value) in &self.headers.0 {
                     server = server.header(name, at(&format!("headers.{name}"), value)?);
@@ -375,6 +414,20 @@ impl Entry {
         let on = switches.into_iter().filter(|(is_on, _)| *is_on);
         Ok(on.fold(server, |server, (_, set)| set(server)))
     }
+}
+
+/// Reads a document. Errors begin with the path of the key.
+fn parse(text: &str) -> Result<Document, String> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let document = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        match path.as_str() {
+            "." => error.inner().to_string(),
+            path => format!("`{path}`: {}", error.inner()),
+        }
+    })?;
+    json.end().map_err(|error| error.to_string())?;
+    Ok(document)
 }
 
 /// An object, in the order of the file. A repeated key is an error.

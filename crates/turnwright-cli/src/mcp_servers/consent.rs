@@ -86,6 +86,8 @@ fn consent(config: &Config) -> anyhow::Result<Consent> {
 /// # Errors
 /// The person does not agree, or there is no terminal to ask.
 pub(crate) async fn require(config: &Config, ask: Ask, screen: &mut Screen) -> anyhow::Result<()> {
+    // What a person agrees to must be possible.
+    config.servers(false)?;
     let Some(missing) = missing(config)? else {
         return Ok(());
     };

@@ -25,7 +25,7 @@ pub(super) enum Login {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Settings {
     client_id: Option<String>,
-    client_secret: Option<String>,
+    pub(super) client_secret: Option<String>,
     pub(super) issuer: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,

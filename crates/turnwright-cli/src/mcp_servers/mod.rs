@@ -6,22 +6,23 @@ mod expand;
 mod keys;
 mod login;
 mod pins;
+mod secrets;
+mod words;
 
 use std::path::{Path, PathBuf};
 
+use futures_util::future::{join_all, try_join_all};
 use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, ServerStatus};
 
-pub(crate) use config::Config;
+pub(crate) use config::{Config, Entry};
 pub(crate) use consent::{Ask, missing as missing_consent, require as require_consent};
 pub(crate) use pins::{quote, show_definition, unusable, usable};
+pub(crate) use words::in_own_words;
 
 use crate::args::McpOptions;
 use crate::exit::misuse;
-use crate::terminal::{Screen, one_line, plain, shell_path};
+use crate::terminal::{Screen, plain, shell_path};
 use crate::units::plural;
-
-/// The reason of a server for which a person must log in, if there is none to ask.
-const NO_PROMPT: &str = "set `OAuth::prompt`";
 
 /// The servers of a configuration that the user has agreed to.
 pub(crate) struct McpServers {
@@ -48,28 +49,6 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts the servers, and waits for those that are not optional, but not for long. If a person must log in, waits for them.
-    pub(crate) async fn prepare(&self, screen: &mut Screen) -> anyhow::Result<()> {
-        screen.busy("starting the MCP servers");
-        // A server that is late is reported by its state.
-        let mut started = self.mcp.prepare().await;
-        if started.is_ok() && self.is_authorizing() {
-            screen.busy("waiting until you have logged in");
-            started = self.mcp.start().await;
-        }
-        screen.rest();
-        Ok(started?)
-    }
-
-    /// Starts the servers, and waits until each is connected or has failed.
-    pub(crate) async fn start(&self, screen: &mut Screen) -> anyhow::Result<()> {
-        self.prepare(screen).await?;
-        screen.busy("starting the MCP servers");
-        let started = self.mcp.start().await;
-        screen.rest();
-        Ok(started?)
-    }
-
     fn is_authorizing(&self) -> bool {
         let mut status = self.mcp.status().into_iter();
         status.any(|status| status.state == ServerState::Authorizing)
@@ -89,9 +68,14 @@ impl McpServers {
 
     /// Warnings for the user: keys without an effect, servers that are not connected, and tools that are withheld.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.config.warnings();
+        [self.config.warnings(), self.problems()].concat()
+    }
+
+    /// Servers that are not connected, and tools that are withheld, with what to do.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
         for status in self.mcp.status() {
-            let alias = &status.alias;
+            let alias = &self.config.label(&status.alias);
             match &status.state {
                 state if waits_for_login(state) => warnings.push(format!(
                     "the MCP server {alias} {}",
@@ -99,7 +83,7 @@ impl McpServers {
                 )),
                 ServerState::Down { reason } => warnings.push(format!(
                     "the MCP server {alias} is down: {}. Check it with `{}`",
-                    why_down(reason),
+                    self.config.why_down(reason),
                     self.command("doctor")
                 )),
                 ServerState::Starting => {
@@ -138,7 +122,7 @@ pub(crate) fn summary(servers: &[McpServers]) -> Option<String> {
 pub(crate) fn waits_for_login(state: &ServerState) -> bool {
     match state {
         ServerState::Authorizing => true,
-        ServerState::Down { reason } => reason.contains(NO_PROMPT),
+        ServerState::Down { reason } => reason.contains(words::NO_PROMPT),
         _ => false,
     }
 }
@@ -206,15 +190,40 @@ pub(crate) async fn open(
         }
         opened.push(McpServers::new(config, pinning, screen.is_interactive())?);
     }
-    for servers in &opened {
-        servers.prepare(screen).await?;
-    }
+    prepare(&opened, screen).await?;
     Ok(opened)
 }
 
-/// Why a server is down, on one line, in the words of this program.
-pub(crate) fn why_down(reason: &str) -> String {
-    one_line(reason, 500).replace(NO_PROMPT, "log in at a terminal")
+/// Starts the servers of all files side by side, and waits for those that are not optional, but not for long. If a person must log
+/// in, waits for them.
+async fn prepare(all: &[McpServers], screen: &mut Screen) -> anyhow::Result<()> {
+    screen.busy("starting the MCP servers");
+    // A server that is late is reported by its state.
+    let mut started = try_join_all(all.iter().map(|servers| servers.mcp.prepare())).await;
+    let waiting = all.iter().filter(|servers| servers.is_authorizing());
+    let waiting: Vec<&Mcp> = waiting.map(|servers| &servers.mcp).collect();
+    if started.is_ok() && !waiting.is_empty() {
+        screen.busy("waiting until you have logged in");
+        started = try_join_all(waiting.into_iter().map(Mcp::start)).await;
+    }
+    screen.rest();
+    started?;
+    Ok(())
+}
+
+/// Starts the servers of all files side by side, and waits until each is connected or has failed.
+pub(crate) async fn start(all: &[McpServers], screen: &mut Screen) -> anyhow::Result<()> {
+    prepare(all, screen).await?;
+    screen.busy("starting the MCP servers");
+    let started = try_join_all(all.iter().map(|servers| servers.mcp.start())).await;
+    screen.rest();
+    started?;
+    Ok(())
+}
+
+/// Stops the servers of all files side by side.
+pub(crate) async fn stop(all: &[McpServers]) {
+    join_all(all.iter().map(|servers| servers.mcp.stop())).await;
 }
 
 /// The path of a configuration in messages.

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use serde_json::Value;
-use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, WithheldKind, exposed_name};
+use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, WithheldKind, exposed_name, shown_name};
 
-use super::{Config, command, lock_file, why_down};
+use super::{Config, command, lock_file};
 use crate::exit::misuse;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, confirm, one_line, plain};
@@ -34,7 +34,7 @@ pub(super) async fn pin_first(config: &Config, screen: &mut Screen) -> anyhow::R
     mcp.start().await?;
     screen.rest();
     let pins = mcp.pins();
-    let shown = show(&mcp, &pins, screen);
+    let shown = show(config, &mcp, &pins, screen);
     let usable = usable(&mcp, &pins);
     mcp.stop().await;
     shown?;
@@ -59,17 +59,18 @@ pub(super) async fn pin_first(config: &Config, screen: &mut Screen) -> anyhow::R
 }
 
 /// Shows the tools of each server, and why a server has none.
-fn show(mcp: &Mcp, pins: &LockFile, screen: &mut Screen) -> anyhow::Result<()> {
+fn show(config: &Config, mcp: &Mcp, pins: &LockFile, screen: &mut Screen) -> anyhow::Result<()> {
     screen.warn("These tools are not pinned yet. Their texts are by the servers:")?;
     for status in mcp.status() {
-        let alias = &status.alias;
+        let label = config.label(&status.alias);
         if let ServerState::Down { reason } = &status.state {
-            let text = format!("{alias} is down: {}", why_down(reason));
+            let text = format!("{label} is down: {}", config.why_down(reason));
             screen.warn(text)?;
         }
-        let tools = pins.servers.get(alias).map(|server| &server.tools);
+        let server = pins.servers.get(&status.alias);
+        let tools = server.map(|server| &server.tools);
         for (name, tool) in tools.into_iter().flatten() {
-            show_definition(alias, name, &tool.definition, screen)?;
+            show_definition(&label, name, &tool.definition, screen)?;
         }
     }
     for text in unusable(mcp).iter().map(Unusable::to_string) {
@@ -88,7 +89,7 @@ pub(crate) struct Unusable {
 
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tool = one_line(&turnwright_mcp::shown(&self.tool), 80);
+        let tool = one_line(&shown_name(&self.tool), 80);
         let reason = one_line(&self.reason, 500);
         let server = &self.server;
         write!(
@@ -134,15 +135,15 @@ pub(crate) fn usable(mcp: &Mcp, pins: &LockFile) -> u64 {
 }
 
 /// Shows the name of a tool and every text in its definition that a model reads as prose: descriptions and titles, also those of
-/// parameters. Invisible characters are made visible.
+/// parameters. Invisible characters are made visible. `server` is the name of the server in messages.
 pub(crate) fn show_definition(
-    alias: &str,
+    server: &str,
     name: &str,
     definition: &Value,
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
-    let name = paint(style::NAME, one_line(&turnwright_mcp::shown(name), 80));
-    screen.line(format_args!("{alias}: {name}"))?;
+    let name = paint(style::NAME, one_line(&shown_name(name), 80));
+    screen.line(format_args!("{server}: {name}"))?;
     let text = |key: &str| definition.get(key).and_then(Value::as_str);
     let description = text("description").or_else(|| text("title"));
     quote(description.unwrap_or("(no description)"), screen)?;

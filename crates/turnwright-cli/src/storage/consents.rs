@@ -1,7 +1,7 @@
 //! The files of other people that the user has agreed to use.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -10,6 +10,7 @@ use turnwright::files::read_regular_file;
 
 use super::files::NewFile;
 use super::home;
+use crate::exit::misuse;
 
 /// The file in the data directory.
 const FILE: &str = "mcp-consent.json";
@@ -33,15 +34,25 @@ pub(crate) struct Consent {
 }
 
 impl Consents {
-    /// Reads them. A file that is missing or damaged counts as empty: the user is asked again.
+    /// Reads them. A file that is missing counts as empty.
+    ///
+    /// # Errors
+    /// The file is damaged or cannot be read. It is left as it is, because the next answer would replace all answers in it.
     pub(crate) fn read() -> anyhow::Result<Self> {
-        Ok(Consents::read_from(home()?.join(FILE)))
-    }
-
-    fn read_from(file: PathBuf) -> Self {
-        let text = read_regular_file(&file, MAX_BYTES).unwrap_or_default();
-        let given = serde_json::from_str(&text).unwrap_or_default();
-        Consents { file, given }
+        let file = home()?.join(FILE);
+        let given = match read_regular_file(&file, MAX_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+            Err(error) => Err(error.to_string()),
+            Ok(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        };
+        match given {
+            Ok(given) => Ok(Consents { file, given }),
+            Err(why) => Err(misuse(format!(
+                "the file with your answers about MCP configurations, `{}`, is damaged: {why}. Restore it, or delete it to be asked \
+                 again about each configuration",
+                file.display()
+            ))),
+        }
     }
 
     /// What the user has agreed to for this file.

@@ -4,10 +4,13 @@ use serde_json::{Map, Value};
 use turnwright::gate::{GateAnswer, Gates, OpenGate};
 
 use super::approval::{QUOTED, note, why_not_accepted};
-use super::{Editor, Screen, Typed, one_line, plain, style};
+use super::{Editor, Screen, Typed, one_line, plain, style, warn_on_stderr};
 
 /// The kind of these gates.
 pub(super) const KIND: &str = "elicitation";
+
+/// The most characters of a question that is only reported.
+const QUESTION: usize = 500;
 
 /// The most characters of a field's description, and of its type.
 const DESCRIPTION: usize = 200;
@@ -20,15 +23,13 @@ pub(super) async fn answer(
     gate: &OpenGate,
     gates: &Gates,
 ) -> anyhow::Result<bool> {
-    if !screen.is_json() {
-        show(screen, gate)?;
-    }
+    screen.rest();
     let Some(editor) = editor else {
-        note(screen, "declined: no terminal to ask")?;
+        report_declined(gate);
         gates.answer(&gate.id, GateAnswer::reject("there is no terminal to ask"))?;
         return Ok(true);
     };
-    screen.rest();
+    show(screen, gate)?;
     let prompt = match &gate.schema {
         Some(_) => "  Answer it? yes or no: ",
         None => "  Did you do it? yes or no: ",
@@ -68,6 +69,16 @@ fn cancel(gate: &OpenGate, gates: &Gates) -> anyhow::Result<bool> {
     let answer = GateAnswer::reject("the user cancelled the turn");
     gates.answer(&gate.id, answer)?;
     Ok(false)
+}
+
+/// Says on standard error that a question was declined: the output may be read by a program.
+fn report_declined(gate: &OpenGate) {
+    let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
+    let server = one_line(text("server").unwrap_or_default(), 64);
+    let message = one_line(text("message").unwrap_or_default(), QUESTION);
+    warn_on_stderr(&format!(
+        "the MCP server `{server}` asked a question, which was declined because there is no terminal: {message}"
+    ));
 }
 
 /// Shows who asks, and what. The words are those of the server.

@@ -24,7 +24,7 @@ pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;
-pub(crate) use screen::{Colour, LINE, Screen, is_dumb, with_colour};
+pub(crate) use screen::{Colour, LINE, Screen, is_dumb, warn_on_stderr, with_colour};
 pub(crate) use shell::{shell_path, shell_word};
 pub(crate) use signals::{Signal, Signals};
 

@@ -271,6 +271,12 @@ impl Screen {
     }
 }
 
+/// Writes a warning to standard error, whatever the output is. If it cannot be written, the command still works.
+pub(crate) fn warn_on_stderr(text: &str) {
+    let text = paint(style::WARN, format_args!("warning: {text}"));
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 /// Writes to standard output and flushes.
 fn write_raw(bytes: &[u8], end: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();

@@ -37,8 +37,9 @@ pub(crate) async fn run(
     screen: Screen,
 ) -> anyhow::Result<Exit> {
     let arguments = text::given(&options.arguments, text::ARGUMENTS)?;
-    let asked = screen.is_interactive() && !options.yes;
-    let person = asked.then(|| Editor::open(None)).transpose()?;
+    // Also with `--yes`, which does not answer questions of MCP servers.
+    let person = screen.is_interactive().then(|| Editor::open(None));
+    let person = person.transpose()?;
     let approval_prompt = ApprovalPrompt::new(options.yes, person);
     let runner = apply(settings, runner(tool, arguments));
     let runner = runner.policy(agent::asks_before_writes()).build()?;

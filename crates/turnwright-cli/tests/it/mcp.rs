@@ -6,11 +6,15 @@ mod configuration;
 mod consent;
 #[cfg(unix)]
 mod flow;
+mod http;
 #[cfg(unix)]
 mod login;
+mod secrets;
 #[cfg(unix)]
 mod serve;
 mod several_files;
+#[cfg(unix)]
+mod unattended;
 mod unusable_tools;
 
 use serde_json::json;
@@ -201,6 +205,34 @@ fn a_changed_definition_is_withheld_and_its_difference_is_shown() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = setup.run(&["mcp", "pin", "--yes"]);
     assert!(ran.out.starts_with("Nothing changes in "), "{}", ran.out);
+}
+
+#[test]
+fn letters_that_look_like_ascii_are_made_visible_in_names() {
+    let setup = Setup::pinned();
+    let mut tools = usual();
+    tools[0]["name"] = json!("r\u{435}ad_note");
+    let properties = &mut tools[1]["inputSchema"]["properties"];
+    properties["t\u{435}xt"] = json!({ "type": "string", "description": "Gr\u{fc}n" });
+    setup.define(&tools);
+    let renamed = "`read_note` was renamed to `r⟨U+0435⟩ad_note`";
+    let ran = setup.run(&["mcp", "diff"]);
+    assert!(ran.out.contains(renamed), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("/inputSchema/properties/t⟨U+0435⟩xt/description"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("Grün"), "{}", ran.out);
+    let message = &setup.run(&["mcp", "diff", "--json"]).json()[0]["message"];
+    assert_eq!(*message, json!(renamed));
+    for command in ["list", "doctor"] {
+        let ran = setup.run(&["mcp", command]);
+        assert!(ran.out.contains("r⟨U+0435⟩ad_note"), "{}", ran.out);
+    }
+    let ran = setup.run(&["mcp", "pin", "--yes"]);
+    assert!(ran.out.contains(renamed), "{}", ran.out);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! An MCP server for tests, over standard input and output. It is this test binary, started again with a variable that names a
 //! folder: there are its definitions, and there it writes down the calls. If there is a file `announce`, it announces after each call
-//! that its definitions have changed. Calls of a tool `hang` have no answer.
+//! that its definitions have changed. If there is a pipe `meet`, it waits until another server has opened the other end. If
+//! there is a file `silent`, it writes the text in it to standard error instead of its definitions. Calls of a tool `hang` have no
+//! answer.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,9 @@ use crate::program::{Ran, program};
 
 /// The variable with the folder, which makes this binary a server.
 const FOLDER: &str = "TURNWRIGHT_TEST_MCP_FOLDER";
+
+/// The variable with the end of the pipe that a server opens: `read` or `write`.
+pub(crate) const END: &str = "TURNWRIGHT_TEST_MCP_END";
 
 /// The configuration in the folder.
 pub(crate) const CONFIG: &str = ".mcp.json";
@@ -126,6 +131,12 @@ fn serve(folder: &Path) {
         eprintln!("reading settings\nthe \x1b[31mdatabase\x1b[0m is locked");
         std::process::exit(3);
     }
+    let _pipe = folder.join("meet").exists().then(|| {
+        let reads = std::env::var(END).unwrap() == "read";
+        let mut pipe = std::fs::File::options();
+        let pipe = pipe.read(reads).write(!reads);
+        pipe.open(folder.join("meet")).unwrap()
+    });
     while let Some(line) = read_line() {
         let Ok(message) = serde_json::from_str::<Value>(&line) else {
             continue;
@@ -135,6 +146,11 @@ fn serve(folder: &Path) {
         };
         let params = &message["params"];
         if params["name"] == "hang" {
+            continue;
+        }
+        let silent = std::fs::read_to_string(folder.join("silent"));
+        if let ("tools/list", Ok(text)) = (method, silent) {
+            eprintln!("{text}");
             continue;
         }
         let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });

@@ -65,9 +65,25 @@ pub(crate) fn harmless_schema(mut schema: Value, limit: usize) -> Result<Value, 
 /// ```
 #[must_use]
 pub fn shown(text: &str) -> String {
+    with_code_points(text, is_hidden)
+}
+
+/// Returns a name of a server, such as that of a tool, for people. Names are usually ASCII, so the code points of all other characters
+/// are shown: many letters look like one of ASCII.
+///
+/// ```
+/// assert_eq!(turnwright_mcp::shown_name("r\u{435}ad"), "r⟨U+0435⟩ad");
+/// ```
+#[must_use]
+pub fn shown_name(name: &str) -> String {
+    with_code_points(name, |ch| !ch.is_ascii() || is_hidden(ch))
+}
+
+/// Replaces characters by their code points.
+fn with_code_points(text: &str, is_replaced: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for ch in text.chars() {
-        match is_hidden(ch) {
+        match is_replaced(ch) {
             true => out.extend(format!("⟨U+{:04X}⟩", u32::from(ch)).chars()),
             false => out.push(ch),
         }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use turnwright_core::schema::escape;
 
 use super::lock_file::{LockedServer, LockedTool};
+use crate::definition::shown_name;
 
 /// A difference between what is pinned and what a server says.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +126,8 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tool = escape(self.tool.as_deref().unwrap_or_default(), 80);
+        let name = |name: &str| escape(&shown_name(name), 80);
+        let tool = name(self.tool.as_deref().unwrap_or_default());
         match &self.change {
             Change::NewServer => f.write_str("the server is not in the lock file"),
             Change::Source => f.write_str("the command line or the URL of the server has changed"),
@@ -133,7 +135,7 @@ impl fmt::Display for Difference {
             Change::Added(_) => write!(f, "`{tool}` was added"),
             Change::Removed(_) => write!(f, "`{tool}` was removed"),
             Change::Renamed { from, .. } => {
-                write!(f, "`{}` was renamed to `{tool}`", escape(from, 80))
+                write!(f, "`{}` was renamed to `{tool}`", name(from))
             }
             Change::Changed { .. } => write!(f, "the definition of `{tool}` has changed"),
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use super::Secrets;
+
 /// The variables that every child process gets if they are set.
 const ALWAYS: &[&str] = &["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER"];
 
@@ -99,7 +101,8 @@ impl Environment {
         &self,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> impl Iterator<Item = (OsString, OsString)> {
-        let inherited = variables.into_iter().filter(|(name, _)| self.allows(name));
+        let allows = |name: &OsStr| name.to_str().is_some_and(|name| self.allows(name));
+        let inherited = variables.into_iter().filter(move |(name, _)| allows(name));
         let set = self
             .set
             .iter()
@@ -107,10 +110,24 @@ impl Environment {
         inherited.chain(set)
     }
 
-    fn allows(&self, name: &OsStr) -> bool {
-        let Some(name) = name.to_str() else {
-            return false;
-        };
+    /// Adds the values that are set, and those of the variables that are named.
+    pub(super) fn add_to(&self, secrets: &mut Secrets) {
+        let inherited = self.inherited.iter();
+        let inherited = inherited.filter_map(|name| std::env::var(name).ok());
+        for value in self.set.values().cloned().chain(inherited) {
+            secrets.add(&value);
+        }
+    }
+
+    /// Returns whether a child process gets this variable of this process.
+    ///
+    /// ```
+    /// # use turnwright_mcp::process::Environment;
+    /// assert!(Environment::default().allows("HOME"));
+    /// assert!(!Environment::default().allows("API_KEY"));
+    /// ```
+    #[must_use]
+    pub fn allows(&self, name: &str) -> bool {
         let known = ALWAYS.iter().chain(SYSTEM).any(|item| is_same(item, name));
         known || name.starts_with(LOCALE) || self.inherited.iter().any(|item| is_same(item, name))
     }

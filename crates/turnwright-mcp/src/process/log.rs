@@ -6,19 +6,33 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use super::{Secrets, Stderr};
+
 /// The most bytes that are kept.
 const MAX_BYTES: usize = 64 << 10;
 
 /// The most characters of a line in a message.
 const MAX_SHOWN: usize = 300;
 
-/// A bounded log. A handle: clones share the content.
+/// A bounded log. What is read from it does not contain the secrets of the program. A handle: clones share the content.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ProcessLog(Arc<Mutex<VecDeque<u8>>>);
+pub(crate) struct ProcessLog(Arc<Mutex<Content>>);
+
+#[derive(Debug, Default)]
+struct Content {
+    bytes: VecDeque<u8>,
+    secrets: Secrets,
+}
 
 impl ProcessLog {
     /// Reads until the end of the stream.
-    pub(crate) async fn read(self, mut stream: impl AsyncRead + Unpin) {
+    pub(crate) fn read(self, stream: Stderr) -> impl Future<Output = ()> + Send + 'static {
+        // At once, so that there is no log without them.
+        self.0.lock().secrets.extend(&stream.secrets);
+        self.read_stream(stream)
+    }
+
+    async fn read_stream(self, mut stream: impl AsyncRead + Unpin) {
         let mut piece = [0; 4096];
         while let Ok(length @ 1..) = stream.read(&mut piece).await {
             self.add(piece.get(..length).unwrap_or_default());
@@ -27,7 +41,7 @@ impl ProcessLog {
 
     /// Adds bytes. The oldest ones are dropped.
     pub(crate) fn add(&self, bytes: &[u8]) {
-        let mut log = self.0.lock();
+        let log = &mut self.0.lock().bytes;
         log.extend(bytes);
         let excess = log.len().saturating_sub(MAX_BYTES);
         log.drain(..excess);
@@ -35,8 +49,10 @@ impl ProcessLog {
 
     /// Returns the content as text.
     pub(crate) fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.lock().iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let log = self.0.lock();
+        let bytes: Vec<u8> = log.bytes.iter().copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        log.secrets.redact(&text).into_owned()
     }
 
     /// Returns the beginning of the last line that is not empty, for a message.
@@ -58,7 +74,7 @@ mod tests {
         assert_eq!(log.last_line(), None);
         let long = "x".repeat(MAX_BYTES);
         let text = format!("{long}\nfirst\nlast \n\n");
-        log.clone().read(text.as_bytes()).await;
+        log.clone().read_stream(text.as_bytes()).await;
         assert_eq!(log.text().len(), MAX_BYTES);
         assert_eq!(log.last_line().as_deref(), Some("last"));
         log.add("y".repeat(1_000).as_bytes());

@@ -13,18 +13,23 @@
 
 mod environment;
 mod log;
+mod secrets;
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::process::Stdio;
+use std::task::{Context, Poll};
 
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 pub use environment::{Environment, InvalidVariable};
 pub(crate) use log::ProcessLog;
+pub use secrets::Secrets;
 
 /// A program to start: its path, its arguments, its working directory and its environment. `Debug` shows neither the arguments nor
 /// the values of variables, which may be secrets.
@@ -48,12 +53,14 @@ pub struct Program {
     args: Vec<String>,
     directory: Option<PathBuf>,
     environment: Environment,
+    secrets: Secrets,
 }
 
 /// A running child process. Dropping it kills the process and its process group.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    secrets: Secrets,
     #[cfg(unix)]
     group: Option<Pid>,
 }
@@ -66,7 +73,25 @@ pub struct Pipes {
     /// Standard output.
     pub stdout: ChildStdout,
     /// Standard error.
-    pub stderr: ChildStderr,
+    pub stderr: Stderr,
+}
+
+/// The standard error of a [`Process`].
+#[derive(Debug)]
+pub struct Stderr {
+    stream: ChildStderr,
+    /// What must not be shown, although the program may print it.
+    secrets: Secrets,
+}
+
+impl AsyncRead for Stderr {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
 }
 
 impl Program {
@@ -77,6 +102,7 @@ impl Program {
             args: Vec::new(),
             directory: None,
             environment: Environment::default(),
+            secrets: Secrets::default(),
         }
     }
 
@@ -100,6 +126,14 @@ impl Program {
     #[must_use]
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
+        self
+    }
+
+    /// Adds values that are not shown in messages, although the program may print them to standard error. Variables that the
+    /// environment sets or inherits by name are not shown either.
+    #[must_use]
+    pub fn secrets(mut self, secrets: &Secrets) -> Self {
+        self.secrets.extend(secrets);
         self
     }
 
@@ -136,7 +170,10 @@ impl Program {
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
+        let mut secrets = self.secrets.clone();
+        self.environment.add_to(&mut secrets);
         Ok(Process {
+            secrets,
             #[cfg(unix)]
             group: child
                 .id()
@@ -163,7 +200,10 @@ impl Process {
         Some(Pipes {
             stdin: self.child.stdin.take()?,
             stdout: self.child.stdout.take()?,
-            stderr: self.child.stderr.take()?,
+            stderr: Stderr {
+                stream: self.child.stderr.take()?,
+                secrets: self.secrets.clone(),
+            },
         })
     }
 

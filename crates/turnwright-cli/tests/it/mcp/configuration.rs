@@ -30,7 +30,14 @@ fn an_invalid_configuration_is_refused_with_its_place() {
             server("{\n\"command\": \"a\",\n\"denny\": []}"),
             "unknown key `denny`; did you mean `deny`?",
         ),
-        (server("{\n\"command\": 7}"), "line 2 column 12"),
+        (
+            server("{\n\"command\": 7}"),
+            "`mcpServers.files.command`: invalid type: integer `7`, expected a string at line 2 column 12",
+        ),
+        (
+            server(r#"{"command": "a", "args": ["b", 7]}"#),
+            "`mcpServers.files.args[1]`: invalid type: integer `7`, expected a string",
+        ),
         (
             server(r#"{"type": "sse", "url": "https://example.com"}"#),
             "`sse` is obsolete",
@@ -83,6 +90,30 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
             json!({ "command": "x", "env": { "1A": "hunter2" } }),
             ".env: `1A` is not the name",
         ),
+        (
+            json!({ "command": " " }),
+            "`mcpServers.files`.command: the value is empty",
+        ),
+        (
+            json!({ "command": "${NO_SUCH_VARIABLE:-}" }),
+            "`mcpServers.files`.command: the value is empty",
+        ),
+        (
+            json!({ "url": "" }),
+            "`mcpServers.files`.url: the value is empty",
+        ),
+        (
+            json!({ "command": "x", "cwd": "" }),
+            "`mcpServers.files`.cwd: the value is empty",
+        ),
+        (
+            json!({ "command": "x", "cwd": ".mcp.json" }),
+            "`mcpServers.files`.cwd: there is no such directory",
+        ),
+        (
+            json!({ "url": "https://user:hunter2@example.com" }),
+            "must not contain credentials: add them to `headers`",
+        ),
         (json!({ "url": "file:///hunter2" }), ": the URL"),
         (
             json!({ "url": "https://example.com", "headers": { "x y": "hunter2" } }),
@@ -96,14 +127,18 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
         assert!(!ran.err.contains("hunter2"), "{}", ran.err);
         assert!(!setup.home.file("mcp-consent.json").exists());
     }
-    setup.write_config(r#"{"mcpServers": {"my server": {"command": "x"}}}"#);
-    let ran = setup.run(&["mcp", "trust", "--yes"]);
-    assert!(
-        ran.err
-            .contains("`mcpServers.my server`: the alias `my server` may contain only"),
-        "{}",
-        ran.err
-    );
+    for (alias, expected) in [
+        (
+            "my server",
+            "`mcpServers.my server`: the alias `my server` may contain only",
+        ),
+        ("", "`mcpServers.`: the name of the server is empty"),
+    ] {
+        setup.write_config(&json!({ "mcpServers": { alias: { "command": "x" } } }).to_string());
+        let ran = setup.run(&["mcp", "trust", "--yes"]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{alias}");
+        assert!(ran.err.contains(expected), "{}", ran.err);
+    }
 }
 
 #[test]
@@ -211,5 +246,9 @@ fn a_configuration_that_is_not_a_regular_file_is_refused() {
     );
     std::fs::rename(setup.lock(), setup.home.file("pipe")).unwrap();
     std::fs::rename(setup.home.file("pipe"), setup.home.file("mcp-consent.json")).unwrap();
-    assert_eq!(setup.run(&["mcp", "list"]).code, 2, "it counts as empty");
+    let ran = setup.run(&["mcp", "list"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("it is not a regular file"),
+        "{ran:?}"
+    );
 }

@@ -62,6 +62,34 @@ fn values_of_the_environment_and_of_headers_may_change() {
     assert_eq!(run(&setup, "two", &["mcp", "list"]).code, 0);
 }
 
+#[test]
+fn a_damaged_file_of_answers_is_reported_and_kept() {
+    let setup = Setup::pinned();
+    let file = setup.home.file("mcp-consent.json");
+    std::fs::write(&file, "{ damaged").unwrap();
+    for args in [
+        &["mcp", "list"][..],
+        &["mcp", "trust", "--yes"],
+        &["mcp", "pin", "--yes"],
+    ] {
+        let ran = setup.run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        let named = format!("`{}`, is damaged: ", file.display());
+        assert!(
+            ran.err.contains(&named) && ran.err.contains("Restore it, or delete it"),
+            "{ran:?}"
+        );
+    }
+    let doctor = setup.run(&["mcp", "doctor"]);
+    assert!(
+        doctor.code == 1 && doctor.out.contains("is damaged: "),
+        "{doctor:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{ damaged");
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(setup.run(&["mcp", "trust", "--yes"]).code, 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_question_shows_variables_and_why_it_is_asked_again() {

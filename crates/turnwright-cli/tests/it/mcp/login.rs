@@ -197,7 +197,7 @@ fn a_login_can_be_switched_off_or_configured() {
         ),
         (
             json!({ "clientSecret": "hunter2" }),
-            "`client_secret` requires",
+            "`clientSecret` requires `clientId`",
         ),
         (
             json!({ "clientId": "${NO_SUCH_VARIABLE}" }),

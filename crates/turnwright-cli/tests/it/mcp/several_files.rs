@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::mcp_server::Setup;
+#[cfg(unix)]
+use crate::mcp_server::END;
+use crate::mcp_server::{Setup, definition};
 
 const FILES: [&str; 4] = ["--mcp", ".mcp.json", "--mcp", "more.json"];
 
@@ -60,6 +62,68 @@ fn each_file_has_its_own_lock_file_and_consent() {
         0,
         "the other one has not changed"
     );
+}
+
+#[test]
+fn the_file_of_a_server_is_named() {
+    let setup = two();
+    let run = |command: &str| setup.run(&[&["mcp", command], &FILES[..]].concat());
+    let ran = run("list");
+    assert!(
+        ran.out.contains("files (.mcp.json)  connected")
+            && ran.out.contains("more (more.json)  connected"),
+        "{ran:?}"
+    );
+    let ran = run("diff");
+    let same = ".mcp.json: no differences.\nmore.json: no differences.\n";
+    assert_eq!((ran.code, ran.out.as_str()), (0, same), "{ran:?}");
+    let ran = run("doctor");
+    assert!(
+        ran.out.contains("you have agreed to more.json")
+            && ran.out.contains("more (more.json): notes"),
+        "{ran:?}"
+    );
+
+    setup.define(&json!([definition("send_note", "Sends a note.")]));
+    for ran in [
+        run("diff"),
+        setup.run(&[&["mcp", "pin", "--yes"], &FILES[..]].concat()),
+    ] {
+        for server in ["files (.mcp.json)", "more (more.json)"] {
+            let added = format!("{server}: `send_note` was added");
+            assert!(ran.out.contains(&added), "{ran:?}");
+        }
+    }
+    let listed = setup.run(&[&["mcp", "list", "--json"], &FILES[..]].concat());
+    assert_eq!(listed.json()[1]["file"], "more.json");
+    // The only file needs no name.
+    let ran = setup.run(&["mcp", "list"]);
+    assert!(ran.out.starts_with("files  connected"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_servers_of_all_files_start_side_by_side() {
+    let setup = Setup::new();
+    let folder = setup.folder.path();
+    let end = |alias: &str, end: &str| {
+        let env = json!({ "env": { "TURNWRIGHT_TEST_MCP_FOLDER": folder, END: end } });
+        setup.config(alias, &env).to_string()
+    };
+    setup.write_config(&end("files", "read"));
+    setup.folder.write("more.json", &end("more", "write"));
+    let run = |args: &[&str]| setup.run(&[args, &FILES[..]].concat());
+    assert_eq!(run(&["mcp", "pin", "--yes"]).code, 0);
+    let made = std::process::Command::new("mkfifo")
+        .arg(setup.folder.file("meet"))
+        .status();
+    assert!(made.unwrap().success());
+    // Each server waits for the other one before it answers.
+    let listed = run(&["mcp", "list", "--json"]).json();
+    let states = listed.iter().map(|item| item["state"].as_str().unwrap());
+    assert_eq!(states.collect::<Vec<_>>(), ["connected", "connected"]);
+    let doctor = run(&["mcp", "doctor"]);
+    assert_eq!(doctor.code, 0, "{doctor:?}");
 }
 
 #[test]

@@ -55,6 +55,43 @@ fn a_call_of_a_tool_that_is_not_offered_says_why() {
 }
 
 #[test]
+fn a_call_of_a_tool_that_was_renamed_or_removed_says_so() {
+    let setup = Setup::pinned();
+    let advice = "Look at the change with `turnwright mcp diff --mcp .mcp.json`, then accept it with `turnwright mcp pin --mcp .mcp.json`";
+    let mut tools = usual();
+    tools[0]["name"] = json!("get_note");
+    setup.define(&tools);
+    let ran = call(&setup, "files__read_note");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+    let why = "`files__read_note` is not there: `read_note` was renamed to `get_note`. ".to_owned();
+    assert!(ran.err.contains(&(why + advice)), "{ran:?}");
+
+    setup.define(&json!([]));
+    let ran = call(&setup, "files__read_note");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+    let why = "`files__read_note` is not there: `read_note` was removed. ".to_owned();
+    assert!(ran.err.contains(&(why + advice)), "{ran:?}");
+}
+
+#[test]
+fn a_call_says_why_there_are_no_tools() {
+    let setup = Setup::pinned();
+    let mut tools = usual();
+    for tool in tools.as_array_mut().unwrap() {
+        tool["description"] = json!("Another text.");
+    }
+    setup.define(&tools);
+    let ran = call(&setup, "read_note");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+    assert!(
+        ran.err.contains("no tool `read_note`: the MCP servers offer no tools. files is not as it was pinned: 2 differences, 2 tools withheld")
+            && ran.err.contains("`turnwright mcp diff --mcp .mcp.json`")
+            && !ran.err.contains("--tools"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn tools_that_cannot_be_used_are_not_counted_as_pinned() {
     let setup = Setup::new();
     setup.define(&with_bad_schema());
