@@ -10,8 +10,9 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 use super::ending::Ending;
 use super::line_reader::{Line, LineReader};
@@ -28,7 +29,11 @@ pub(super) struct Stdio {
     queue: Arc<parking_lot::Mutex<BytesMut>>,
     /// `None` once the standard input was closed.
     writer: Arc<Mutex<Option<Writer>>>,
+    /// Whether the server has closed its standard input.
+    broken: watch::Sender<bool>,
     lines: LineReader<ChildStdout>,
+    /// Reads the standard error into the log.
+    errors: JoinHandle<()>,
     results: RawResults,
     log: ProcessLog,
     ending: Ending,
@@ -69,7 +74,7 @@ impl Stdio {
     ) -> io::Result<Self> {
         let pipes = process.pipes();
         let pipes = pipes.ok_or_else(|| io::Error::other("the process has no pipes"))?;
-        tokio::spawn(log.clone().read(pipes.stderr));
+        let errors = tokio::spawn(log.clone().read(pipes.stderr));
         let writer = Writer {
             stdin: pipes.stdin,
             rest: BytesMut::new(),
@@ -78,7 +83,9 @@ impl Stdio {
             process,
             queue: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
+            broken: watch::Sender::new(false),
             lines: LineReader::new(pipes.stdout, limit),
+            errors,
             results,
             log,
             ending,
@@ -118,6 +125,8 @@ impl Stdio {
             Ok(Ok(status)) => format!("the server ended ({status})"),
             Ok(Err(_)) | Err(_) => "the server closed its standard output".to_owned(),
         };
+        // What the server wrote last may not be read yet. Its children may keep the pipe open.
+        let _ = timeout(GRACE, &mut self.errors).await;
         let last = self.log.last_line();
         self.ending.set(match last {
             Some(line) => format!("{status}; its last output was: {line}"),
@@ -134,26 +143,27 @@ impl Transport<RoleClient> for Stdio {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.results.expect(&message);
-        let is_answer = is_answer(&message);
         let queued = serde_json::to_vec(&message).map(|line| {
             // `rmcp` polls the futures in any order.
             let mut queue = self.queue.lock();
             queue.extend_from_slice(&line);
             queue.extend_from_slice(b"\n");
         });
-        let (queue, writer, results) = (
-            Arc::clone(&self.queue),
-            Arc::clone(&self.writer),
-            self.results.clone(),
-        );
+        let (queue, writer) = (Arc::clone(&self.queue), Arc::clone(&self.writer));
+        let (results, broken) = (self.results.clone(), self.broken.clone());
         async move {
             queued?;
             let mut writer = writer.lock().await;
             let writer = writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
             let lines = queue.lock().split();
-            writer.write(lines).await?;
-            if is_answer {
-                results.answer_sent();
+            match writer.write(lines).await {
+                Ok(()) if is_answer(&message) => results.answer_sent(),
+                Ok(()) => {}
+                Err(error) => {
+                    // The server has not got the complete line. `receive` says why it has ended.
+                    results.not_sent(&message, &format!("the server does not read: {error}"));
+                    broken.send_replace(true);
+                }
             }
             Ok(())
         }
@@ -161,7 +171,18 @@ impl Transport<RoleClient> for Stdio {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let line = match self.lines.next().await {
+            let mut broken = self.broken.subscribe();
+            let gone = async {
+                // The sender is in `self`.
+                let _ = broken.wait_for(|broken| *broken).await;
+                // There may be lines that it wrote before.
+                sleep(GRACE).await;
+            };
+            let line = tokio::select! {
+                line = self.lines.next() => line,
+                () = gone => Ok(None),
+            };
+            let line = match line {
                 Ok(Some(line)) => line,
                 Ok(None) => {
                     self.note_end().await;

@@ -184,3 +184,16 @@ async fn limits_without_end_are_possible() {
     mcp.start().await.unwrap();
     assert_eq!(mcp.tools().len(), 1);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_that_ends_at_once_is_down_with_its_last_words() {
+    for _ in 0..20 {
+        let script = "echo 'no such database' >&2; exit 3";
+        let mcp = Mcp::new([McpServer::stdio("sh", ["-c", script]).alias("ends")]);
+        mcp.start().await.unwrap();
+        let reason = until_down(&mcp).await;
+        let expected = "the server ended (exit status: 3); its last output was: no such database";
+        assert!(reason.contains(expected), "{reason}");
+    }
+}
