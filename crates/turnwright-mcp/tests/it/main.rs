@@ -10,9 +10,13 @@
 mod client;
 mod hostile;
 mod killed;
+mod lifecycle;
 mod oauth;
+mod offer;
 mod pins;
+mod questions;
 mod real;
+mod resources;
 #[cfg(feature = "serve")]
 mod serve;
 mod server;
