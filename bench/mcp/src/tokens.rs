@@ -75,7 +75,7 @@ pub(crate) async fn count() -> Result<Counted, Box<dyn Error>> {
         }
     })
     .tools(registry.all())
-    .turn_input(find_tools(BUDGET))
+    .dispatch_input(find_tools(BUDGET))
     .build()?;
     let outcome = runner.run("go").await;
     match outcome.is_answered() {

@@ -17,6 +17,10 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Maximum number of tools. Default: 1,000.
     pub tools: usize,
+    /// Maximum number of resources in a list. Default: 10,000.
+    pub resources: usize,
+    /// Maximum number of prompts. Default: 1,000.
+    pub prompts: usize,
     /// Maximum number of pages of a list. Default: 100.
     pub pages: usize,
     /// Maximum size of one tool definition in bytes. Default: 256 KiB.
@@ -39,6 +43,8 @@ impl Default for Limits {
         Limits {
             message_bytes: 32 << 20,
             tools: 1_000,
+            resources: 10_000,
+            prompts: 1_000,
             pages: 100,
             definition_bytes: 256 << 10,
             description_chars: 10_000,

@@ -32,6 +32,7 @@ pub struct SchemaOptions {
     /// Rejects keywords that do not apply to the allowed types. Used for documents that we generate.
     pub(crate) strict: bool,
     pub(crate) foreign: bool,
+    pub(crate) any_root: bool,
     pub(crate) fill_defaults: bool,
 }
 
@@ -43,6 +44,7 @@ impl Default for SchemaOptions {
             limits: Limits::default(),
             strict: false,
             foreign: false,
+            any_root: false,
             fill_defaults: true,
         }
     }
@@ -61,7 +63,7 @@ impl SchemaOptions {
     /// - The result accepts every object that the original accepts. Where leaving a keyword out would make the
     ///   document stricter, the keyword around it is left out too: `not`, `if`, `contains`, `dependentSchemas`, and
     ///   `unevaluatedProperties` or `additionalProperties` if a neighbour is missing. `oneOf` becomes `anyOf`.
-    /// - A root without `type` is an object.
+    /// - A root without `type` is an object, unless [`any_root`](Self::any_root) is set.
     /// - `int32`, `uint8`, `float` and other numeric formats become bounds.
     /// - Drafts 4 and 6 are published as draft 7, draft 2019-09 as draft 2020-12.
     ///
@@ -114,6 +116,23 @@ impl SchemaOptions {
     /// ```
     pub fn fill_defaults(mut self, fill: bool) -> Self {
         self.fill_defaults = fill;
+        self
+    }
+
+    /// Accepts a document whose root describes any JSON value, and not only an object. Use it for results: arguments of tools
+    /// are always objects. A root without `type` stays without one.
+    ///
+    /// ```
+    /// use turnwright_schema::SchemaOptions;
+    /// use serde_json::json;
+    ///
+    /// let document = json!({ "type": "array", "items": { "type": "integer" } });
+    /// let schema = SchemaOptions::foreign().any_root().document(document)?;
+    /// assert!(schema.accepts(&json!([1, 2])) && !schema.accepts(&json!({})));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn any_root(mut self) -> Self {
+        self.any_root = true;
         self
     }
 

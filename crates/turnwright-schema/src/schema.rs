@@ -243,8 +243,8 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Returns the draft that the document declares, after verifying that its root is an object schema.
-fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
+/// Returns the draft that the document declares, after verifying that its root is an object schema, unless `any_root`.
+fn draft_of(document: &Value, any_root: bool) -> Result<Draft, SchemaProblem> {
     let wrong = |pointer: &str, message: &str| Err(SchemaProblem::new(pointer, message));
     let Value::Object(map) = document else {
         let message = "the schema must be a JSON object with `\"type\": \"object\"`";
@@ -266,6 +266,7 @@ fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
         Some(_) => return wrong("/$schema", "must be a string"),
     };
     match map.get("type") {
+        _ if any_root => Ok(draft),
         Some(Value::String(name)) if name == "object" => Ok(draft),
         Some(_) => wrong(
             "/type",
@@ -329,7 +330,7 @@ impl Contract {
         document: Value,
         options: &SchemaOptions,
     ) -> Result<(Contract, Vec<RejectedDefault>), SchemaError> {
-        let draft = draft_of(&document)?;
+        let draft = draft_of(&document, options.any_root)?;
         let walked = walk::walk(&document, draft, options, validators::options(draft));
         let mut walked = walked.map_err(SchemaError::new)?;
         let validators = Validators::build(&document, draft, &walked.plan, walked.needs_map)?;

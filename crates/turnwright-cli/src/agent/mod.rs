@@ -116,7 +116,7 @@ impl Agent {
             let find = find_tools(self.options.mcp.tool_budget).tokens_of(&self.model.name);
             let own = self.tools.iter();
             let find = own.fold(find, |find, tool| find.pin(tool.name()));
-            runner = runner.turn_input(find.clone()).dispatch_input(find);
+            runner = runner.dispatch_input(find);
         }
         self.mcp = servers;
         (self, runner)

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | [`fetch_tools`] | turn input | adds tools that are known only at the start of a turn |
 //! | [`tool_filter`] | turn or dispatch input | removes or hides tools |
-//! | [`find_tools`] | turn or dispatch input | hides tools behind a search if there are too many |
+//! | [`find_tools`] | dispatch input | hides tools behind a search if there are too many |
 //! | [`audit`] | turn input | reports each call once, however the turn ends |
 //! | [`repeated_call_guard`] | dispatch input | ends a turn that repeats the same call |
 //! | [`compact()`] | dispatch input | keeps prompts within the context window |

@@ -172,7 +172,8 @@ impl Message {
         self.provider_state.as_ref()
     }
 
-    /// Returns what the model had read when it wrote the message. Empty for other authors.
+    /// Returns what the model had read when it wrote the message. For messages of other agents, whether it
+    /// [contains private data](RecordBuilder::private). Empty for other authors.
     #[must_use]
     pub fn exposure(&self) -> Exposure {
         self.exposure
@@ -200,6 +201,17 @@ impl RecordBuilder<Message> {
     pub fn tier(mut self, trusted: TrustTier) -> Self {
         if let Author::Agent { tier, .. } = &mut self.0.author {
             *tier = trusted;
+        }
+        self
+    }
+
+    /// Sets whether another agent's text contains private data, which must not leave: see
+    /// [`no_exfiltration`](crate::tool::approval::no_exfiltration). Has no effect on other authors.
+    ///
+    /// Default: `false`. Text of the tier third-party-private is always private.
+    pub fn private(mut self, private: bool) -> Self {
+        if let Author::Agent { .. } = &self.0.author {
+            self.0.exposure.private = private;
         }
         self
     }

@@ -111,7 +111,7 @@ impl Taint {
     }
 
     /// Returns whether the prompt contains private data: results of tools that are marked as
-    /// [`reads_private`](crate::tool::ToolBuilder::reads_private), private retrievables, content of the tier third-party-private, or
+    /// [`reads_private`](crate::tool::ToolBuilder::reads_private), private retrievables and messages, content of the tier third-party-private, or
     /// words that a model wrote after it had read such content.
     #[must_use]
     pub fn is_private(&self) -> bool {
@@ -233,7 +233,10 @@ impl Taint {
         match message.author() {
             Author::User => contents.tiers.add(TrustTier::FirstParty),
             Author::Assistant | Author::Framework => {}
-            Author::Agent { tier, .. } => contents.tiers.add(*tier),
+            Author::Agent { tier, .. } => {
+                contents.tiers.add(*tier);
+                contents.private = contents.exposure.private;
+            }
         }
         (message.media().iter()).for_each(|media| contents.tiers.add_media(media));
         self.add_contents(RecordKind::Message, message.id(), || None, contents);

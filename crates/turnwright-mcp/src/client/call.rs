@@ -7,8 +7,8 @@ use turnwright_core::schema::Schema;
 use turnwright_core::{Effects, Tool, ToolContext, ToolError, ToolOutput};
 
 use super::exchange::exchange;
-use super::result;
 use super::supervisor::{State, Supervised};
+use super::{resources, result};
 use crate::definition::harmless;
 use crate::protocol::{Failure, Session};
 
@@ -38,9 +38,14 @@ pub(super) async fn run(
         }
         (result, _) => result,
     };
-    let links = tool.server.config().resources;
+    let reader = resources::reader(&tool.server);
     let result = result.map_err(|failure| tool_error(&failure, alias))?;
-    result::output(&result, tool.output_schema.as_ref(), alias, links)
+    result::output(
+        &result,
+        tool.output_schema.as_ref(),
+        alias,
+        reader.as_deref(),
+    )
 }
 
 impl RemoteTool {

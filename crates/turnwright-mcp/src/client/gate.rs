@@ -69,8 +69,9 @@ fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, Stri
 fn host(url: &str) -> Result<String, String> {
     let parsed = Url::parse(url).map_err(|error| format!("the URL is invalid: {error}"))?;
     let is_web = matches!(parsed.scheme(), "http" | "https");
+    let has_credentials = !parsed.username().is_empty() || parsed.password().is_some();
     match parsed.host_str() {
-        Some(host) if is_web && parsed.username().is_empty() => Ok(host.to_owned()),
+        Some(host) if is_web && !has_credentials => Ok(host.to_owned()),
         _ => Err("the URL is not a plain web address".to_owned()),
     }
 }

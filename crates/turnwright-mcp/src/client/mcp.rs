@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use turnwright_core::runner::TurnRunnerBuilder;
 use turnwright_core::{Cancellation, Error, ErrorCode, Tool, ToolOutput, TurnInput};
 
@@ -51,6 +52,8 @@ struct Running {
     /// What is wrong with the settings.
     problems: Vec<String>,
     stop: Cancellation,
+    /// When turns no longer wait for servers that are starting. `None`: never.
+    wait_ends: OnceLock<Option<Instant>>,
 }
 
 impl Drop for Running {
@@ -58,6 +61,10 @@ impl Drop for Running {
         self.stop.cancel();
     }
 }
+
+/// The sets of servers in a turn.
+#[derive(Default)]
+pub(super) struct Sets(Mutex<Vec<Arc<OnceLock<Running>>>>);
 
 impl Mcp {
     /// Creates a set of servers. Nothing is started.
@@ -87,7 +94,8 @@ impl Mcp {
         self
     }
 
-    /// Sets how long a turn waits for servers that are starting.
+    /// Sets how long turns wait for servers that are starting, counted from the first turn. Later turns wait for the rest of that
+    /// time.
     ///
     /// Default: 10 s.
     #[must_use]
@@ -179,7 +187,8 @@ impl Mcp {
         listed.map_err(|failure| prompts::error(server, &failure))
     }
 
-    /// Reads a resource of a server. The content is untrusted.
+    /// Reads a resource of a server. The content is untrusted, and private if the server
+    /// [reads private data](McpServer::reads_private).
     ///
     /// # Errors
     /// See [`resources`](Self::resources).
@@ -200,7 +209,7 @@ impl Mcp {
     }
 
     /// Gets a prompt of a server as the input of a turn. The server wrote it, so the model reads it inside an envelope for untrusted
-    /// text.
+    /// text. It is private if the server [reads private data](McpServer::reads_private).
     ///
     /// # Errors
     /// See [`resources`](Self::resources).
@@ -259,6 +268,7 @@ impl Mcp {
                 servers: servers.collect(),
                 problems,
                 stop,
+                wait_ends: OnceLock::new(),
             }
         })
     }
@@ -266,15 +276,43 @@ impl Mcp {
     /// Starts servers that are not started, and waits for those that are not optional. Returns all of them. One that has waited for a
     /// person before this turn may do so for long, so the turn does not wait for it.
     pub(super) async fn ready(&self) -> &[Arc<Supervised>] {
-        let servers = &self.running().servers;
+        let running = self.running();
+        let servers = &running.servers;
         servers.iter().for_each(Supervised::start);
         let required = servers.iter().filter(|server| {
             !server.config().optional && !matches!(server.state(), State::Authorizing)
         });
         let settled = join_all(required.map(|server| server.settled()));
-        // A server that is late is reported by its state.
-        let _ = timeout(self.first_wait, settled).await;
+        let wait_ends = || Instant::now().checked_add(self.first_wait);
+        match *running.wait_ends.get_or_init(wait_ends) {
+            // A server that is late is reported by its state.
+            Some(ends) => drop(timeout_at(ends, settled).await),
+            None => drop(settled.await),
+        }
         servers
+    }
+
+    /// Adds this set to those of a turn.
+    ///
+    /// # Errors
+    /// Returns `E_INVALID_TURN_RUNNER_CONFIG` if another set has a server with the same alias: their tools would have the same names.
+    pub(super) fn join(&self, sets: &Sets) -> Result<(), Error> {
+        let mut sets = sets.0.lock();
+        if sets.iter().any(|set| Arc::ptr_eq(set, &self.running)) {
+            return Ok(());
+        }
+        let others = sets.iter().filter_map(|set| set.get());
+        for other in others.flat_map(|running| &running.servers) {
+            let alias = &other.config().alias;
+            if self.servers.iter().any(|server| server.alias == *alias) {
+                let message = format!(
+                    "two sets of MCP servers of this runner have the alias `{alias}`: give one of the servers another alias"
+                );
+                return Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message));
+            }
+        }
+        sets.push(Arc::clone(&self.running));
+        Ok(())
     }
 
     /// Returns all servers.

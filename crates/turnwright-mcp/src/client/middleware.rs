@@ -2,19 +2,24 @@
 
 use async_trait::async_trait;
 use turnwright_core::record::Retrievable;
+use turnwright_core::schema::escape;
 use turnwright_core::trust::TrustTier;
 use turnwright_core::{
     BoxError, DispatchContext, Error, ErrorCode, Middleware, Next, Tool, ToolRegistry, TurnContext,
 };
 
-use super::mcp::Mcp;
+use super::mcp::{Mcp, Sets};
 use super::status::Withheld;
 use super::supervisor::{State, Supervised};
 use crate::definition::harmless;
 
+/// Maximum length of a warning.
+const MAX_WARNING: usize = 1_000;
+
 #[async_trait]
 impl Middleware<TurnContext> for Mcp {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+        self.join(&ctx.per_turn::<Sets>())?;
         for server in self.ready().await {
             report(server, &ctx);
             sync(server, ctx.tools())?;
@@ -59,7 +64,7 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
         State::Ready(ready) => ready.tools.clone(),
         State::Stopped | State::Starting | State::Authorizing | State::Down(_) => Vec::new(),
     };
-    let is_ours = |tool: &Tool| tool.source() == Some(alias) && tool.meta().get("mcp").is_some();
+    let is_ours = |tool: &Tool| tool.source() == Some(alias) && is_remote(tool);
     let mut changed = false;
     for tool in registry.all().iter().filter(|tool| is_ours(tool)) {
         let same =
@@ -72,7 +77,7 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
     for tool in wanted {
         match registry.get(tool.name()) {
             Some(present) if is_ours(&present) => {}
-            Some(_) => return Err(clash(&tool, alias)),
+            Some(other) => return Err(clash(&tool, alias, &other)),
             None => {
                 registry.register(tool)?;
                 changed = true;
@@ -80,6 +85,11 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
         }
     }
     Ok(changed)
+}
+
+/// Returns whether a tool is one of an MCP server.
+fn is_remote(tool: &Tool) -> bool {
+    tool.meta().get("mcp").is_some()
 }
 
 /// Shows the instructions of a server to the model, if that is wanted. They are third-party text. Instructions that differ from their
@@ -102,44 +112,51 @@ fn show_instructions(server: &Supervised, ctx: &TurnContext) -> Result<(), Error
     let shown = Retrievable::text(text, TrustTier::ThirdPartyPublic)
         .id(format!("mcp-instructions-{alias}"))
         .source(format!("instructions of the MCP server `{alias}`"))
+        .private(server.config().reads_private)
         .build()?;
     ctx.records().add(shown);
     Ok(())
 }
 
-fn clash(tool: &Tool, alias: &str) -> Error {
+fn clash(tool: &Tool, alias: &str, other: &Tool) -> Error {
     let name = tool.name();
+    let whose = match other.source() {
+        Some(source) if is_remote(other) => format!("a tool of the MCP server `{source}`"),
+        Some(source) => format!("your tool with the source `{source}`"),
+        None => "your own tool".to_owned(),
+    };
     let message = format!(
-        "the tool `{name}` of the MCP server `{alias}` has the name of another tool: rename that tool, or give the server \
+        "the tool `{name}` of the MCP server `{alias}` has the name of {whose}: rename that one, or give the server \
          another alias"
     );
     Error::new(ErrorCode::TOOL_ALREADY_REGISTERED, message)
 }
 
-/// Warns operators about a server that is not there, and about tools that are withheld.
+/// Warns operators about a server that is not there, and about what is wrong with its tools.
 fn report(server: &Supervised, ctx: &TurnContext) {
     let alias = &server.config().alias;
+    // The server wrote parts of it.
+    let warn = |message: String| ctx.warn(escape(&message, MAX_WARNING));
     match server.state() {
-        State::Stopped | State::Starting => {
-            ctx.warn(format!(
-                "the MCP server `{alias}` is not ready: its tools are missing"
-            ));
-        }
-        State::Authorizing => {
-            ctx.warn(format!(
-                "the MCP server `{alias}` waits for authorisation: its tools are missing"
-            ));
-        }
-        State::Down(reason) => {
-            ctx.warn(format!(
-                "the MCP server `{alias}` is down, its tools are missing: {reason}"
-            ));
-        }
+        State::Stopped | State::Starting => warn(format!(
+            "the MCP server `{alias}` is not ready: its tools are missing"
+        )),
+        State::Authorizing => warn(format!(
+            "the MCP server `{alias}` waits for authorisation: its tools are missing"
+        )),
+        State::Down(reason) => warn(format!(
+            "the MCP server `{alias}` is down, its tools are missing: {reason}"
+        )),
         State::Ready(ready) => {
             for Withheld { tool, reason, .. } in &ready.withheld {
-                ctx.warn(format!(
+                // The name of a malformed definition is in backticks.
+                let tool = escape(tool.trim_matches('`'), 80);
+                warn(format!(
                     "`{tool}` of the MCP server `{alias}` is withheld: {reason}"
                 ));
+            }
+            for warning in &ready.warnings {
+                warn(format!("the MCP server `{alias}`: {warning}"));
             }
         }
     }

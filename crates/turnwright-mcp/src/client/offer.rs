@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnwright_core::schema::{Schema, SchemaOptions, escape};
+use turnwright_core::schema::{SchemaOptions, escape};
 use turnwright_core::{Effects, Tool, ToolContext};
 
 use super::call::{self, RemoteTool};
@@ -43,42 +43,35 @@ pub(super) async fn list(session: &dyn Session, limits: &Limits) -> Result<Liste
     let pages = Pages {
         method: "tools/list",
         key: "tools",
+        most: limits.tools,
         limits,
         listener: None,
     };
     pages.read(session).await
 }
 
-/// Reads a list.
-///
-/// # Errors
-/// The server fails, or lists more than its limits allow.
-pub(super) async fn list_all(
-    session: &dyn Session,
-    method: &'static str,
-    key: &'static str,
-    limits: &Limits,
-    listener: Option<Arc<dyn Listener>>,
-) -> Result<Vec<Value>, Failure> {
-    let pages = Pages {
-        method,
-        key,
-        limits,
-        listener,
-    };
-    pages.read(session).await.map(|listed| listed.items)
-}
-
 /// A list with pages.
-struct Pages<'l> {
-    method: &'static str,
+pub(super) struct Pages<'l> {
+    pub(super) method: &'static str,
     /// The field of a page with its items.
-    key: &'static str,
-    limits: &'l Limits,
-    listener: Option<Arc<dyn Listener>>,
+    pub(super) key: &'static str,
+    /// The most items.
+    pub(super) most: usize,
+    pub(super) limits: &'l Limits,
+    pub(super) listener: Option<Arc<dyn Listener>>,
 }
 
 impl Pages<'_> {
+    /// Reads the list of a server that is connected. If it requires authorisation, that is obtained.
+    ///
+    /// # Errors
+    /// The server fails, or lists more than its limits allow.
+    pub(super) async fn read_from(&self, server: &Supervised) -> Result<Vec<Value>, Failure> {
+        let read = |session: Arc<dyn Session>| async move { self.read(&*session).await };
+        let listed = server.authorized(|| server.session(), read).await?;
+        Ok(listed.items)
+    }
+
     async fn read(&self, session: &dyn Session) -> Result<Listed, Failure> {
         let limit = self.limits.start;
         let listed = timeout(limit, self.read_pages(session)).await;
@@ -114,8 +107,8 @@ impl Pages<'_> {
                 Some(Value::Array(items)) => listed.items.extend(items),
                 _ => return Err(Failure::Malformed(format!("its list has no `{key}`"))),
             }
-            if listed.items.len() > limits.tools {
-                let message = format!("it lists more than {} {key}", limits.tools);
+            if listed.items.len() > self.most {
+                let message = format!("it lists more than {} {key}", self.most);
                 return Err(Failure::Malformed(message));
             }
             match page.get("nextCursor") {
@@ -165,11 +158,17 @@ impl Offer {
     }
 }
 
+/// A tool, and what operators should know about it.
+pub(super) struct Built {
+    pub(super) tool: Tool,
+    pub(super) warning: Option<String>,
+}
+
 /// Builds the tool of a definition.
 ///
 /// # Errors
 /// Returns why the tool is withheld.
-pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<Tool, String> {
+pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<Built, String> {
     let config = server.config();
     let limit = config.limits.description_chars;
     let schema = harmless_schema(definition.input_schema().clone(), limit);
@@ -179,11 +178,23 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
             escape(&pointer, 80)
         )
     })?;
-    let schema = foreign(schema).map_err(|error| format!("the schema is unusable: {error}"))?;
-    let output_schema = definition.output_schema().cloned().map(foreign).transpose();
-    let output_schema =
-        output_schema.map_err(|error| format!("the output schema is unusable: {error}"))?;
+    // The server fills in its defaults.
+    let options = SchemaOptions::foreign().fill_defaults(false);
+    let schema = options.clone().document(schema);
+    let schema = schema.map_err(|error| format!("the schema is unusable: {error}"))?;
     let name = exposed_name(&config.alias, definition.name());
+    // The model does not see the output schema, so the tool can be used without it.
+    let output_schema = definition.output_schema().cloned();
+    let output_schema = output_schema.map(|schema| options.any_root().document(schema));
+    let (output_schema, warning) = match output_schema.transpose() {
+        Ok(schema) => (schema, None),
+        Err(error) => {
+            let warning = format!(
+                "the results of `{name}` are not checked: its output schema is unusable: {error}"
+            );
+            (None, Some(warning))
+        }
+    };
     let effects = match config.believe_annotations && definition.claims_read_only() {
         true => Effects::ReadOnly,
         false => Effects::Writes,
@@ -197,11 +208,7 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
     });
     let description = harmless(definition.description(), limit);
     let description = match description.trim().is_empty() {
-        true => format!(
-            "`{}` of the MCP server `{}`.",
-            definition.name(),
-            config.alias
-        ),
+        true => format!("`{name}` of the MCP server `{}`.", config.alias),
         false => description,
     };
     // The request has its own deadlines; this one is only a backstop.
@@ -209,7 +216,7 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
         .limits
         .call_total
         .saturating_add(Duration::from_secs(5));
-    Tool::dynamic(name, schema)
+    let tool = Tool::dynamic(name, schema)
         .description(description)
         .version(definition.pin())
         .effects(effects)
@@ -220,15 +227,8 @@ pub(super) fn tool(definition: &Definition, server: &Arc<Supervised>) -> Result<
         .meta(json!({ "mcp": { "tool": definition.name() } }))
         .handler(move |args: Value, ctx: ToolContext| call::run(Arc::clone(&remote), args, ctx))
         .build()
-        .map_err(|error| error.message().to_owned())
-}
-
-/// Reads a schema that a third party wrote. Its defaults are the server's to fill in.
-fn foreign(document: Value) -> Result<Schema, String> {
-    let options = SchemaOptions::foreign().fill_defaults(false);
-    options
-        .document(document)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.message().to_owned())?;
+    Ok(Built { tool, warning })
 }
 
 #[cfg(test)]
@@ -266,7 +266,8 @@ mod tests {
         let total = definitions.len();
         for raw in definitions {
             let built = Definition::read(raw.clone(), &limits);
-            if let Err(reason) = built.and_then(|definition| tool(&definition, &server)) {
+            let built = built.and_then(|definition| tool(&definition, &server));
+            if let Err(reason) = built.and_then(|built| built.warning.map_or(Ok(()), Err)) {
                 let name = raw["name"].as_str().unwrap_or_default().to_owned();
                 withheld.entry(reason).or_default().push(name);
             }

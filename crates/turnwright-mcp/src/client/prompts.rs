@@ -6,25 +6,25 @@ use turnwright_core::trust::TrustTier;
 use turnwright_core::{Error, ErrorCode, Message, TurnInput};
 
 use super::exchange::exchange;
-use super::offer::list_all;
+use super::offer::Pages;
 use super::result::Parts;
 use super::supervisor::Supervised;
 use crate::protocol::Failure;
 
 /// Lists the prompts of a server.
 pub(super) async fn list(server: &Supervised) -> Result<Vec<Value>, Failure> {
-    let session = server.session()?;
-    if !session.about().has_prompts {
+    if !server.session()?.about().has_prompts {
         return Ok(Vec::new());
     }
-    list_all(
-        &*session,
-        "prompts/list",
-        "prompts",
-        &server.config().limits,
-        None,
-    )
-    .await
+    let limits = &server.config().limits;
+    let pages = Pages {
+        method: "prompts/list",
+        key: "prompts",
+        most: limits.prompts,
+        limits,
+        listener: None,
+    };
+    pages.read_from(server).await
 }
 
 /// Gets a prompt as the input of a turn.
@@ -38,17 +38,20 @@ pub(super) async fn get(server: &Supervised, name: &str, args: &Value) -> Result
     let result = result.map_err(|failure| error(server, &failure))?;
     let messages = result.get("messages").and_then(Value::as_array);
     let messages = messages.map(Vec::as_slice).unwrap_or_default();
-    input(&server.config().alias, None, messages)
+    let config = server.config();
+    input(&config.alias, config.reads_private, None, messages)
 }
 
 /// Returns messages of a server as the input of a turn. A third party wrote them, so the model reads them inside an envelope.
+/// `private`: whether the server reads private data.
 pub(super) fn input(
     alias: &str,
+    private: bool,
     system: Option<&str>,
     messages: &[Value],
 ) -> Result<TurnInput, Error> {
     let mut texts: Vec<String> = system.map(str::to_owned).into_iter().collect();
-    let mut parts = Parts::new(alias, false);
+    let mut parts = Parts::new(alias, None);
     for message in messages {
         let blocks = match message.get("content") {
             Some(Value::Array(blocks)) => blocks.as_slice(),
@@ -58,11 +61,15 @@ pub(super) fn input(
         blocks.iter().for_each(|block| parts.add(block));
         let text = parts.take_text();
         texts.push(match message.get("role").and_then(Value::as_str) {
-            Some("assistant") => format!("Assistant: {text}"),
+            Some("assistant") if !text.is_empty() => format!("Assistant: {text}"),
             _ => text,
         });
     }
-    let message = Message::agent(alias, texts.join("\n\n")).tier(TrustTier::ThirdPartyPublic);
+    // A message may have media and no text.
+    texts.retain(|text| !text.is_empty());
+    let message = Message::agent(alias, texts.join("\n\n"))
+        .tier(TrustTier::ThirdPartyPublic)
+        .private(private);
     let message = parts
         .into_media()
         .into_iter()

@@ -9,10 +9,12 @@ use turnwright_core::{Effects, Error, Tool, ToolContext, ToolError, ToolOutput};
 
 use super::call::tool_error;
 use super::exchange::{CallListener, exchange};
-use super::offer::list_all;
+use super::offer::Pages;
 use super::result;
-use super::supervisor::Supervised;
+use super::status::{Withheld, WithheldKind};
+use super::supervisor::{State, Supervised};
 use crate::definition::exposed_name;
+use crate::pin::Difference;
 use crate::protocol::{Failure, Listener};
 
 /// The name of the tool that lists resources, after the alias.
@@ -25,13 +27,50 @@ struct ReadArgs {
     uri: String,
 }
 
-/// Returns the name of the tool that reads resources of a server.
-pub(super) fn reader_name(alias: &str) -> String {
-    exposed_name(alias, READ)
+/// The tools for the resources of a server.
+#[derive(Default)]
+pub(super) struct Offered {
+    pub(super) tools: Vec<Tool>,
+    pub(super) withheld: Vec<Withheld>,
 }
 
-/// Returns the tools for the resources of a server.
-pub(super) fn tools(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
+/// Returns the tools for the resources of a server. They are withheld if all of the server is.
+pub(super) fn tools(server: &Arc<Supervised>, differences: &[Difference]) -> Offered {
+    let against = differences.iter().find(|found| found.withholds_all());
+    let built = match against {
+        Some(difference) => Err((WithheldKind::Unpinned, difference.reason())),
+        None => build(server).map_err(|error| (WithheldKind::Unusable, error.message().to_owned())),
+    };
+    match built {
+        Ok(tools) => Offered {
+            tools,
+            withheld: Vec::new(),
+        },
+        Err((kind, reason)) => Offered {
+            tools: Vec::new(),
+            withheld: [LIST, READ]
+                .map(|name| Withheld {
+                    tool: name.to_owned(),
+                    reason: reason.clone(),
+                    kind,
+                })
+                .into(),
+        },
+    }
+}
+
+/// Returns the name of the tool with which a model reads resources of a server, if it has that tool now.
+pub(super) fn reader(server: &Supervised) -> Option<String> {
+    let State::Ready(ready) = server.state() else {
+        return None;
+    };
+    let name = exposed_name(&server.config().alias, READ);
+    // The server may have a tool with this name.
+    let is_reader = |tool: &Tool| tool.name() == name && tool.meta().get("mcp.tool").is_none();
+    ready.tools.iter().any(is_reader).then_some(name)
+}
+
+fn build(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
     let alias = &server.config().alias;
     let effects = match server.config().believe_annotations {
         true => Effects::ReadOnly,
@@ -67,7 +106,7 @@ pub(super) fn tools(server: &Arc<Supervised>) -> Result<Vec<Tool>, Error> {
         "type": "object", "required": ["uri"], "additionalProperties": false,
         "properties": { "uri": { "type": "string", "minLength": 1, "description": "The URI of the resource." } },
     });
-    let read = Tool::dynamic(reader_name(alias), schema)
+    let read = Tool::dynamic(exposed_name(alias, READ), schema)
         .description(format!(
             "Reads a resource of the MCP server `{alias}` by its URI."
         ))
@@ -93,19 +132,18 @@ pub(super) async fn list(
     server: &Supervised,
     ctx: Option<&ToolContext>,
 ) -> Result<Vec<Value>, Failure> {
-    let session = server.session()?;
-    if !session.about().has_resources {
+    if !server.session()?.about().has_resources {
         return Ok(Vec::new());
     }
-    let listener = ctx.map(|ctx| CallListener::new(server, ctx) as Arc<dyn Listener>);
-    list_all(
-        &*session,
-        "resources/list",
-        "resources",
-        &server.config().limits,
-        listener,
-    )
-    .await
+    let limits = &server.config().limits;
+    let pages = Pages {
+        method: "resources/list",
+        key: "resources",
+        most: limits.resources,
+        limits,
+        listener: ctx.map(|ctx| CallListener::new(server, ctx) as Arc<dyn Listener>),
+    };
+    pages.read_from(server).await
 }
 
 /// Reads a resource.
@@ -119,5 +157,9 @@ pub(super) async fn read(
     let contents = result.get("contents").and_then(Value::as_array);
     let contents =
         contents.ok_or_else(|| Failure::Malformed("the resource has no `contents`".to_owned()))?;
-    Ok(result::resource(contents, &server.config().alias))
+    let output = result::resource(contents, &server.config().alias);
+    Ok(match server.config().reads_private {
+        true => output.private(),
+        false => output,
+    })
 }

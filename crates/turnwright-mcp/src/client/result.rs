@@ -5,17 +5,22 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use turnwright_core::artifact::ArtifactKind;
 use turnwright_core::media::{Media, MediaKind};
-use turnwright_core::schema::Schema;
+use turnwright_core::schema::{Schema, escape};
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::{ToolError, ToolOutput};
 
-use super::resources::reader_name;
 use crate::definition::harmless;
+
+/// Maximum length of the name of a resource, and of a MIME type.
+const MAX_NAME: usize = 200;
+
+/// Maximum length of a URI.
+const MAX_URI: usize = 2_000;
 
 /// Maximum length of an error text for the model.
 const MAX_ERROR: usize = 8_000;
 
-/// Converts a result. All of it is third-party content. `links`: whether resource links can be read.
+/// Converts a result. All of it is third-party content. `reader`: the tool with which the model reads resources, if it has one.
 ///
 /// # Errors
 /// The server reports an error, or the structured content does not match the schema that the server published for it.
@@ -23,13 +28,13 @@ pub(super) fn output(
     result: &Value,
     schema: Option<&Schema>,
     alias: &str,
-    links: bool,
+    reader: Option<&str>,
 ) -> Result<ToolOutput, ToolError> {
     let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-    let structured = result
-        .get("structuredContent")
-        .filter(|content| !content.is_null());
-    let mut parts = Parts::new(alias, links);
+    let structured = result.get("structuredContent");
+    // Some servers send `null` if there is none. With a schema it may be a value.
+    let structured = structured.filter(|content| schema.is_some() || !content.is_null());
+    let mut parts = Parts::new(alias, reader);
     let content = result.get("content").and_then(Value::as_array);
     content
         .into_iter()
@@ -52,8 +57,8 @@ fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(),
         true => Ok(()),
         false => {
             let what = match structured {
-                Some(_) => "does not match its output schema",
-                None => "has no structured content, which its output schema requires",
+                Some(structured) if !structured.is_null() => "does not match its output schema",
+                _ => "has no structured content, which its output schema requires",
             };
             let message = format!("the result of the MCP server `{alias}` {what}");
             let model = "The server returned an invalid result. The call may have taken effect.";
@@ -64,7 +69,7 @@ fn check(structured: Option<&Value>, schema: &Schema, alias: &str) -> Result<(),
 
 /// Converts the contents of a resource.
 pub(super) fn resource(contents: &[Value], alias: &str) -> ToolOutput {
-    let mut parts = Parts::new(alias, false);
+    let mut parts = Parts::new(alias, None);
     if let [only] = contents
         && let Some(text) = only.get("text").and_then(Value::as_str)
     {
@@ -80,17 +85,17 @@ pub(super) fn resource(contents: &[Value], alias: &str) -> ToolOutput {
 /// The content of a result or of messages.
 pub(super) struct Parts<'a> {
     alias: &'a str,
-    /// Whether resource links can be read.
-    links: bool,
+    /// The tool with which the model reads resources, if it has one.
+    reader: Option<&'a str>,
     texts: Vec<String>,
     media: Vec<Media>,
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn new(alias: &'a str, links: bool) -> Self {
+    pub(super) fn new(alias: &'a str, reader: Option<&'a str>) -> Self {
         Parts {
             alias,
-            links,
+            reader,
             texts: Vec::new(),
             media: Vec::new(),
         }
@@ -104,15 +109,15 @@ impl<'a> Parts<'a> {
             "audio" => self.add_media(MediaKind::Audio, text("mimeType"), text("data")),
             "resource" => self.add_resource(block.get("resource").unwrap_or(&Value::Null)),
             "resource_link" => {
-                let (name, uri) = (text("name"), text("uri"));
+                let (name, uri) = (escape(text("name"), MAX_NAME), escape(text("uri"), MAX_URI));
                 let link = format!("Resource link: {name} ({uri})");
-                self.texts.push(match self.links {
-                    true => format!("{link}. Read it with `{}`.", reader_name(self.alias)),
-                    false => link,
+                self.texts.push(match self.reader {
+                    Some(reader) => format!("{link}. Read it with `{reader}`."),
+                    None => link,
                 });
             }
             other => {
-                let other: String = other.chars().take(40).collect();
+                let other = escape(other, 40);
                 self.texts
                     .push(format!("[content of the unknown type `{other}`]"));
             }
@@ -121,7 +126,11 @@ impl<'a> Parts<'a> {
 
     fn add_media(&mut self, kind: MediaKind, mime_type: &str, data: &str) {
         let alias = self.alias;
-        let media = STANDARD.decode(data).ok().and_then(|bytes| {
+        // Without parameters, which can be prose.
+        let mime_type = mime_type.split(';').next().unwrap_or_default().trim();
+        let is_short = mime_type.len() <= MAX_NAME;
+        let bytes = STANDARD.decode(data).ok().filter(|_| is_short);
+        let media = bytes.and_then(|bytes| {
             let name = format!("{alias}-{}", self.media.len() + 1);
             Media::retrieved_public(kind, mime_type, name, MemoryReader::new(bytes))
                 .source(alias)
@@ -136,7 +145,7 @@ impl<'a> Parts<'a> {
 
     fn add_resource(&mut self, resource: &Value) {
         let text = |key: &str| resource.get(key).and_then(Value::as_str);
-        let uri = text("uri").unwrap_or_default();
+        let uri = escape(text("uri").unwrap_or_default(), MAX_URI);
         match (text("text"), text("blob")) {
             (Some(content), _) => self.texts.push(format!("Resource {uri}:\n{content}")),
             (None, Some(blob)) => {
@@ -215,7 +224,7 @@ mod tests {
     use super::*;
 
     fn text(result: &Value) -> String {
-        let output = output(result, None, "a", false).unwrap();
+        let output = output(result, None, "a", None).unwrap();
         output.as_text().unwrap_or_default().to_owned()
     }
 
@@ -236,7 +245,7 @@ mod tests {
         let result = json!({ "content": [
             resource("text/csv", "YSxi"), resource("application/pdf", "JVBERg=="), resource("text/plain", "/w=="), resource("image/png", "?"),
         ] });
-        let output = output(&result, None, "a", false).unwrap();
+        let output = output(&result, None, "a", None).unwrap();
         let expected = "Resource x:/y:\na,b\n\n[media that cannot be read]";
         assert_eq!(output.as_text(), Some(expected));
         let media = output.as_media().iter();
@@ -257,7 +266,7 @@ mod tests {
         let schema = Schema::from_document(json!({ "type": "object", "required": ["a"] })).unwrap();
         let check = |structured: Value| {
             let result = json!({ "content": [], "structuredContent": structured });
-            output(&result, Some(&schema), "a", false).is_ok()
+            output(&result, Some(&schema), "a", None).is_ok()
         };
         assert!(check(json!({ "a": 1 })));
         assert!(!check(json!({ "b": 1 })) && !check(Value::Null));

@@ -45,7 +45,8 @@ impl SamplingRequest {
         let system = self.params.get("systemPrompt").and_then(Value::as_str);
         let messages = self.params.get("messages").and_then(Value::as_array);
         let messages = messages.map(Vec::as_slice).unwrap_or_default();
-        let input = prompts::input(&self.server, system, messages)?;
+        let private = self.context.tool().reads_private();
+        let input = prompts::input(&self.server, private, system, messages)?;
         Ok(input.under_call(&self.context))
     }
 }

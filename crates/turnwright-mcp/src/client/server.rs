@@ -230,7 +230,7 @@ impl McpServer {
         self
     }
 
-    /// Labels all tools of the server as reading private data: see
+    /// Labels everything that the server returns as private data: results of tools, resources, prompts and instructions. See
     /// [`no_exfiltration`](turnwright_core::tool::approval::no_exfiltration).
     pub fn reads_private(mut self) -> Self {
         self.reads_private = true;
@@ -245,7 +245,7 @@ impl McpServer {
     }
 
     /// Gives the model two more tools, `alias__mcp_list_resources` and `alias__mcp_read_resource`, if the server has resources.
-    /// Links to resources in results name the second one.
+    /// Links to resources in results name the second one. A tool of the server with one of these names is withheld.
     pub fn resources(mut self) -> Self {
         self.resources = true;
         self

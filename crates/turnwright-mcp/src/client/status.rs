@@ -16,6 +16,8 @@ pub struct ServerStatus {
     pub withheld: Vec<Withheld>,
     /// The tools that [`McpServer::allow`](crate::McpServer::allow) or [`McpServer::deny`](crate::McpServer::deny) leaves out.
     pub left_out: Vec<Withheld>,
+    /// What is wrong with tools that are offered nevertheless: an output schema that cannot be used, for example.
+    pub warnings: Vec<String>,
     /// How it differs from its pins.
     pub differences: Vec<Difference>,
 }
@@ -32,9 +34,9 @@ pub enum ServerState {
     Authorizing,
     /// It is connected.
     Connected {
-        /// The name that it gives itself.
+        /// The name that it gives itself, shortened and escaped.
         name: String,
-        /// The version that it gives itself.
+        /// The version that it gives itself, shortened and escaped.
         version: String,
         /// The protocol version that was negotiated.
         protocol_version: String,
@@ -50,7 +52,7 @@ pub enum ServerState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Withheld {
-    /// The name that the server uses, or its number in the list if it has none.
+    /// The name that the server uses, or its number in the list if it has none. Third-party text: escape it before you show it.
     pub tool: String,
     /// The reason.
     pub reason: String,

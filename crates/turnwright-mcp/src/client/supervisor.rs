@@ -7,13 +7,14 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use turnwright_core::schema::escape;
 use turnwright_core::{Cancellation, Tool};
 
 use super::offer::{self, Offer};
-use super::resources;
+use super::resources::{self, Offered};
 use super::server::{Endpoint, McpServer};
 use super::status::{ServerState, ServerStatus, Withheld, WithheldKind};
-use crate::definition::Definition;
+use crate::definition::{Definition, exposed_name};
 use crate::oauth::Authorizer;
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
@@ -66,6 +67,7 @@ pub(super) struct Ready {
     pub(super) tools: Vec<Tool>,
     pub(super) withheld: Vec<Withheld>,
     pub(super) left_out: Vec<Withheld>,
+    pub(super) warnings: Vec<String>,
     pub(super) differences: Vec<Difference>,
     /// What the server says, as it would be pinned.
     pub(super) seen: Arc<LockedServer>,
@@ -117,15 +119,31 @@ impl Supervised {
         session: impl Fn() -> Result<Arc<dyn Session>, Failure> + Send,
         request: Request,
     ) -> Result<Answer, Failure> {
+        let send = |session: Arc<dyn Session>| {
+            let request = request.clone();
+            async move { session.request(request).await }
+        };
+        self.authorized(session, send).await
+    }
+
+    /// Sends requests, and sends them once more with another token if the server requires authorisation.
+    pub(super) async fn authorized<T: Send, F>(
+        &self,
+        session: impl Fn() -> Result<Arc<dyn Session>, Failure> + Send,
+        send: impl Fn(Arc<dyn Session>) -> F + Send,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>> + Send,
+    {
         let Some(authorizer) = &self.authorizer else {
-            return session()?.request(request).await;
+            return send(session()?).await;
         };
         let seen = authorizer.generation();
-        let mut answer = session()?.request(request.clone()).await;
+        let mut answer = send(session()?).await;
         if let Err(Failure::Unauthorised(challenge)) = &answer {
             let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
             authorized.map_err(Failure::NotAuthorised)?;
-            answer = session()?.request(request).await;
+            answer = send(session()?).await;
             if let Err(Failure::Unauthorised(_)) = &answer {
                 return Err(Failure::NotAuthorised(REFUSED.to_owned()));
             }
@@ -381,7 +399,11 @@ impl Supervised {
         let seen = Arc::new(seen);
         let differences = self.differences(&seen);
         let mut withheld = offer.withheld;
-        let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+        let (mut tools, mut left_out, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let own = match self.config.resources && session.about().has_resources {
+            true => resources::tools(self, &differences),
+            false => Offered::default(),
+        };
         for definition in &offer.definitions {
             let because = |kind: WithheldKind, reason: String| Withheld {
                 tool: definition.name().to_owned(),
@@ -392,26 +414,28 @@ impl Supervised {
                 left_out.push(because(WithheldKind::LeftOut, reason));
                 continue;
             }
+            let exposed = exposed_name(&self.config.alias, definition.name());
+            if own.tools.iter().any(|tool| tool.name() == exposed) {
+                let reason =
+                    format!("`{exposed}` is the name of a tool for the server's resources");
+                withheld.push(because(WithheldKind::Unusable, reason));
+                continue;
+            }
             // First whether it can be used at all: pinning would not help then.
             match (
                 offer::tool(definition, self),
                 reason_against(definition, &differences),
             ) {
-                (Ok(tool), None) => tools.push(tool),
+                (Ok(built), None) => {
+                    tools.push(built.tool);
+                    warnings.extend(built.warning);
+                }
                 (Ok(_), Some(reason)) => withheld.push(because(WithheldKind::Unpinned, reason)),
                 (Err(reason), _) => withheld.push(because(WithheldKind::Unusable, reason)),
             }
         }
-        if self.config.resources && session.about().has_resources {
-            match resources::tools(self) {
-                Ok(own) => tools.extend(own),
-                Err(error) => withheld.push(Withheld {
-                    tool: "resources".to_owned(),
-                    reason: error.message().to_owned(),
-                    kind: WithheldKind::Unusable,
-                }),
-            }
-        }
+        tools.extend(own.tools);
+        withheld.extend(own.withheld);
         Ready {
             session,
             announced,
@@ -419,6 +443,7 @@ impl Supervised {
             tools,
             withheld,
             left_out,
+            warnings,
             differences,
             seen,
         }
@@ -439,7 +464,7 @@ impl Supervised {
 
     pub(super) fn status(&self) -> ServerStatus {
         let state = self.state();
-        let (tools, withheld, left_out, differences) = match &state {
+        let (tools, withheld, left_out, warnings, differences) = match &state {
             State::Ready(ready) => (
                 ready
                     .tools
@@ -448,6 +473,7 @@ impl Supervised {
                     .collect(),
                 ready.withheld.clone(),
                 ready.left_out.clone(),
+                ready.warnings.clone(),
                 ready.differences.clone(),
             ),
             _ => Default::default(),
@@ -462,8 +488,8 @@ impl Supervised {
                 State::Ready(ready) => {
                     let about = ready.session.about();
                     ServerState::Connected {
-                        name: about.name.clone(),
-                        version: about.version.clone(),
+                        name: escape(&about.name, 100),
+                        version: escape(&about.version, 100),
                         protocol_version: about.protocol_version.clone(),
                     }
                 }
@@ -471,6 +497,7 @@ impl Supervised {
             tools,
             withheld,
             left_out,
+            warnings,
             differences,
         }
     }
@@ -483,12 +510,10 @@ impl Supervised {
 
 /// Returns why a definition is withheld, if it is.
 fn reason_against(definition: &Definition, differences: &[Difference]) -> Option<String> {
-    let concerns = |difference: &&Difference| match (&difference.tool, &difference.change) {
-        // Instructions have their own switch.
-        (None, Change::Instructions { .. }) => false,
-        (None, _) => true,
-        (Some(tool), _) => tool == definition.name(),
+    let concerns = |difference: &&Difference| match &difference.tool {
+        Some(tool) => tool == definition.name(),
+        None => difference.withholds_all(),
     };
     let difference = differences.iter().find(concerns)?;
-    Some(format!("{difference}; pin it to use it"))
+    Some(difference.reason())
 }

@@ -122,6 +122,16 @@ impl Difference {
     pub(crate) fn of_server(change: Change) -> Self {
         Difference { tool: None, change }
     }
+
+    /// Returns whether nothing of the server is used because of it. Instructions have their own switch.
+    pub(crate) fn withholds_all(&self) -> bool {
+        self.tool.is_none() && !matches!(self.change, Change::Instructions { .. })
+    }
+
+    /// Returns the reason for what is withheld because of it.
+    pub(crate) fn reason(&self) -> String {
+        format!("{self}; pin it to use it")
+    }
 }
 
 impl fmt::Display for Difference {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use turnwright_core::schema::escape;
+
 /// Why a request has no result.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
@@ -34,6 +36,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Rejected { code, message } => {
+                let message = escape(message, 500);
                 write!(f, "the server answered with error {code}: {message}")
             }
             Failure::Timeout(limit) => write!(f, "the server did not answer within {limit:?}"),

@@ -12,9 +12,13 @@ mod connection;
 mod hostile;
 mod input;
 mod killed;
+mod lifecycle;
 mod oauth;
+mod offer;
 mod pins;
+mod questions;
 mod real;
+mod resources;
 #[cfg(feature = "serve")]
 mod serve;
 mod server;

@@ -104,7 +104,8 @@ impl<'d> Writer<'_, 'd> {
     ) -> Value {
         let mut out = Map::new();
         let mut lines = Vec::new();
-        if place.is_empty() {
+        let is_object = place.is_empty() && !self.judge.options.any_root;
+        if is_object {
             out.insert("type".to_owned(), "object".into());
         }
         let mut bounds = Vec::new();
@@ -161,7 +162,7 @@ impl<'d> Writer<'_, 'd> {
                 lines.extend(words::line(kind, name, value));
                 continue;
             }
-            if place.is_empty() && name == "type" {
+            if is_object && name == "type" {
                 continue;
             }
             let written = self.value(node, name, value, &join(place, published), &mut lines);
@@ -176,7 +177,7 @@ impl<'d> Writer<'_, 'd> {
         for (keyword, bound) in bounds {
             tighten(&mut out, keyword, bound);
         }
-        if is_nullable(node) && !place.is_empty() {
+        if is_nullable(node) && !is_object {
             allow_null(&mut out);
         }
         if node.target.is_some() && out.contains_key("$ref") {

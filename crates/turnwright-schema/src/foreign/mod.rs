@@ -30,7 +30,7 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// Returns the document that is published for `document`, and what of it is not enforced.
 pub(crate) fn adapt(document: &Value, options: &SchemaOptions) -> Result<Adapted, SchemaError> {
-    check_root(document)?;
+    check_root(document, options.any_root)?;
     let dialect = Dialect::of(document.get("$schema"))?;
     let judge = Judge::new(dialect, options);
     let registry = prepare_references(document, dialect.published())?;
@@ -42,8 +42,8 @@ pub(crate) fn adapt(document: &Value, options: &SchemaOptions) -> Result<Adapted
     Ok(emit::emit(&survey, &judge)?)
 }
 
-/// Rejects a root that does not describe an object. Without a `type` it does.
-fn check_root(document: &Value) -> Result<(), SchemaProblem> {
+/// Rejects a root that does not describe an object, unless `any_root`. Without a `type` it does.
+fn check_root(document: &Value, any_root: bool) -> Result<(), SchemaProblem> {
     let Value::Object(map) = document else {
         let message = format!(
             "the root must be an object schema (got {})",
@@ -52,6 +52,7 @@ fn check_root(document: &Value) -> Result<(), SchemaProblem> {
         return Err(SchemaProblem::new("", message));
     };
     let describes_objects = match map.get("type") {
+        _ if any_root => true,
         None => true,
         Some(Value::String(name)) => name == "object",
         Some(Value::Array(names)) => names.contains(&"object".into()),

@@ -128,7 +128,7 @@ impl Judge<'_> {
         let only_ref = has_ref && self.dialect.ignores_siblings_of_ref();
         if only_ref && !keyword.annotation && name != "$ref" {
             let reason = format!("{} ignores keywords next to `$ref`", self.dialect.name());
-            return match is_root && name == "type" {
+            return match is_root && name == "type" && !self.options.any_root {
                 true => Some(Verdict::Omit),
                 false => Verdict::asserting(UnenforcedKind::NextToRef, reason),
             };

@@ -5,12 +5,13 @@ mod search_tool;
 mod synonyms;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use ahash::RandomState;
 use async_trait::async_trait;
+use indexmap::IndexMap;
 use parking_lot::Mutex;
 
 use crate::artifact::text::TokenCount;
@@ -18,7 +19,7 @@ use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
 use crate::tool::Tool;
 use crate::tool::approval::ToolPattern;
-use crate::tool::context::TurnContext;
+use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::registry::ToolRegistry;
 use index::Index;
 use search_tool::{names_in, search_tool};
@@ -60,8 +61,18 @@ struct Hidden(Mutex<State>);
 struct State {
     /// Whether the budget was exceeded. From then on, tools that are added are hidden too.
     active: bool,
-    /// The tools that can be found, in order, including those that were revealed.
-    findable: Vec<Tool>,
+    /// The tools that can be found, by name, including those that were found.
+    findable: IndexMap<Arc<str>, Tool, RandomState>,
+    /// The names of tools that the model has seen. They stay visible, also if they are removed and added again.
+    shown: HashSet<Arc<str>, RandomState>,
+}
+
+impl Hidden {
+    /// Shows a tool for the rest of the turn.
+    fn show(&self, name: &str, registry: &ToolRegistry) {
+        self.0.lock().shown.insert(name.into());
+        registry.reveal(name);
+    }
 }
 
 /// Hides the tools of a turn if their definitions have more than `budget` tokens, and adds the tool `find_tools`, with which the model
@@ -71,8 +82,9 @@ struct State {
 /// tools only grows: tools that were found are appended, so each search breaks the provider's prompt cache at most once. A
 /// resumed turn shows again what it had found. Hidden tools can still be called, by a model that knows them from earlier turns.
 ///
-/// [`pin`](FindTools::pin) tools that are always needed. Add the middleware to the turn input, after middleware that adds or removes
-/// tools. In the dispatch input it also covers tools that are added during the turn.
+/// [`pin`](FindTools::pin) tools that are always needed. Add the middleware to the dispatch input, where it runs before each iteration.
+/// The order does not matter: it applies after the other layers. So it also hides tools that are added during the turn, and those
+/// that are removed and added again, such as the tools of a server that is restarted. What the model has seen stays visible.
 ///
 /// The search is lexical (BM25, over names, descriptions and parameters). The answer has a name and one line for each tool. If a
 /// tool has a [source](crate::tool::ToolBuilder::source), its line is a third party's text: the answer is untrusted then.
@@ -99,7 +111,7 @@ struct State {
 ///     tool("weather", "Returns the weather forecast."),
 ///     tool("calculate", "Evaluates a formula."),
 /// ])
-/// .turn_input(find_tools(20).pin("calculate"))
+/// .dispatch_input(find_tools(20).pin("calculate"))
 /// .build()?;
 /// let answer = runner.run("What is new?").await.into_answer()?;
 /// assert_eq!(answer, "calculate, find_tools, read_mail");
@@ -146,14 +158,19 @@ impl FindTools {
             let mut state = hidden.0.lock();
             let starts = !state.active;
             if starts && self.tokens(&visible) <= self.budget {
+                let names = visible.iter().map(|tool| Arc::clone(tool.shared_name()));
+                state.shown.extend(names);
                 return Ok(());
             }
             state.active = true;
-            for tool in visible {
-                let known = |other: &Tool| other.name() == tool.name();
-                if !self.stays(&tool) && !state.findable.iter().any(known) {
+            state.findable.retain(|name, _| turn.tools().has(name));
+            for tool in visible.into_iter().filter(|tool| !self.stays(tool)) {
+                let name = Arc::clone(tool.shared_name());
+                let was_shown = state.shown.contains(&name);
+                let known = state.findable.insert(name, tool.clone());
+                // The same tool was hidden before: the application shows it.
+                if !was_shown && !known.is_some_and(|known| known.is_same(&tool)) {
                     turn.tools().hide(tool.name());
-                    state.findable.push(tool);
                 }
             }
             starts
@@ -161,7 +178,7 @@ impl FindTools {
         if is_first {
             let advice = "rename it: the middleware `find_tools` adds a tool with this name";
             turn.tools().register_or(search_tool(self)?, advice)?;
-            reveal_again(turn).await;
+            show_again(turn, &hidden).await;
         }
         Ok(())
     }
@@ -194,8 +211,8 @@ impl FindTools {
 impl Shared {
     /// Returns the index of the tools that can be found in a turn, with their current definitions.
     fn index(&self, hidden: &Hidden, registry: &ToolRegistry) -> Arc<Index> {
-        let findable = hidden.0.lock().findable.clone();
-        let current = findable.iter().map(|tool| registry.get(tool.name()));
+        let findable: Vec<Arc<str>> = hidden.0.lock().findable.keys().cloned().collect();
+        let current = findable.iter().map(|name| registry.get(name));
         let findable: Vec<Tool> = current.flatten().collect();
         let mut index = self.index.lock();
         match &*index {
@@ -206,29 +223,29 @@ impl Shared {
 }
 
 /// Shows what the turn had found before it was resumed, in the same order.
-async fn reveal_again(turn: &TurnContext) {
+async fn show_again(turn: &TurnContext, hidden: &Hidden) {
     for call in turn.records().own_tool_calls() {
         if call.tool() == NAME && !call.is_error() {
             let text = call.text().await.unwrap_or_default();
-            for name in names_in(&text) {
-                turn.tools().reveal(name);
-            }
+            names_in(&text).for_each(|name| hidden.show(name, turn.tools()));
         }
     }
 }
 
 #[async_trait]
-impl<C> Middleware<C> for FindTools
-where
-    C: AsRef<TurnContext> + Clone + Send + Sync + 'static,
-{
-    async fn handle(&self, ctx: C, next: Next<C>) -> Result<(), BoxError> {
-        self.apply(ctx.as_ref()).await?;
-        next.run().await
+impl Middleware<DispatchContext> for FindTools {
+    async fn handle(
+        &self,
+        ctx: DispatchContext,
+        next: Next<DispatchContext>,
+    ) -> Result<(), BoxError> {
+        // After the inner layers, which may add tools too.
+        next.run().await?;
+        Ok(self.apply(ctx.turn()).await?)
     }
 
     fn name(&self) -> &'static str {
-        "find_tools"
+        NAME
     }
 }
 

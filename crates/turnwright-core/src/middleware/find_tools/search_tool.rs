@@ -43,18 +43,17 @@ pub(super) fn search_tool(settings: &FindTools) -> Result<Tool, Error> {
             let hidden = ctx.turn().per_turn::<Hidden>();
             let index = shared.index(&hidden, ctx.turn().tools());
             let found = index.search(query.unwrap_or_default(), results);
-            std::future::ready(answer(&ctx, &found))
+            std::future::ready(answer(&ctx, &hidden, &found))
         })
         .build()
 }
 
 /// Reveals the tools and lists them.
-fn answer(ctx: &ToolContext, found: &[&Tool]) -> ToolOutput {
-    let registry = ctx.turn().tools();
+fn answer(ctx: &ToolContext, hidden: &Hidden, found: &[&Tool]) -> ToolOutput {
     let mut lines = Vec::new();
     let mut third_party = false;
     for tool in found {
-        registry.reveal(tool.name());
+        hidden.show(tool.name(), ctx.turn().tools());
         third_party |= tool.source().is_some();
         lines.push(line(tool));
     }

@@ -146,6 +146,22 @@ async fn what_the_model_writes_carries_what_it_has_read() {
 }
 
 #[tokio::test]
+async fn a_message_of_another_agent_can_be_private() {
+    for private in [false, true] {
+        let ctx = dispatch(no_exfiltration());
+        let message = Message::agent("mail", "1234").private(private).id("words");
+        let stored = ctx.records().store(message.build().unwrap()).await;
+        stored.unwrap();
+        let called = ctx.call("post", "{}").await;
+        let sources = called.denial().map(|denial| denial.sources.clone());
+        let sources = sources.unwrap_or_default();
+        let sources: Vec<_> = sources.iter().map(|s| (&*s.id, s.private)).collect();
+        let expected: &[(&str, bool)] = if private { &[("words", true)] } else { &[] };
+        assert_eq!(sources, expected);
+    }
+}
+
+#[tokio::test]
 async fn an_approver_sees_all_reasons_and_the_sources() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);

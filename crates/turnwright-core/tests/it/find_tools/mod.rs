@@ -101,7 +101,7 @@ async fn the_right_tool_of_737_is_nearly_always_among_the_first_five() {
         }
     })
     .tools(registry.all())
-    .turn_input(find_tools(8_000))
+    .dispatch_input(find_tools(8_000))
     .build()
     .unwrap();
     assert!(runner.run("go").await.is_answered());

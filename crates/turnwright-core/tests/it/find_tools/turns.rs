@@ -46,7 +46,7 @@ fn process() -> Runtime {
 async fn tools_within_the_budget_stay_visible() {
     let model = ScriptedModel::new([Step::say("done")]);
     let runner = runner(model.clone()).tools(tools());
-    let runner = runner.turn_input(find_tools(10_000)).build().unwrap();
+    let runner = runner.dispatch_input(find_tools(10_000)).build().unwrap();
     assert!(runner.run("go").await.is_answered());
     assert_eq!(model.request(0).tool_names().len(), 5);
     assert!(!model.request(0).tool_names().contains(&"find_tools"));
@@ -64,7 +64,7 @@ async fn the_list_of_tools_only_grows_and_keeps_its_order() {
     ]);
     let runner = runner(model.clone())
         .tools(tools())
-        .turn_input(find_tools(10).pin("calculate").results(2))
+        .dispatch_input(find_tools(10).pin("calculate").results(2))
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -120,7 +120,7 @@ fn a_resumed_turn_shows_again_what_it_had_found() {
         runner(executor)
             .storage(storage_of(Arc::clone(&store)))
             .tools(tools())
-            .turn_input(find_tools(10))
+            .dispatch_input(find_tools(10))
             .build()
             .unwrap()
     };
@@ -164,7 +164,7 @@ async fn descriptions_of_third_parties_are_untrusted_and_cannot_reveal_other_too
     };
     let runner = runner(executor)
         .tools(tools.map(|tool| tool.build().unwrap()))
-        .turn_input(find_tools(0).results(1))
+        .dispatch_input(find_tools(0).results(1))
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -187,13 +187,15 @@ async fn a_hidden_tool_can_be_called_and_a_removed_one_is_not_found() {
         ctx.answer("done").await?;
         Ok(())
     };
-    let runner = runner(executor).tools(tools()).turn_input(find_tools(10));
+    let runner = runner(executor)
+        .tools(tools())
+        .dispatch_input(find_tools(10));
     let outcome = runner.build().unwrap().run("go").await;
     assert!(outcome.is_answered(), "{:?}", outcome.error());
 }
 
 #[tokio::test]
-async fn in_the_dispatch_input_it_hides_tools_that_are_added_during_the_turn() {
+async fn tools_that_are_added_during_the_turn_are_hidden() {
     let executor = |ctx: DispatchContext| async move {
         match ctx.iteration() {
             1 => ctx.tools().register(tool("late", "Came late.").build()?)?,
@@ -213,11 +215,101 @@ async fn in_the_dispatch_input_it_hides_tools_that_are_added_during_the_turn() {
     assert!(outcome.is_answered(), "{:?}", outcome.error());
 }
 
+/// Replaces the tools of a source, as a server does that is restarted.
+fn restart(registry: &ToolRegistry) {
+    for tool in tools() {
+        registry.unregister(tool.name());
+    }
+    for tool in tools() {
+        registry.register(tool).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn tools_that_are_registered_again_are_hidden_again_unless_they_were_found() {
+    let executor = |ctx: DispatchContext| async move {
+        match ctx.iteration() {
+            1 => {
+                ctx.call("find_tools", json!({ "query": "translate" }))
+                    .await;
+                ctx.tools().unhide("weather");
+                assert_eq!(names(ctx.tools()), ["weather", "find_tools", "translate"]);
+            }
+            // What the application shows stays visible as long as it is the same tool.
+            2 => {
+                assert_eq!(names(ctx.tools()), ["weather", "find_tools", "translate"]);
+                restart(ctx.tools());
+            }
+            3 => {
+                assert_eq!(names(ctx.tools()), ["find_tools", "translate"]);
+                ctx.call("find_tools", json!({ "query": "weather forecast" }))
+                    .await;
+                for tool in tools() {
+                    ctx.tools().unregister(tool.name());
+                }
+            }
+            4 => {
+                assert_eq!(names(ctx.tools()), ["find_tools"]);
+                restart(ctx.tools());
+            }
+            _ => {
+                assert_eq!(names(ctx.tools()), ["find_tools", "weather", "translate"]);
+                assert_eq!(ctx.tools().hidden().len(), 3);
+                ctx.answer("done").await?;
+            }
+        }
+        Ok(())
+    };
+    let runner = runner(executor)
+        .tools(tools())
+        .dispatch_input(find_tools(10).results(1));
+    let outcome = runner.build().unwrap().run("go").await;
+    assert!(outcome.is_answered(), "{:?}", outcome.error());
+}
+
+#[tokio::test]
+async fn tools_that_the_model_has_seen_stay_visible_when_others_exceed_the_budget() {
+    let executor = |ctx: DispatchContext| async move {
+        match ctx.iteration() {
+            1 => {
+                assert_eq!(names(ctx.tools()), ["sing"]);
+                restart(ctx.tools());
+            }
+            _ => {
+                assert_eq!(names(ctx.tools()), ["sing", "find_tools"]);
+                ctx.answer("done").await?;
+            }
+        }
+        Ok(())
+    };
+    let runner = runner(executor)
+        .tool(tool("sing", "Sings a song.").build())
+        .dispatch_input(find_tools(100));
+    let outcome = runner.build().unwrap().run("go").await;
+    assert!(outcome.is_answered(), "{:?}", outcome.error());
+}
+
+#[tokio::test]
+async fn tools_that_a_later_layer_adds_are_hidden_in_the_same_iteration() {
+    let adds = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        restart(ctx.tools());
+        next.run().await
+    };
+    let model = ScriptedModel::new([find("zebra"), Step::say("done")]);
+    let runner = runner(model.clone())
+        .dispatch_input(find_tools(10))
+        .dispatch_input(adds);
+    let outcome = runner.build().unwrap().run("go").await;
+    assert!(outcome.is_answered(), "{:?}", outcome.error());
+    assert_eq!(model.request(0).tool_names(), ["find_tools"]);
+    assert_eq!(model.request(1).tool_names(), ["find_tools"]);
+}
+
 #[tokio::test]
 async fn a_tool_with_the_same_name_is_an_error() {
     let model = ScriptedModel::new([Step::say("done")]);
     let runner = runner(model).tool(tool("find_tools", "Mine.").build());
-    let runner = runner.tools(tools()).turn_input(find_tools(10));
+    let runner = runner.tools(tools()).dispatch_input(find_tools(10));
     let outcome = runner.build().unwrap().run("go").await;
     let error = outcome.error().expect("it fails");
     let text = error.with_causes();

@@ -148,6 +148,17 @@ async fn a_token_that_is_refused_is_renewed_without_a_person() {
 }
 
 #[tokio::test]
+async fn resources_and_prompts_are_listed_again_with_another_token() {
+    let site = Site::start(Behaviour::default()).await;
+    let mcp = Mcp::new([server(&site, oauth().0)]);
+    mcp.start().await.unwrap();
+    site.behaviour.lock().first_token = 2;
+    assert_eq!(mcp.resources("test").await.unwrap().len(), 1);
+    site.behaviour.lock().first_token = 3;
+    assert_eq!(mcp.prompts("test").await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn a_call_that_needs_more_scopes_is_sent_again_with_them() {
     let site = Site::start(Behaviour {
         call_scope: Some("write"),

@@ -202,12 +202,14 @@ impl Site {
         let result = match request.method.as_str() {
             "initialize" => json!({
                 "protocolVersion": body["params"]["protocolVersion"],
-                "capabilities": { "tools": {} },
+                "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
                 "serverInfo": { "name": "test", "version": "1" },
             }),
             "tools/list" => {
                 json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })
             }
+            "resources/list" => json!({ "resources": [{ "uri": "x:/1", "name": "one" }] }),
+            "prompts/list" => json!({ "prompts": [{ "name": "review" }] }),
             "tools/call" => match behaviour.call_scope {
                 Some(scope) if !scopes.split(' ').any(|granted| granted == scope) => {
                     let more = format!(", error=\"insufficient_scope\", scope=\"{scope}\"");

@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod http;
+mod resources;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

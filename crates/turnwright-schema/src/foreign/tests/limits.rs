@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DRAFT_4, DRAFT_7, DRAFT_2019, build, property, property_in, refusal};
-use crate::Schema;
+use crate::{Schema, SchemaOptions};
 
 #[test]
 fn other_drafts_are_published_in_a_supported_one() {
@@ -45,6 +45,24 @@ fn root_is_an_object() {
         refused,
         "/type: the root's `type` must be \"object\" (got \"string\")"
     );
+}
+
+#[test]
+fn any_root_can_describe_any_value() {
+    let build = |document: Value| {
+        let options = SchemaOptions::foreign().any_root();
+        options.document(document).unwrap()
+    };
+    let numbers = build(json!({ "type": "array", "items": { "type": "integer" } }));
+    assert!(numbers.accepts(&json!([1])) && !numbers.accepts(&json!(["a"])));
+    assert!(!numbers.accepts(&json!({})));
+    let untyped = build(json!({ "maxLength": 1 }));
+    assert_eq!(untyped.document(), &json!({ "maxLength": 1 }));
+    assert!(untyped.accepts(&json!("a")) && untyped.accepts(&json!([])));
+    let nullable = build(json!({ "type": ["object", "null"] }));
+    assert!(nullable.accepts(&Value::Null));
+    let next_to_ref = json!({ "$schema": DRAFT_7, "type": "object", "$ref": "#/definitions/a", "definitions": { "a": { "type": "array" } } });
+    assert!(build(next_to_ref).accepts(&json!([])));
 }
 
 #[test]
