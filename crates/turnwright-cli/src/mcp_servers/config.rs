@@ -65,14 +65,19 @@ pub(crate) struct Entry {
     pub(super) url: Option<String>,
     #[serde(default)]
     pub(super) headers: Pairs<String>,
-    #[serde(default)]
-    allow: Vec<String>,
+    allow: Option<Vec<String>>,
     #[serde(default)]
     deny: Vec<String>,
     #[serde(default)]
     pub(crate) optional: bool,
     #[serde(default)]
     pub(super) believe_annotations: bool,
+    #[serde(default)]
+    resources: bool,
+    #[serde(default)]
+    pub(super) roots: Vec<String>,
+    #[serde(default)]
+    use_instructions: bool,
     #[serde(default)]
     reads_private: bool,
     #[serde(default)]
@@ -337,7 +342,9 @@ impl Entry {
         let single = single.filter_map(|(key, text)| text.map(|text| (key.to_owned(), text)));
         let args = self.args.iter().enumerate();
         let args = args.map(|(index, arg)| (format!("args[{index}]"), arg.as_str()));
-        single.chain(args)
+        let roots = self.roots.iter().enumerate();
+        let roots = roots.map(|(index, root)| (format!("roots[{index}]"), root.as_str()));
+        single.chain(args).chain(roots)
     }
 
     /// How to log in to the server, if it may be necessary. Errors begin with the key.
@@ -395,7 +402,20 @@ impl Entry {
         // Without expanded variables and full paths: the lock file is for every machine.
         let source = json!({ "command": self.command, "args": self.args, "url": self.url });
         let server = server.alias(alias).pin_source(source.to_string());
-        let mut server = server.allow(&self.allow).deny(&self.deny);
+        let mut server = server.deny(&self.deny);
+        match self.allow.as_deref() {
+            None => {}
+            Some([]) => {
+                return Err(".allow: it is empty; leave it out to use all tools".to_owned());
+            }
+            Some(patterns) => server = server.allow(patterns),
+        }
+        for (index, root) in self.roots.iter().enumerate() {
+            let key = format!("roots[{index}]");
+            let root = folder.join(filled(&key, root)?);
+            let root = std::path::absolute(root).map_err(|error| format!(".{key}: {error}"))?;
+            server = server.roots([root]);
+        }
         if let Some(seconds) = self.timeout_seconds {
             let limit = Duration::from_secs(u64::from(seconds.get()));
             server = server.limits(Limits {
@@ -405,9 +425,11 @@ impl Entry {
             });
         }
         type Set = fn(McpServer) -> McpServer;
-        let switches: [(bool, Set); 4] = [
+        let switches: [(bool, Set); 6] = [
             (self.optional, McpServer::optional),
             (self.believe_annotations, McpServer::believe_annotations),
+            (self.resources, McpServer::resources),
+            (self.use_instructions, McpServer::use_instructions),
             (self.reads_private, McpServer::reads_private),
             (self.sends_out, McpServer::sends_out),
         ];

@@ -157,6 +157,10 @@ fn facts(entry: &Entry) -> Vec<String> {
     if let Some(cwd) = &entry.cwd {
         facts.push(format!("in {}", shell_word(cwd)));
     }
+    if !entry.roots.is_empty() {
+        let roots = entry.roots.iter().map(|root| shell_word(root));
+        facts.push(format!("roots: {}", words(roots.collect())));
+    }
     let variables = entry.places().flat_map(|(_, text)| variables(text));
     let mut variables: Vec<String> = variables
         .map(|(name, value)| variable(name, &value))

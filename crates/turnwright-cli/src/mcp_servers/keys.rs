@@ -7,7 +7,7 @@ use super::config::Pairs;
 use crate::terminal::one_line;
 
 /// The keys of a server.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 21] = [
     "type",
     "command",
     "args",
@@ -20,6 +20,9 @@ const KNOWN: [&str; 18] = [
     "deny",
     "optional",
     "believeAnnotations",
+    "resources",
+    "roots",
+    "useInstructions",
     "readsPrivate",
     "sendsOut",
     "quarantine",

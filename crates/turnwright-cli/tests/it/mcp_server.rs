@@ -168,7 +168,7 @@ fn serve(folder: &Path) {
 
 /// Asks the user for a colour. Returns the answer.
 fn ask() -> String {
-    let question = json!({
+    ask_for(&json!({
         "jsonrpc": "2.0", "id": "question", "method": "elicitation/create",
         "params": {
             "message": "Which colour?",
@@ -178,8 +178,12 @@ fn ask() -> String {
                 "required": ["colour"],
             },
         },
-    });
-    send(&question);
+    }))
+}
+
+/// Sends a request with the id `question`. Returns the result.
+fn ask_for(question: &Value) -> String {
+    send(question);
     let mut lines = std::iter::from_fn(read_line);
     let answer = lines.find(|line| line.contains("\"question\"")).unwrap();
     serde_json::from_str::<Value>(&answer).unwrap()["result"].to_string()
@@ -202,7 +206,7 @@ fn result(folder: &Path, method: &str, params: &Value) -> Option<Value> {
     match method {
         "initialize" => Some(json!({
             "protocolVersion": params["protocolVersion"],
-            "capabilities": { "tools": { "listChanged": true } },
+            "capabilities": { "tools": { "listChanged": true }, "resources": {} },
             "serverInfo": { "name": "notes\u{1b}[2J", "version": "1.2" },
         })),
         "tools/list" => {
@@ -216,9 +220,15 @@ fn result(folder: &Path, method: &str, params: &Value) -> Option<Value> {
             writeln!(file.unwrap(), "{}", params["arguments"]).unwrap();
             let text = match params["name"].as_str() {
                 Some("ask_colour") => ask(),
+                Some("ask_roots") => {
+                    ask_for(&json!({ "jsonrpc": "2.0", "id": "question", "method": "roots/list" }))
+                }
                 _ => format!("noted: {}", params["arguments"]["text"].as_str().unwrap()),
             };
             Some(json!({ "content": [{ "type": "text", "text": text }] }))
+        }
+        "resources/read" => {
+            Some(json!({ "contents": [{ "uri": params["uri"], "text": "a resource" }] }))
         }
         _ => None,
     }

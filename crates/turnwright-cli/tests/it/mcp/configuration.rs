@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::mcp_server::Setup;
+use crate::mcp_server::{Setup, definition};
 use crate::program::{Ran, program};
 
 #[test]
@@ -37,6 +37,14 @@ fn an_invalid_configuration_is_refused_with_its_place() {
         (
             server(r#"{"command": "a", "args": ["b", 7]}"#),
             "`mcpServers.files.args[1]`: invalid type: integer `7`, expected a string",
+        ),
+        (
+            server(r#"{"command": "a", "allow": []}"#),
+            "`mcpServers.files.allow`: it is empty; leave it out to use all tools",
+        ),
+        (
+            server(r#"{"command": "a", "roots": [""]}"#),
+            "`mcpServers.files.roots[0]`: the value is empty",
         ),
         (
             server(r#"{"type": "sse", "url": "https://example.com"}"#),
@@ -251,4 +259,34 @@ fn a_configuration_that_is_not_a_regular_file_is_refused() {
         ran.code == 2 && ran.err.contains("it is not a regular file"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn roots_and_resources_are_for_servers_that_have_the_keys() {
+    let setup = Setup::new();
+    setup.define(&json!([definition("ask_roots", "Returns the roots.")]));
+    let read = |setup: &Setup| {
+        let args = r#"{"uri": "note:/1"}"#;
+        setup.run(&["mcp", "call", "--yes", "files__mcp_read_resource", args])
+    };
+    let roots = |setup: &Setup| {
+        let args = r#"{"text": ""}"#;
+        setup
+            .run(&["mcp", "call", "--yes", "files__ask_roots", args])
+            .out
+    };
+    assert_eq!(setup.run(&["mcp", "pin", "--yes"]).code, 0);
+    assert_ne!(read(&setup).code, 0);
+    assert!(!roots(&setup).contains("file://"));
+
+    setup.configure(&json!({ "resources": true, "roots": ["notes"] }));
+    let trusted = setup.run(&["mcp", "trust", "--yes"]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    let shown = format!("{}{}", trusted.out, trusted.err);
+    assert!(shown.contains("roots: notes"), "{shown}");
+    let ran = read(&setup);
+    assert!(ran.out.contains("a resource"), "{ran:?}");
+    let folder = std::fs::canonicalize(setup.folder.path()).unwrap();
+    let expected = format!("file://{}/notes", folder.display());
+    assert!(roots(&setup).contains(&expected), "{}", roots(&setup));
 }
