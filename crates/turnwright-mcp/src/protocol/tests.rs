@@ -173,7 +173,17 @@ async fn connected() -> Connected {
         sent,
         received,
     };
-    let opening = open(wire, results.clone(), Ending::default(), LONG, true);
+    let opening = open(
+        wire,
+        results.clone(),
+        Ending::default(),
+        LONG,
+        super::ConnectOptions {
+            sessions: true,
+            sampling: false,
+            roots: None,
+        },
+    );
     let answering = async {
         let id = message(&mut requests, "initialize").await["id"].clone();
         let result = json!({
