@@ -1,5 +1,7 @@
 //! Unit tests.
 
+mod sessions;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
