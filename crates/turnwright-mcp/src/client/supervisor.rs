@@ -117,12 +117,13 @@ impl Supervised {
             let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
             authorized.map_err(Failure::NotAuthorised)?;
             answer = session()?.request(request).await;
-            if let Err(Failure::Unauthorised(_)) = &answer {
-                return Err(Failure::NotAuthorised(REFUSED.to_owned()));
+            match &answer {
+                Err(Failure::Unauthorised(_)) => {
+                    return Err(Failure::NotAuthorised(REFUSED.to_owned()));
+                }
+                Ok(_) => authorizer.accepted(),
+                Err(_) => {}
             }
-        }
-        if answer.is_ok() {
-            authorizer.accepted();
         }
         answer
     }
@@ -253,12 +254,13 @@ impl Supervised {
                 .authorizer
                 .as_ref()
                 .map(|authorizer| authorizer.generation());
-            let (challenge, authorizer, seen) = match (self.serve().await, &self.authorizer) {
-                (Failure::Unauthorised(challenge), Some(authorizer)) => {
-                    (challenge, authorizer, seen.unwrap_or_default())
-                }
-                (failure, _) => return self.explain(&failure),
-            };
+            let (challenge, authorizer, seen) =
+                match (self.serve(authorisations > 0).await, &self.authorizer) {
+                    (Failure::Unauthorised(challenge), Some(authorizer)) => {
+                        (challenge, authorizer, seen.unwrap_or_default())
+                    }
+                    (failure, _) => return self.explain(&failure),
+                };
             authorisations += 1;
             if authorisations > MAX_AUTHORISATIONS {
                 return Failure::NotAuthorised(REFUSED.to_owned()).to_string();
@@ -270,8 +272,9 @@ impl Supervised {
         }
     }
 
-    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
-    async fn serve(self: &Arc<Self>) -> Failure {
+    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended. `refused`: whether the server has
+    /// refused that before it was authorised.
+    async fn serve(self: &Arc<Self>, refused: bool) -> Failure {
         let (limits, options) = (&self.config.limits, self.config.connect_options());
         let connected = match &self.config.endpoint {
             Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, options).await,
@@ -294,7 +297,7 @@ impl Supervised {
             };
             match listed {
                 Ok(listed) => {
-                    if let Some(authorizer) = &self.authorizer {
+                    if let Some(authorizer) = self.authorizer.as_ref().filter(|_| refused) {
                         authorizer.accepted();
                     }
                     let offer = Offer::read(listed, &self.config);

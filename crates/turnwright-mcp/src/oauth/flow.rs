@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource,
-    CredentialStore as _, InMemoryCredentialStore, OAuthClientConfig, OAuthHttpClient,
-    OAuthTokenResponse, StoredCredentials,
+    AuthError, AuthorizationManager, AuthorizationMetadata, CredentialStore as _,
+    InMemoryCredentialStore, OAuthClientConfig, OAuthHttpClient, OAuthTokenResponse,
+    StoredCredentials,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -25,10 +25,10 @@ const MAX_SCOPES: usize = 100;
 const OFFLINE: &str = "offline_access";
 
 /// An authorization server that was discovered, and what is needed to use it.
-pub(super) struct Flow<'a> {
-    settings: &'a OAuth,
-    server: &'a Url,
-    addresses: &'a Addresses,
+pub(super) struct Flow {
+    settings: OAuth,
+    server: Url,
+    addresses: Addresses,
     http: Arc<GuardedHttp>,
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
@@ -44,12 +44,12 @@ struct Tokens {
     scope: Option<String>,
 }
 
-impl<'a> Flow<'a> {
+impl Flow {
     /// Finds the authorization server of a server.
     pub(super) async fn discover(
-        settings: &'a OAuth,
-        server: &'a Url,
-        addresses: &'a Addresses,
+        settings: OAuth,
+        server: Url,
+        addresses: Addresses,
         http: GuardedHttp,
         challenge: Option<&str>,
     ) -> Result<Self, String> {
@@ -59,9 +59,12 @@ impl<'a> Flow<'a> {
         let mut manager = manager.await.map_err(|error| explain(&http, &error))?;
         let challenge = challenge.filter(|challenge| !challenge.is_empty());
         let resolution = manager.resolve_metadata_from_challenge(challenge).await;
-        let resolution = resolution.map_err(|error| explain(&http, &error))?;
-        if resolution.source == AuthorizationMetadataSource::LegacyEndpointFallback {
-            return Err("the server requires authorisation but publishes no OAuth metadata: use `McpServer::bearer`".to_owned());
+        // The requests after one that was refused fail for other reasons.
+        let failure = |why: String| http.refusal().unwrap_or(why);
+        let resolution = resolution.map_err(|error| failure(explain(&http, &error)))?;
+        if !resolution.source.is_discovered() {
+            let why = "the server requires authorisation but publishes no OAuth metadata: use `McpServer::bearer`";
+            return Err(failure(why.to_owned()));
         }
         let metadata = resolution.metadata;
         let issuer = metadata.issuer.clone();
@@ -130,7 +133,7 @@ impl<'a> Flow<'a> {
         held: Option<&Grant>,
         needed: &[&str],
     ) -> Result<Grant, String> {
-        let prompt = self.settings.prompt.as_ref();
+        let prompt = self.settings.prompt.clone();
         let prompt = prompt.ok_or("a person must authorise this program: set `OAuth::prompt`")?;
         let callback = self.listen(held).await?;
         let scopes = self.scopes(held, needed).await;
@@ -204,7 +207,7 @@ impl<'a> Flow<'a> {
         scopes: &[&str],
         held: Option<&Grant>,
     ) -> Result<ClientIdentity, String> {
-        let settings = self.settings;
+        let settings = &self.settings;
         let public = |id: &String| ClientIdentity {
             id: id.clone(),
             secret: None,

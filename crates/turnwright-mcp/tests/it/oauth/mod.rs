@@ -177,6 +177,31 @@ async fn a_server_that_refuses_every_token_does_not_ask_for_ever() {
 }
 
 #[tokio::test]
+async fn what_works_without_a_token_allows_no_further_pages() {
+    let site = Site::start(Behaviour {
+        mostly_open: true,
+        without_refresh: true,
+        first_token: 1_000,
+        ..Behaviour::default()
+    })
+    .await;
+    let (oauth, pages) = oauth();
+    let mcp = Mcp::new([server(&site, oauth)]);
+    mcp.start().await.unwrap();
+    for _ in 0..5 {
+        let open = caller(mcp.clone(), "test__open", json!({}))
+            .run("Go.")
+            .await;
+        assert_eq!(open.text, "called");
+        let refused = caller(mcp.clone(), "test__echo", json!({}))
+            .run("Go.")
+            .await;
+        assert_ne!(refused.text, "called");
+    }
+    assert_eq!(pages.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
 async fn without_settings_the_reason_says_what_to_configure() {
     let site = Site::start(Behaviour::default()).await;
     let server = McpServer::http(site.url()).alias("test").sessions_only();
