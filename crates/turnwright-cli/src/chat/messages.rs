@@ -8,7 +8,6 @@ use std::time::Duration;
 use turnwright::{Error, ErrorCode, ErrorKind, Usage};
 
 use super::input::{COMMANDS, HINTS};
-use crate::mcp_servers::in_own_words;
 use crate::show::{Show, Shown};
 use crate::storage;
 use crate::terminal::{Screen, plain, style, wrap};
@@ -51,8 +50,7 @@ pub(super) fn advise(show: &mut Show, shown: &Shown, key: Option<&str>) -> anyho
 pub(super) fn warn(show: &mut Show) -> anyhow::Result<()> {
     let warnings = std::mem::take(&mut show.tally.counts().warnings);
     for warning in warnings {
-        show.screen
-            .warn(format!("warning: {}", plain(&in_own_words(&warning))))?;
+        show.screen.warn(format!("warning: {}", plain(&warning)))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::warn_of_keys;
 use crate::args::{DEFAULT_BUDGET, McpCall, McpOptions};
 use crate::exit::{Exit, misuse};
 use crate::extensions::Setting;
-use crate::mcp_servers::{self, McpServers, login_advice, shown, waits_for_login};
+use crate::mcp_servers::{self, McpServers, login_advice, shown};
 use crate::terminal::{Screen, Signals, plain};
 use crate::tools;
 
@@ -66,7 +66,7 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
     let (servers, status) = all.find(|(_, status)| is_of(&status.alias))?;
     let (alias, file) = (&status.alias, &servers.config.file);
     match &status.state {
-        state if waits_for_login(state) => {
+        _ if status.requires_login => {
             let advice = login_advice(file);
             return Some(format!("the MCP server `{alias}` {advice}"));
         }

@@ -5,7 +5,7 @@ use turnwright::Tool;
 use turnwright_mcp::{ServerState, ServerStatus, shown_name};
 
 use crate::exit::Exit;
-use crate::mcp_servers::{McpServers, login_advice, shown, waits_for_login};
+use crate::mcp_servers::{McpServers, login_advice, shown};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
 use crate::tools::{effects, facts};
@@ -39,7 +39,7 @@ fn show(
             let about = format!("connected: {name} {version}, protocol {protocol_version}");
             (style::GOOD, about)
         }
-        state if waits_for_login(state) => (style::WARN, login_advice(&servers.config.file)),
+        _ if status.requires_login => (style::WARN, login_advice(&servers.config.file)),
         ServerState::Down { reason } => {
             let reason = servers.config.why_down(reason);
             (style::BAD, format!("down: {reason}"))
@@ -90,7 +90,7 @@ fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value 
         } => json!({
             "state": "connected", "name": name, "version": version, "protocolVersion": protocol_version,
         }),
-        state if waits_for_login(state) => {
+        _ if status.requires_login => {
             json!({ "state": "loginRequired", "command": servers.command("doctor") })
         }
         ServerState::Down { reason } => {

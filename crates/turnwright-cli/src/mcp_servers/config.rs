@@ -15,7 +15,6 @@ use turnwright_mcp::{Limits, Mcp, McpServer, OAuth};
 use super::expand::expanded;
 use super::keys;
 use super::login::{Login, Settings, login};
-use super::words::in_own_words;
 use crate::exit::misuse;
 use crate::storage::mcp_tokens;
 use crate::terminal::{one_line, plain};
@@ -209,7 +208,7 @@ impl Config {
                     checked.map_err(|error| {
                         let message = error.message();
                         let reason = message.strip_prefix("invalid MCP settings: ");
-                        format!(": {}", in_own_words(reason.unwrap_or(message)))
+                        format!(": {}", reason.unwrap_or(message))
                     })
                 };
                 check(&server)?;
@@ -237,9 +236,9 @@ impl Config {
         }
     }
 
-    /// Why a server is down, on one line, in the words of this program and without secrets.
+    /// Why a server is down, on one line and without secrets.
     pub(crate) fn why_down(&self, reason: &str) -> String {
-        one_line(&in_own_words(&self.redacted(reason)), 500)
+        one_line(&self.redacted(reason), 500)
     }
 
     /// Warnings about keys without an effect.

@@ -7,7 +7,6 @@ mod keys;
 mod login;
 mod pins;
 mod secrets;
-mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,6 @@ use turnwright_mcp::{LockFile, Mcp, Pinning, ServerState, ServerStatus};
 pub(crate) use config::{Config, Entry};
 pub(crate) use consent::{Ask, missing as missing_consent, require as require_consent};
 pub(crate) use pins::{quote, show_definition, unusable, usable};
-pub(crate) use words::in_own_words;
 
 use crate::args::McpOptions;
 use crate::exit::misuse;
@@ -77,7 +75,7 @@ impl McpServers {
         for status in self.mcp.status() {
             let alias = &self.config.label(&status.alias);
             match &status.state {
-                state if waits_for_login(state) => warnings.push(format!(
+                _ if status.requires_login => warnings.push(format!(
                     "the MCP server {alias} {}",
                     login_advice(&self.config.file)
                 )),
@@ -118,15 +116,6 @@ pub(crate) fn summary(servers: &[McpServers]) -> Option<String> {
     (!status.is_empty()).then(|| format!("MCP servers: {}", status.join(", ")))
 }
 
-/// Whether a server waits until a person has logged in.
-pub(crate) fn waits_for_login(state: &ServerState) -> bool {
-    match state {
-        ServerState::Authorizing => true,
-        ServerState::Down { reason } => reason.contains(words::NO_PROMPT),
-        _ => false,
-    }
-}
-
 /// That a server waits for a login, and the command for it.
 pub(crate) fn login_advice(file: &Path) -> String {
     format!(
@@ -145,7 +134,7 @@ fn summary_of(status: &ServerStatus) -> String {
                 withheld => format!("{alias} ({count}, {withheld} withheld)"),
             }
         }
-        state if waits_for_login(state) => format!("{alias} (waits for a login)"),
+        _ if status.requires_login => format!("{alias} (waits for a login)"),
         ServerState::Down { .. } => format!("{alias} (down)"),
         _ => format!("{alias} (starting)"),
     }

@@ -10,6 +10,8 @@ pub struct ServerStatus {
     pub alias: String,
     /// Whether it is connected.
     pub state: ServerState,
+    /// Whether a person must log in before it can be used: see [`OAuth::prompt`](crate::OAuth::prompt).
+    pub requires_login: bool,
     /// The names of its tools, as models see them.
     pub tools: Vec<String>,
     /// The tools that are not offered to models, and why.

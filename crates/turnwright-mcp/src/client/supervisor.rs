@@ -1,6 +1,7 @@
 //! Starts a server, reads what it offers, and restarts it when it ends.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -15,7 +16,7 @@ use super::resources::{self, Offered};
 use super::server::{Endpoint, McpServer};
 use super::status::{ServerState, ServerStatus, Withheld, WithheldKind};
 use crate::definition::{Definition, exposed_name};
-use crate::oauth::Authorizer;
+use crate::oauth::{Authorizer, NO_PROMPT};
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
 use crate::protocol::{Answer, Failure, Request, Session, connect_http, connect_stdio};
@@ -45,6 +46,8 @@ pub(super) struct Supervised {
     connection: Mutex<Option<Arc<dyn Session>>>,
     stop: Cancellation,
     log: ProcessLog,
+    /// Whether it is down because no person could be asked to log in.
+    unattended: AtomicBool,
     authorizer: Option<Arc<Authorizer>>,
 }
 
@@ -105,6 +108,7 @@ impl Supervised {
             connection: Mutex::new(None),
             stop,
             log: ProcessLog::default(),
+            unattended: AtomicBool::new(false),
         })
     }
 
@@ -144,12 +148,13 @@ impl Supervised {
             let authorized = authorizer.authorize(challenge.as_deref(), seen).await;
             authorized.map_err(Failure::NotAuthorised)?;
             answer = send(session()?).await;
-            if let Err(Failure::Unauthorised(_)) = &answer {
-                return Err(Failure::NotAuthorised(REFUSED.to_owned()));
+            match &answer {
+                Err(Failure::Unauthorised(_)) => {
+                    return Err(Failure::NotAuthorised(REFUSED.to_owned()));
+                }
+                Ok(_) => authorizer.accepted(),
+                Err(_) => {}
             }
-        }
-        if answer.is_ok() {
-            authorizer.accepted();
         }
         answer
     }
@@ -309,25 +314,28 @@ impl Supervised {
                 .authorizer
                 .as_ref()
                 .map(|authorizer| authorizer.generation());
-            let (challenge, authorizer, seen) = match (self.serve().await, &self.authorizer) {
-                (Failure::Unauthorised(challenge), Some(authorizer)) => {
-                    (challenge, authorizer, seen.unwrap_or_default())
-                }
-                (failure, _) => return self.explain(&failure),
-            };
+            let (challenge, authorizer, seen) =
+                match (self.serve(authorisations > 0).await, &self.authorizer) {
+                    (Failure::Unauthorised(challenge), Some(authorizer)) => {
+                        (challenge, authorizer, seen.unwrap_or_default())
+                    }
+                    (failure, _) => return self.explain(&failure),
+                };
             authorisations += 1;
             if authorisations > MAX_AUTHORISATIONS {
                 return Failure::NotAuthorised(REFUSED.to_owned()).to_string();
             }
             self.state.send_replace(State::Authorizing);
             if let Err(why) = authorizer.authorize(challenge.as_deref(), seen).await {
+                self.unattended.store(why == NO_PROMPT, Ordering::Release);
                 return Failure::NotAuthorised(why).to_string();
             }
         }
     }
 
-    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended.
-    async fn serve(self: &Arc<Self>) -> Failure {
+    /// Connects, and keeps the offer up to date until the connection ends. Returns why it ended. `refused`: whether the server has
+    /// refused that before it was authorised.
+    async fn serve(self: &Arc<Self>, refused: bool) -> Failure {
         let (limits, options) = (&self.config.limits, self.config.connect_options());
         let connected = match &self.config.endpoint {
             Endpoint::Stdio(program) => connect_stdio(program, &self.log, limits, options).await,
@@ -350,7 +358,7 @@ impl Supervised {
             };
             match listed {
                 Ok(listed) => {
-                    if let Some(authorizer) = &self.authorizer {
+                    if let Some(authorizer) = self.authorizer.as_ref().filter(|_| refused) {
                         authorizer.accepted();
                     }
                     let offer = Offer::read(listed, &self.config);
@@ -480,6 +488,11 @@ impl Supervised {
         };
         ServerStatus {
             alias: self.config.alias.clone(),
+            requires_login: match state {
+                State::Authorizing => true,
+                State::Down(_) => self.unattended.load(Ordering::Acquire),
+                _ => false,
+            },
             state: match state {
                 State::Stopped => ServerState::Stopped,
                 State::Starting => ServerState::Starting,

@@ -18,7 +18,7 @@ const DIGEST: usize = 8;
 pub(crate) fn check_alias(alias: &str) -> Result<(), String> {
     let allowed = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
     if alias.is_empty() {
-        Err("the alias of an MCP server is empty: call `.alias(\"name\")`".to_owned())
+        Err("the alias of an MCP server is empty: give it a name".to_owned())
     } else if alias.len() > MAX_ALIAS {
         Err(format!(
             "the alias `{alias}` has more than {MAX_ALIAS} characters"

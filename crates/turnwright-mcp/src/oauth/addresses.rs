@@ -44,13 +44,9 @@ impl Place {
             Some(Host::Ipv6(address)) => address.into(),
             None => return Place::Elsewhere,
         };
-        let (public, private) = (
-            AddressGuard::public(),
-            AddressGuard::public().allow_private(),
-        );
         if address.to_canonical().is_loopback() {
             Place::Loopback
-        } else if private.permits(address) && !public.permits(address) {
+        } else if is_private(address) {
             Place::Private
         } else {
             Place::Elsewhere
@@ -112,26 +108,48 @@ impl Addresses {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(format!("the URL of {host} contains credentials"));
         }
-        if !may_be_plain(url, self.private) {
-            return Err(format!("{host} is refused without TLS"));
-        }
-        let address: IpAddr = match host {
-            Host::Domain(_) => return Ok(()),
-            Host::Ipv4(address) => address.into(),
-            Host::Ipv6(address) => address.into(),
+        let address: Option<IpAddr> = match host {
+            Host::Domain(_) => None,
+            Host::Ipv4(address) => Some(address.into()),
+            Host::Ipv6(address) => Some(address.into()),
         };
-        match self.is_own(url) || self.guard.permits(address) {
+        let is_refused = |address: &IpAddr| !self.is_own(url) && !self.guard.permits(*address);
+        if let Some(address) = address.filter(is_refused) {
+            return Err(refused(&host.to_string(), "it is", address));
+        }
+        match may_be_plain(url, self.private) {
             true => Ok(()),
-            false => Err(refused(&address.to_string())),
+            false => Err(format!("{host} is refused without TLS")),
         }
     }
 }
 
-fn refused(what: &str) -> String {
+/// Returns the text for a person. `leads`: how the host leads to the address.
+fn refused(host: &str, leads: &str, address: IpAddr) -> String {
+    let is_link_local = match address.to_canonical() {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    let (kind, advice) = if address.to_canonical().is_loopback() {
+        ("a loopback address", "")
+    } else if is_link_local {
+        ("a link-local address", "")
+    } else if is_private(address) {
+        let advice = ". For an authorization server in a private network, allow private addresses";
+        ("a private address", advice)
+    } else {
+        ("a reserved address", "")
+    };
     format!(
-        "{what} is refused: the MCP server may name only public addresses, and those of the kind that its own URL has; for an \
-         authorization server in a private network, use `OAuth::allow_private_addresses`"
+        "{host} is refused: {leads} {kind}. An MCP server may name only public addresses, and those of the kind that its own URL \
+         has{advice}"
     )
+}
+
+/// Returns whether this is an address of a private network, or of this machine.
+fn is_private(address: IpAddr) -> bool {
+    let public = AddressGuard::public();
+    !public.permits(address) && public.allow_private().permits(address)
 }
 
 /// Resolves names for the HTTP client, which dials only what it returns. One refused address refuses the name.
@@ -154,8 +172,8 @@ impl Resolve for GuardedResolver {
                 return Err(Refused(why).into());
             }
             if let Some(address) = addresses.iter().find(|address| !guard.permits(**address)) {
-                let what = format!("{}, which resolves to {address},", name.as_str());
-                return Err(Refused(refused(&what)).into());
+                let leads = format!("it resolves to {address},");
+                return Err(Refused(refused(name.as_str(), &leads, *address)).into());
             }
             // The client replaces port 0 with the port of the URL.
             let dialled = addresses

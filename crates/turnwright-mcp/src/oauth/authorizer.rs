@@ -30,8 +30,11 @@ pub(crate) struct Authorizer {
     generation: AtomicU64,
     prompts: AtomicU32,
     /// Held while a token is renewed.
-    renewing: tokio::sync::Mutex<()>,
+    renewing: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// Shows that no other token is being obtained.
+type Renewing = tokio::sync::OwnedMutexGuard<()>;
 
 impl Authorizer {
     /// Returns `None` if the URL is invalid.
@@ -46,7 +49,7 @@ impl Authorizer {
             grant: Mutex::default(),
             generation: AtomicU64::new(0),
             prompts: AtomicU32::new(0),
-            renewing: tokio::sync::Mutex::default(),
+            renewing: Arc::default(),
         }))
     }
 
@@ -59,13 +62,13 @@ impl Authorizer {
 
     /// Returns the value of the header `Authorization` for a request to this URL. `None` if there is no token, or if the URL is not at
     /// the origin of the server.
-    pub(crate) async fn header_for(&self, url: &str) -> Option<HeaderValue> {
+    pub(crate) async fn header_for(self: &Arc<Self>, url: &str) -> Option<HeaderValue> {
         let url = Url::parse(url).ok()?;
         if url.origin() != self.server.origin() {
             return None;
         }
         // An error of the store is reported by `authorize`, once the server has refused the request.
-        let mut grant = self.grant().ok()??;
+        let mut grant = self.grant().await.ok()??;
         if grant.is_expiring() {
             grant = Box::pin(self.refreshed()).await?;
         }
@@ -94,18 +97,21 @@ impl Authorizer {
     /// Returns why there is no other token.
     ///
     /// # Cancel safety
-    /// When the future is dropped, the authorisation is given up. Another call starts it again.
-    pub(crate) async fn authorize(&self, challenge: Option<&str>, seen: u64) -> Result<(), String> {
-        let _renewing = self.renewing.lock().await;
-        if self.generation() != seen || self.reload()? {
+    /// When the future is dropped, a person is not asked any more, and another call starts again. A refresh is completed.
+    pub(crate) async fn authorize(
+        self: &Arc<Self>,
+        challenge: Option<&str>,
+        seen: u64,
+    ) -> Result<(), String> {
+        let mut renewing = Arc::clone(&self.renewing).lock_owned().await;
+        if self.generation() != seen || self.reload().await? {
             return Ok(());
         }
-        let held = self.grant()?;
+        let held = self.grant().await?;
         let mut flow = Box::pin(self.flow(challenge)).await?;
-        let is_usable = |grant: &Grant| flow.is_of_same_client(grant);
         let held = match held {
-            Some(held) if !is_usable(&held) => {
-                self.keep(None)?;
+            Some(held) if !flow.is_of_same_client(&held) => {
+                self.keep(None).await?;
                 None
             }
             held => held,
@@ -115,10 +121,12 @@ impl Authorizer {
         let needed: Vec<&str> = needed.split_whitespace().collect();
         if challenge.error.as_deref() == Some("insufficient_scope") {
             check_step_up(&needed, held.as_ref())?;
-        } else if let Some(held) = held.as_ref().filter(|held| held.refresh_token.is_some())
-            && let Ok(refreshed) = Box::pin(flow.refresh(held)).await
-        {
-            return self.keep(Some(refreshed));
+        } else if let Some(held) = held.clone().filter(|held| held.refresh_token.is_some()) {
+            let refreshed;
+            (renewing, flow, refreshed) = self.refresh(renewing, flow, held).await?;
+            if let Some(kept) = refreshed {
+                return kept;
+            }
         }
         if self.prompts.fetch_add(1, Ordering::AcqRel) >= MAX_PROMPTS {
             return Err(format!(
@@ -126,88 +134,106 @@ impl Authorizer {
             ));
         }
         let grant = Box::pin(flow.ask(held.as_ref(), &needed)).await?;
-        self.keep(Some(grant))
+        let kept = self.keep(Some(grant)).await;
+        drop(renewing);
+        kept
     }
 
-    /// Notes that the server has accepted the token.
+    /// Notes that the server has accepted, with the token, a request that it had refused before.
     pub(crate) fn accepted(&self) {
         self.prompts.store(0, Ordering::Release);
     }
 
-    async fn flow(&self, challenge: Option<&str>) -> Result<Flow<'_>, String> {
+    async fn flow(&self, challenge: Option<&str>) -> Result<Flow, String> {
         let http = GuardedHttp::new(self.addresses.clone());
-        Flow::discover(
-            &self.settings,
-            &self.server,
-            &self.addresses,
-            http,
-            challenge,
-        )
-        .await
+        let (settings, server) = (self.settings.clone(), self.server.clone());
+        Flow::discover(settings, server, self.addresses.clone(), http, challenge).await
     }
 
     /// Renews a token that expires. Returns what can be used.
-    async fn refreshed(&self) -> Option<Grant> {
-        let _renewing = self.renewing.lock().await;
-        let _ = self.reload();
+    async fn refreshed(self: &Arc<Self>) -> Option<Grant> {
+        let renewing = Arc::clone(&self.renewing).lock_owned().await;
+        let _ = self.reload().await;
         // It may have been renewed meanwhile.
-        let held = self.grant().ok()??;
+        let held = self.grant().await.ok()??;
         if held.is_expiring() && held.refresh_token.is_some() {
-            let refreshed = async {
-                let mut flow = self.flow(None).await?;
-                match flow.is_of_same_client(&held) {
-                    true => flow.refresh(&held).await,
-                    false => Err("the authorization server has changed".to_owned()),
+            match Box::pin(self.flow(None)).await {
+                Ok(flow) if flow.is_of_same_client(&held) => {
+                    let (_renewing, _, kept) = self.refresh(renewing, flow, held).await.ok()?;
+                    kept.transpose().ok()?;
                 }
-            };
-            match Box::pin(refreshed).await {
-                Ok(refreshed) => self.keep(Some(refreshed)).ok()?,
-                Err(why) => {
-                    tracing::warn!(
-                        server = self.server.host_str(),
-                        why,
-                        "a token was not renewed"
-                    );
-                }
+                Ok(_) => self.not_renewed("the authorization server has changed"),
+                Err(why) => self.not_renewed(&why),
             }
         }
-        self.grant().ok()?.filter(|grant| !grant.is_expired())
+        self.grant().await.ok()?.filter(|grant| !grant.is_expired())
+    }
+
+    /// Uses a refresh token, and keeps what it gets. Runs in its own task, so that it is completed even if the caller is dropped: the
+    /// refresh token may be valid only once. Returns whether the new tokens were kept, and `None` if there are none.
+    async fn refresh(
+        self: &Arc<Self>,
+        renewing: Renewing,
+        mut flow: Flow,
+        held: Grant,
+    ) -> Result<(Renewing, Flow, Option<Result<(), String>>), String> {
+        let this = Arc::clone(self);
+        let refresh = tokio::spawn(async move {
+            let kept = match flow.refresh(&held).await {
+                Ok(refreshed) => Some(this.keep(Some(refreshed)).await),
+                Err(why) => {
+                    this.not_renewed(&why);
+                    None
+                }
+            };
+            (renewing, flow, kept)
+        });
+        refresh
+            .await
+            .map_err(|error| format!("the token was not renewed: {error}"))
+    }
+
+    fn not_renewed(&self, why: &str) {
+        let server = self.server.host_str();
+        tracing::warn!(server, why, "a token was not renewed");
     }
 
     /// Returns what is granted.
-    fn grant(&self) -> Result<Option<Grant>, String> {
-        let mut grant = self.grant.lock();
-        if let Some(grant) = &*grant {
-            return Ok(grant.clone());
+    async fn grant(&self) -> Result<Option<Grant>, String> {
+        let grant = self.grant.lock().clone();
+        if let Some(grant) = grant {
+            return Ok(grant);
         }
-        let loaded = self.load()?;
-        *grant = Some(loaded.clone());
-        Ok(loaded)
+        let loaded = self.load().await?;
+        Ok(self.grant.lock().get_or_insert(loaded).clone())
     }
 
-    fn load(&self) -> Result<Option<Grant>, String> {
-        let loaded = self.settings.store.load(self.server.as_str())?;
+    async fn load(&self) -> Result<Option<Grant>, String> {
+        let loaded = self.settings.store.load(self.server.as_str()).await?;
         let is_allowed = |grant: &Grant| self.settings.allows_issuer(&grant.issuer);
         Ok(loaded.filter(is_allowed))
     }
 
     /// Reads the store again: another process may have renewed the token. Returns whether it has changed.
-    fn reload(&self) -> Result<bool, String> {
-        let held = self.grant()?;
-        let stored = self.load()?;
+    async fn reload(&self) -> Result<bool, String> {
+        let held = self.grant().await?;
+        let stored = self.load().await?;
         let token = |grant: &Option<Grant>| grant.as_ref().map(|grant| grant.access_token.clone());
         let changed = stored.is_some() && token(&stored) != token(&held);
         if changed {
-            *self.grant.lock() = Some(stored);
-            self.generation.fetch_add(1, Ordering::AcqRel);
+            self.set(stored);
         }
         Ok(changed)
     }
 
-    fn keep(&self, grant: Option<Grant>) -> Result<(), String> {
-        *self.grant.lock() = Some(grant.clone());
+    async fn keep(&self, grant: Option<Grant>) -> Result<(), String> {
+        self.set(grant.clone());
+        self.settings.store.save(self.server.as_str(), grant).await
+    }
+
+    fn set(&self, grant: Option<Grant>) {
+        *self.grant.lock() = Some(grant);
         self.generation.fetch_add(1, Ordering::AcqRel);
-        self.settings.store.save(self.server.as_str(), grant)
     }
 }
 

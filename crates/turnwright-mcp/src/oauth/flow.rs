@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource,
-    CredentialStore as _, InMemoryCredentialStore, OAuthClientConfig, OAuthHttpClient,
-    OAuthTokenResponse, StoredCredentials,
+    AuthError, AuthorizationManager, AuthorizationMetadata, CredentialStore as _,
+    InMemoryCredentialStore, OAuthClientConfig, OAuthHttpClient, OAuthTokenResponse,
+    StoredCredentials,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -18,6 +18,9 @@ use super::grant::{ClientIdentity, Grant, Secret, now};
 use super::http::{CODE, GuardedHttp};
 use super::{AuthorizationPrompt, OAuth, without_paths};
 
+/// The reason if a person must log in, and [`OAuth::prompt`](super::OAuth::prompt) is not set.
+pub(crate) const NO_PROMPT: &str = "a person must log in, and there is no prompt for it";
+
 /// Maximum number of scopes to ask for.
 const MAX_SCOPES: usize = 100;
 
@@ -25,10 +28,10 @@ const MAX_SCOPES: usize = 100;
 const OFFLINE: &str = "offline_access";
 
 /// An authorization server that was discovered, and what is needed to use it.
-pub(super) struct Flow<'a> {
-    settings: &'a OAuth,
-    server: &'a Url,
-    addresses: &'a Addresses,
+pub(super) struct Flow {
+    settings: OAuth,
+    server: Url,
+    addresses: Addresses,
     http: Arc<GuardedHttp>,
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
@@ -44,12 +47,12 @@ struct Tokens {
     scope: Option<String>,
 }
 
-impl<'a> Flow<'a> {
+impl Flow {
     /// Finds the authorization server of a server.
     pub(super) async fn discover(
-        settings: &'a OAuth,
-        server: &'a Url,
-        addresses: &'a Addresses,
+        settings: OAuth,
+        server: Url,
+        addresses: Addresses,
         http: GuardedHttp,
         challenge: Option<&str>,
     ) -> Result<Self, String> {
@@ -59,9 +62,12 @@ impl<'a> Flow<'a> {
         let mut manager = manager.await.map_err(|error| explain(&http, &error))?;
         let challenge = challenge.filter(|challenge| !challenge.is_empty());
         let resolution = manager.resolve_metadata_from_challenge(challenge).await;
-        let resolution = resolution.map_err(|error| explain(&http, &error))?;
-        if resolution.source == AuthorizationMetadataSource::LegacyEndpointFallback {
-            return Err("the server requires authorisation but publishes no OAuth metadata: use `McpServer::bearer`".to_owned());
+        // The requests after one that was refused fail for other reasons.
+        let failure = |why: String| http.refusal().unwrap_or(why);
+        let resolution = resolution.map_err(|error| failure(explain(&http, &error)))?;
+        if !resolution.source.is_discovered() {
+            let why = "the server requires authorisation but publishes no OAuth metadata: send a token in the header `Authorization`";
+            return Err(failure(why.to_owned()));
         }
         let metadata = resolution.metadata;
         let issuer = metadata.issuer.clone();
@@ -69,7 +75,7 @@ impl<'a> Flow<'a> {
         if !settings.allows_issuer(&issuer) {
             let issuer = without_paths(&issuer);
             return Err(format!(
-                "the server names the authorization server {issuer}, which is not the one that `OAuth::issuer` sets"
+                "the server names the authorization server {issuer}, which is not the configured issuer"
             ));
         }
         let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
@@ -130,8 +136,8 @@ impl<'a> Flow<'a> {
         held: Option<&Grant>,
         needed: &[&str],
     ) -> Result<Grant, String> {
-        let prompt = self.settings.prompt.as_ref();
-        let prompt = prompt.ok_or("a person must authorise this program: set `OAuth::prompt`")?;
+        let prompt = self.settings.prompt.clone();
+        let prompt = prompt.ok_or(NO_PROMPT)?;
         let callback = self.listen(held).await?;
         let scopes = self.scopes(held, needed).await;
         let names: Vec<&str> = scopes.iter().map(String::as_str).collect();
@@ -204,7 +210,7 @@ impl<'a> Flow<'a> {
         scopes: &[&str],
         held: Option<&Grant>,
     ) -> Result<ClientIdentity, String> {
-        let settings = self.settings;
+        let settings = &self.settings;
         let public = |id: &String| ClientIdentity {
             id: id.clone(),
             secret: None,

@@ -9,6 +9,7 @@ use http::{Method, Request, StatusCode};
 use parking_lot::Mutex;
 use reqwest::Client;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
+use serde_json::Value;
 use turnwright_models::fetch::{Resolver, SystemResolver};
 use url::{Url, form_urlencoded};
 
@@ -42,6 +43,8 @@ pub(super) struct GuardedHttp {
     code: Mutex<Option<Secret>>,
     /// Why the last request failed. `rmcp` shows it together with the URL, which may contain a key.
     failure: Mutex<Option<String>>,
+    /// Why the first address was refused.
+    refusal: OnceLock<String>,
 }
 
 impl GuardedHttp {
@@ -56,6 +59,7 @@ impl GuardedHttp {
             clients: Default::default(),
             code: Mutex::default(),
             failure: Mutex::default(),
+            refusal: OnceLock::new(),
         }
     }
 
@@ -69,10 +73,51 @@ impl GuardedHttp {
         self.failure.lock().clone()
     }
 
+    /// Returns why an address was refused, if one was.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.refusal.get().cloned()
+    }
+
+    /// Notes the first refusal.
+    fn refused(&self, why: String) -> String {
+        self.refusal.get_or_init(|| why.clone());
+        why
+    }
+
+    /// Notes if the metadata of a server names an authorization server whose address is refused. `rmcp` skips some of them without a
+    /// request.
+    fn check_named(&self, metadata: &[u8]) {
+        let metadata: Value = serde_json::from_slice(metadata).unwrap_or_default();
+        let named = metadata
+            .get("authorization_servers")
+            .and_then(Value::as_array);
+        let urls = named.into_iter().flatten().filter_map(Value::as_str);
+        for url in urls.filter_map(|url| Url::parse(url).ok()) {
+            if let Err(why) = self.addresses.check(&url) {
+                self.refused(why);
+            }
+        }
+    }
+
+    /// Returns why a request has no answer.
+    fn unanswered(&self, host: &str, error: reqwest::Error) -> String {
+        let error = error.without_url();
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(error) = cause {
+            if let Some(Refused(why)) = error.downcast_ref::<Refused>() {
+                return self.refused(why.clone());
+            }
+            cause = error.source();
+        }
+        not_reached(host, &error)
+    }
+
     async fn send(&self, request: Request<Vec<u8>>) -> Result<Body, String> {
         let url = Url::parse(&request.uri().to_string())
             .map_err(|_| "a URL of the OAuth metadata is invalid".to_owned())?;
-        self.addresses.check(&url)?;
+        self.addresses
+            .check(&url)
+            .map_err(|why| self.refused(why))?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let client = self
             .client(&url)
@@ -89,8 +134,12 @@ impl GuardedHttp {
             .body(body)
             .send();
         let answer = async {
-            let response = sent.await.map_err(|error| unanswered(&host, error))?;
-            read(&host, response, kind).await
+            let response = sent.await.map_err(|error| self.unanswered(&host, error))?;
+            let answer = read(&host, response, kind).await?;
+            if kind == Kind::Metadata {
+                self.check_named(answer.body());
+            }
+            Ok(answer)
         };
         match tokio::time::timeout(TOTAL, answer).await {
             Ok(answer) => answer,
@@ -180,7 +229,7 @@ async fn read(host: &str, response: reqwest::Response, kind: Kind) -> Result<Bod
     let mut body = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(piece) = stream.next().await {
-        let piece = piece.map_err(|error| unanswered(host, error))?;
+        let piece = piece.map_err(|error| not_reached(host, &error.without_url()))?;
         if body.len() + piece.len() > MAX_BYTES {
             return Err(format!(
                 "the answer of {host} has more than {MAX_BYTES} bytes"
@@ -216,17 +265,11 @@ async fn read(host: &str, response: reqwest::Response, kind: Kind) -> Result<Bod
         .map_err(|error| invalid(error.to_string()))
 }
 
-/// Returns why a request has no answer.
-fn unanswered(host: &str, error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    let mut root = error.to_string();
-    while let Some(error) = cause {
-        if let Some(Refused(why)) = error.downcast_ref::<Refused>() {
-            return why.clone();
-        }
-        root = error.to_string();
-        cause = error.source();
+/// Returns why a host was not reached: the deepest cause of the error.
+fn not_reached(host: &str, error: &reqwest::Error) -> String {
+    let mut root: &dyn std::error::Error = error;
+    while let Some(cause) = root.source() {
+        root = cause;
     }
     format!("{host} cannot be reached: {root}")
 }

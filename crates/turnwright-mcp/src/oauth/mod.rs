@@ -19,6 +19,7 @@ mod tests;
 
 pub(crate) use addresses::is_loopback;
 pub(crate) use authorizer::Authorizer;
+pub(crate) use flow::NO_PROMPT;
 pub use settings::{AuthorizationPrompt, OAuth};
 pub use token_store::TokenStore;
 

@@ -184,7 +184,7 @@ impl OAuth {
         let needs = |what: &str| Some(format!("OAuth: {what}"));
         let is_document = |url: &Url| url.scheme() == "https" && url.path() != "/";
         if self.client_secret.is_some() && (self.client_id.is_none() || self.issuer.is_none()) {
-            return needs("`client_secret` requires `client_id` and `issuer`");
+            return needs("a client secret requires a client id and an issuer");
         }
         if let Some(url) = &self.client_metadata_url
             && !Url::parse(url).is_ok_and(|url| is_document(&url))
@@ -201,7 +201,7 @@ impl OAuth {
             true => None,
             false => needs(
                 "the URL of the server must begin with `https://`, because tokens are sent to it; `http` is for this machine, and for \
-                 private networks with `allow_private_addresses`",
+                 private networks if private addresses are allowed",
             ),
         }
     }

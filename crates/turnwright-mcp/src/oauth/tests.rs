@@ -3,10 +3,12 @@
 use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use rmcp::transport::auth::AuthorizationManager;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
 use turnwright_models::fetch::Resolver;
 use url::Url;
 
@@ -83,6 +85,42 @@ fn a_server_may_name_only_addresses_of_its_own_kind_and_public_ones() {
     ));
 }
 
+#[test]
+fn a_refusal_says_which_host_and_why_and_what_helps() {
+    let addresses = Addresses::new(&url("https://mcp.example/mcp"), false);
+    for (target, expected) in [
+        (
+            "https://127.0.0.1/x",
+            "127.0.0.1 is refused: it is a loopback address",
+        ),
+        (
+            "https://[::1]/x",
+            "[::1] is refused: it is a loopback address",
+        ),
+        (
+            "https://169.254.1.1/x",
+            "169.254.1.1 is refused: it is a link-local address",
+        ),
+        (
+            "https://[fe80::1]/x",
+            "[fe80::1] is refused: it is a link-local address",
+        ),
+        (
+            "https://10.0.0.1/x",
+            "10.0.0.1 is refused: it is a private address",
+        ),
+        (
+            "https://0.0.0.0/x",
+            "0.0.0.0 is refused: it is a reserved address",
+        ),
+    ] {
+        let why = addresses.check(&url(target)).unwrap_err();
+        assert!(why.starts_with(expected), "{target}: {why}");
+        let helps = why.contains("allow private addresses");
+        assert_eq!(helps, expected.contains("private"), "{why}");
+    }
+}
+
 /// Resolves each name to this machine.
 #[derive(Debug)]
 struct Here;
@@ -111,9 +149,10 @@ async fn a_name_that_resolves_to_another_kind_of_address_is_not_dialled() {
     assert!(resolved.is_err());
     let why = http.failure().unwrap();
     assert!(
-        why.contains("metadata.example, which resolves to 127.0.0.1, is refused"),
+        why.contains("metadata.example is refused: it resolves to 127.0.0.1, a loopback address"),
         "{why}"
     );
+    assert_eq!(http.refusal(), Some(why));
     let dialled = listener.accept().map_err(|error| error.kind());
     assert_eq!(dialled.unwrap_err(), io::ErrorKind::WouldBlock);
 }
@@ -124,7 +163,7 @@ fn grant() -> Grant {
         client: ClientIdentity {
             id: "me".to_owned(),
             secret: Some(Secret::new("secret-1")),
-            redirect_uri: String::new(),
+            redirect_uri: "http://127.0.0.1/callback".to_owned(),
         },
         access_token: Secret::new("secret-2"),
         refresh_token: Some(Secret::new("secret-3")),
@@ -138,6 +177,7 @@ async fn a_token_is_given_only_to_the_origin_of_its_server() {
     let store = TokenStore::memory();
     store
         .save("https://mcp.example/mcp", Some(grant()))
+        .await
         .unwrap();
     let settings = OAuth::new().token_store(store);
     let authorizer = Authorizer::new("https://mcp.example/mcp?key=1", settings).unwrap();
@@ -160,11 +200,92 @@ async fn a_token_is_given_only_to_the_origin_of_its_server() {
     assert!(!format!("{header:?} {authorizer:?} {:?}", grant()).contains("secret-"));
 }
 
+/// An MCP server with its authorization server on this machine. The token endpoint waits before it answers.
+#[derive(Clone, Default)]
+struct SlowSite {
+    url: String,
+    /// How many tokens were asked for.
+    tokens: Arc<AtomicUsize>,
+    asked: Arc<Notify>,
+    answer: Arc<Notify>,
+}
+
+impl SlowSite {
+    async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let site = SlowSite {
+            url: format!("http://{}", listener.local_addr().unwrap()),
+            ..SlowSite::default()
+        };
+        let answering = site.clone();
+        let router = axum::Router::new().fallback(async move |uri: http::Uri| {
+            let answer = answering.answer(uri.path()).await;
+            answer.map(axum::Json).ok_or(http::StatusCode::NOT_FOUND)
+        });
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        site
+    }
+
+    async fn answer(&self, path: &str) -> Option<Value> {
+        let url = &self.url;
+        Some(match path {
+            "/.well-known/oauth-protected-resource/mcp" => {
+                json!({ "resource": format!("{url}/mcp"), "authorization_servers": [url] })
+            }
+            "/.well-known/oauth-authorization-server" => json!({
+                "issuer": url,
+                "authorization_endpoint": format!("{url}/authorize"),
+                "token_endpoint": format!("{url}/token"),
+                "code_challenge_methods_supported": ["S256"],
+            }),
+            "/token" => {
+                let number = self.tokens.fetch_add(1, Ordering::SeqCst);
+                self.asked.notify_one();
+                self.answer.notified().await;
+                json!({
+                    "access_token": format!("access-{number}"),
+                    "refresh_token": format!("refresh-{number}"),
+                    "token_type": "bearer",
+                    "expires_in": 3_600,
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_is_completed_if_the_request_that_needs_it_is_cancelled() {
+    let site = SlowSite::start().await;
+    let server = format!("{}/mcp", site.url);
+    let store = TokenStore::memory();
+    let expired = Grant {
+        issuer: site.url.clone(),
+        expires_at: Some(0),
+        ..grant()
+    };
+    store.save(&server, Some(expired)).await.unwrap();
+    let settings = OAuth::new().token_store(store.clone());
+    let authorizer = Authorizer::new(&server, settings).unwrap();
+    // The request is dropped while the token endpoint has the refresh token.
+    tokio::select! {
+        header = authorizer.header_for(&server) => panic!("{header:?}"),
+        () = site.asked.notified() => {}
+    }
+    site.answer.notify_one();
+    let header = authorizer.header_for(&server).await.unwrap();
+    assert_eq!(header, "Bearer access-0");
+    let stored = store.load(&server).await.unwrap().unwrap();
+    assert_eq!(stored.refresh_token, Some(Secret::new("refresh-0")));
+    assert_eq!(site.tokens.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test]
 async fn a_token_of_another_issuer_than_the_configured_one_is_not_used() {
     let store = TokenStore::memory();
     store
         .save("https://mcp.example/mcp", Some(grant()))
+        .await
         .unwrap();
     let settings = OAuth::new()
         .token_store(store)

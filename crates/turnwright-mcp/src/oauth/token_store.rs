@@ -64,8 +64,34 @@ impl TokenStore {
     }
 
     /// Returns the tokens of a server.
-    pub(super) fn load(&self, server: &str) -> Result<Option<Grant>, String> {
-        match &*self.0 {
+    pub(super) async fn load(&self, server: &str) -> Result<Option<Grant>, String> {
+        let server = server.to_owned();
+        self.blocking(move |kind| kind.load(&server)).await
+    }
+
+    /// Sets or removes the tokens of a server.
+    ///
+    /// # Cancel safety
+    /// Once the future was polled, the change is made even if the future is dropped.
+    pub(super) async fn save(&self, server: &str, grant: Option<Grant>) -> Result<(), String> {
+        let server = server.to_owned();
+        self.blocking(move |kind| kind.save(&server, grant)).await
+    }
+
+    /// Runs code that may read or write the file.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Kind) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        let kind = Arc::clone(&self.0);
+        let done = tokio::task::spawn_blocking(move || run(&kind)).await;
+        done.unwrap_or_else(|error| Err(format!("the token store: {error}")))
+    }
+}
+
+impl Kind {
+    fn load(&self, server: &str) -> Result<Option<Grant>, String> {
+        match self {
             Kind::Memory(grants) => Ok(grants.lock().get(server).cloned()),
             Kind::File(path, _) => {
                 let mut content = read(path).map_err(|error| shown(path, &error))?;
@@ -74,13 +100,12 @@ impl TokenStore {
         }
     }
 
-    /// Sets or removes the tokens of a server.
-    pub(super) fn save(&self, server: &str, grant: Option<Grant>) -> Result<(), String> {
+    fn save(&self, server: &str, grant: Option<Grant>) -> Result<(), String> {
         let change = |grants: &mut BTreeMap<String, Grant>| match grant {
             Some(grant) => grants.insert(server.to_owned(), grant),
             None => grants.remove(server),
         };
-        match &*self.0 {
+        match self {
             Kind::Memory(grants) => {
                 change(&mut grants.lock());
                 Ok(())

@@ -50,7 +50,7 @@ impl fmt::Display for Failure {
                 write!(f, "the server asked for `{method}` and did not get it")
             }
             Failure::Unauthorised(_) => f.write_str(
-                "the server requires authorisation: use `McpServer::oauth`, or `McpServer::bearer` with a valid token",
+                "the server requires authorisation: set up OAuth, or send a valid token in the header `Authorization`",
             ),
             Failure::NotAuthorised(why) => write!(f, "authorisation failed: {why}"),
         }

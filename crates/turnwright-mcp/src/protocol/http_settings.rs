@@ -75,11 +75,12 @@ impl HttpSettings {
         if !is_web {
             Some("the URL of an MCP server must begin with `http://` or `https://`".to_owned())
         } else if !url.username().is_empty() || url.password().is_some() {
-            Some("the URL of an MCP server must not contain credentials: use `bearer`".to_owned())
-        } else if self.oauth.is_some() && self.headers.contains_key(&AUTHORIZATION) {
             Some(
-                "`oauth` sets the header `authorization`: remove `bearer` or the header".to_owned(),
+                "the URL of an MCP server must not contain credentials: send them in a header"
+                    .to_owned(),
             )
+        } else if self.oauth.is_some() && self.headers.contains_key(&AUTHORIZATION) {
+            Some("OAuth sets the header `Authorization`: remove one of them".to_owned())
         } else {
             self.oauth.as_ref()?.problem(&self.url)
         }

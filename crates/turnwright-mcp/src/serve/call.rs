@@ -141,12 +141,12 @@ impl Running {
                 if gate.tool().is_none() {
                     self.missing = Some(question.need);
                 }
-                "the client does not support such questions"
+                "the client does not support such questions".to_owned()
             }
             Err(why) => why,
         };
         // It may have been closed meanwhile.
-        let _ = self.gates.answer(&*gate.id, refusal(gate, why));
+        let _ = self.gates.answer(&*gate.id, refusal(gate, &why));
         None
     }
 }
@@ -184,6 +184,7 @@ impl Server {
             tool: name.to_owned(),
             args,
             asked: BTreeMap::new(),
+            deadline: None,
         };
         self.call_without_session(call, client).await
     }

@@ -8,8 +8,12 @@ use turnwright_core::schema::escape;
 
 use super::client::Need;
 
-/// Maximum number of characters of the arguments that an approval shows.
-const MAX_ARGS: usize = 8_000;
+/// Maximum number of characters of the arguments in an approval. A call with longer ones is denied: what is not shown cannot be
+/// approved.
+const MAX_ARGS: usize = 32_000;
+
+/// Maximum number of characters of another question.
+const MAX_QUESTION: usize = 8_000;
 
 const ELICITATION: &str = "elicitation/create";
 const SAMPLING: &str = "sampling/createMessage";
@@ -72,9 +76,9 @@ impl Question {
     ///
     /// # Errors
     /// Returns a text for the model if no client can be asked this.
-    pub(super) fn of(gate: &OpenGate) -> Result<Self, &'static str> {
+    pub(super) fn of(gate: &OpenGate) -> Result<Self, String> {
         let (method, params, need, reading) = match &gate.kind {
-            GateKind::Approval => (ELICITATION, approval(gate), Need::Form, Reading::Approval),
+            GateKind::Approval => (ELICITATION, approval(gate)?, Need::Form, Reading::Approval),
             _ => match gate.question.get("method").and_then(Value::as_str) {
                 Some(SAMPLING) => (SAMPLING, params(gate), Need::Sampling, Reading::Result),
                 Some(ROOTS) => (ROOTS, json!({}), Need::Roots, Reading::Result),
@@ -88,7 +92,7 @@ impl Question {
         let request = json!({ "method": method, "params": params });
         let request = serde_json::from_value(request);
         Ok(Question {
-            request: request.map_err(|_| "the question cannot be shown as a form")?,
+            request: request.map_err(|_| "the question cannot be shown as a form".to_owned())?,
             need,
             reading,
         })
@@ -147,25 +151,21 @@ fn params(gate: &OpenGate) -> Value {
     params
 }
 
-fn approval(gate: &OpenGate) -> Value {
+fn approval(gate: &OpenGate) -> Result<Value, String> {
     let field = |name: &str| gate.question.get(name).and_then(Value::as_str);
     let tool = gate.tool().unwrap_or_default();
     let reason = escape(field("reason").unwrap_or_default(), 1_000);
     // Invisible characters are escaped, so that the approver sees what is approved.
     let args = escape(&gate.args().unwrap_or(&Value::Null).to_string(), usize::MAX);
     let length = args.chars().count();
-    let args = match length > MAX_ARGS {
-        true => {
-            let shown: String = args.chars().take(MAX_ARGS).collect();
-            format!(
-                "{shown}… ({} more characters are not shown)",
-                length - MAX_ARGS
-            )
-        }
-        false => args,
-    };
+    if length > MAX_ARGS {
+        return Err(format!(
+            "it needs approval, and its arguments are too long to be shown in full ({length} characters, at most {MAX_ARGS}): \
+             make several calls with shorter arguments"
+        ));
+    }
     let message = format!("Allow `{tool}` to run? {reason}\n\nArguments: {args}");
-    json!({
+    Ok(json!({
         "mode": "form",
         "message": message,
         "requestedSchema": {
@@ -176,14 +176,14 @@ fn approval(gate: &OpenGate) -> Value {
             },
             "required": ["approve"],
         },
-    })
+    }))
 }
 
 /// A question of a handler. A form has fields, so any other answer is its only field.
 fn form(gate: &OpenGate) -> (Value, Reading) {
     let message = match gate.question.as_str() {
-        Some(text) => escape(text, MAX_ARGS),
-        None => escape(&gate.question.to_string(), MAX_ARGS),
+        Some(text) => escape(text, MAX_QUESTION),
+        None => escape(&gate.question.to_string(), MAX_QUESTION),
     };
     let schema = gate.schema.as_deref();
     let has_fields = schema.is_some_and(|schema| schema.get("properties").is_some());

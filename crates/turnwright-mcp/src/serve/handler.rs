@@ -6,6 +6,7 @@
 )]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rmcp::model::{
@@ -43,6 +44,8 @@ pub(super) struct Handler {
 struct Session {
     /// The lowest level of log entries that the client wants.
     level: Mutex<LoggingLevel>,
+    /// Whether changes of the list are announced.
+    announces: AtomicBool,
     ended: Cancellation,
 }
 
@@ -58,6 +61,7 @@ impl Handler {
             server,
             session: Arc::new(Session {
                 level: Mutex::new(LoggingLevel::Info),
+                announces: AtomicBool::new(false),
                 ended: Cancellation::new(),
             }),
         }
@@ -107,6 +111,9 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.session.announces.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let tools = self.server.service.tools.clone();
         let ended = self.session.ended.clone();
         tokio::spawn(changes::announce(tools, context.peer, ended));
@@ -120,7 +127,11 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        changes::listen(&self.server.service.tools, &subscription).await
+        let _permit = self.server.subscribe()?;
+        tokio::select! {
+            ended = changes::listen(&self.server.service.tools, &subscription) => ended,
+            () = self.server.stopped() => Ok(()),
+        }
     }
 
     async fn list_tools(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
@@ -24,8 +24,8 @@ use super::stdio::error_line;
 
 /// An HTTP endpoint of a server. Created by [`McpService::http`](super::McpService::http).
 ///
-/// By default it serves local clients: requests with another `Host` than a loopback name, or with an `Origin` that is not a loopback
-/// address, get status 403. Bodies are limited to [`ServeLimits::request_bytes`](super::ServeLimits::request_bytes). There are no
+/// By default it serves local clients: requests with another `Host` than a loopback name, and requests of web pages of other origins,
+/// also local ones, get status 403. Bodies are limited to [`ServeLimits::request_bytes`](super::ServeLimits::request_bytes). There are no
 /// CORS headers: a browser reaches the endpoint only through its own origin. There is no authentication: add it as a layer to the
 /// router if other users can reach the endpoint.
 ///
@@ -59,17 +59,17 @@ pub struct McpHttp {
     server: Arc<Server>,
     path: String,
     hosts: Vec<String>,
-    origins: Vec<String>,
+    /// `None`: the endpoint's own.
+    origins: Option<Vec<String>>,
 }
 
 impl McpHttp {
     pub(super) fn new(server: Arc<Server>) -> Self {
-        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         McpHttp {
             server,
             path: "/mcp".to_owned(),
-            hosts: owned(&["localhost", "127.0.0.1", "::1"]),
-            origins: owned(&["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
+            hosts: ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into(),
+            origins: None,
         }
     }
 
@@ -89,15 +89,15 @@ impl McpHttp {
         self
     }
 
-    /// Sets the origins from which browsers may send requests, as `scheme://host:port` with `*` for any port. Requests without an
+    /// Sets the origins of web pages that may send requests, as `scheme://host:port` with `*` for any port. Requests without an
     /// `Origin`, which programs send, are always accepted.
     ///
-    /// Default: the loopback addresses.
+    /// Default: the endpoint's own origin, `http://` with the `Host` of the request.
     pub fn allowed_origins<S: Into<String>>(
         mut self,
         origins: impl IntoIterator<Item = S>,
     ) -> Self {
-        self.origins = origins.into_iter().map(Into::into).collect();
+        self.origins = Some(origins.into_iter().map(Into::into).collect());
         self
     }
 
@@ -114,18 +114,23 @@ impl McpHttp {
             true => vec!["invalid.".to_owned()],
             false => self.hosts,
         };
+        let is_default = self.origins.is_none();
         let config = config
             .with_max_request_body_bytes(limits.request_bytes)
             .with_allowed_hosts(hosts)
-            .with_allowed_origins(self.origins)
+            .with_allowed_origins(self.origins.unwrap_or_default())
             .enforce_origin_validation();
         let server = self.server;
         let handler = move || Ok(Handler::new(Arc::clone(&server)));
         let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Router::new()
+        let router = Router::new()
             .route_service(&self.path, service)
-            .layer(from_fn_with_state(sessions, limit_sessions))
-            .layer(from_fn(explain_malformed))
+            .layer(from_fn_with_state(sessions, explain_full))
+            .layer(from_fn(explain_malformed));
+        match is_default {
+            true => router.layer(from_fn(accept_own_origin)),
+            false => router,
+        }
     }
 
     /// Serves local clients on a port of 127.0.0.1, until the future is dropped, which cancels all calls. See
@@ -161,17 +166,31 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Refuses to open a session if too many are open.
-async fn limit_sessions(
+/// Removes the `Origin` of a page that the endpoint itself has sent. `rmcp` refuses the others, and checks the `Host`.
+async fn accept_own_origin(mut request: Request, next: Next) -> Response {
+    let headers = request.headers_mut();
+    if let (Some(host), Some(origin)) = (headers.get(HOST), headers.get(ORIGIN))
+        && origin.as_bytes().strip_prefix(b"http://") == Some(host.as_bytes())
+    {
+        headers.remove(ORIGIN);
+    }
+    next.run(request).await
+}
+
+/// Answers with status 503 if too many sessions are open. `rmcp` answers with 500 if it cannot open one.
+async fn explain_full(
     State(sessions): State<Arc<LimitedSessions>>,
     request: Request,
     next: Next,
 ) -> Response {
-    if opens_session(request.method(), request.headers()) && sessions.are_full().await {
-        let message = "Too many sessions are open. Try again later.";
-        return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
+    let opens_session = opens_session(request.method(), request.headers());
+    let response = next.run(request).await;
+    let failed = response.status() == StatusCode::INTERNAL_SERVER_ERROR;
+    if !(opens_session && failed && sessions.are_full()) {
+        return response;
     }
-    next.run(request).await
+    let message = "Too many sessions are open. Try again later.";
+    (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
 }
 
 /// Answers a body that is not a message with status 400 and an error of JSON-RPC. `rmcp` answers with 415, as for another content

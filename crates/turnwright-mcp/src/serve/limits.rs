@@ -42,8 +42,11 @@ pub struct ServeLimits {
     pub waiting: Duration,
     /// Maximum number of open HTTP sessions. Further clients get status 503. Default: 100.
     pub sessions: usize,
-    /// How long an HTTP session may be idle. Default: 5 min.
+    /// How long an HTTP session stays open while its client neither sends anything nor reads a stream, and no call is running. A
+    /// call that waits for an answer of the client is cancelled then. Default: 5 min.
     pub session_idle: Duration,
+    /// Maximum number of `subscriptions/listen` streams (protocol 2026-07-28). Further ones get an error. Default: 100.
+    pub subscriptions: usize,
 }
 
 impl Default for ServeLimits {
@@ -63,6 +66,7 @@ impl Default for ServeLimits {
             waiting: Duration::from_secs(5 * 60),
             sessions: 100,
             session_idle: Duration::from_secs(5 * 60),
+            subscriptions: 100,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::ErrorData;
 use serde_json::Value;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use turnwright_core::{Cancellation, Stash, Tool};
 
 use super::McpService;
@@ -20,9 +20,10 @@ pub(super) struct Server {
     pub(super) waiting: Arc<Waiting>,
     permits: Arc<Semaphore>,
     queue: Semaphore,
+    subscriptions: Semaphore,
     /// The number of running calls.
     running: Arc<watch::Sender<usize>>,
-    /// Cancels all calls.
+    /// Cancels all calls and subscriptions.
     stop: Cancellation,
 }
 
@@ -30,15 +31,23 @@ impl Server {
     pub(super) fn new(service: McpService) -> Self {
         let permits = service.limits.calls.clamp(1, Semaphore::MAX_PERMITS);
         let queue = service.limits.queued_calls.min(Semaphore::MAX_PERMITS);
+        let subscriptions = service.limits.subscriptions.min(Semaphore::MAX_PERMITS);
         Server {
             service,
             results: Results::default(),
             waiting: Arc::default(),
             permits: Arc::new(Semaphore::new(permits)),
             queue: Semaphore::new(queue),
+            subscriptions: Semaphore::new(subscriptions),
             running: Arc::new(watch::channel(0).0),
             stop: Cancellation::new(),
         }
+    }
+
+    /// Counts a subscription, until the permit is dropped.
+    pub(super) fn subscribe(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
+        let full = |_| ErrorData::internal_error("Too many subscriptions. Try again later.", None);
+        self.subscriptions.try_acquire().map_err(full)
     }
 
     /// Starts a call, once fewer calls are running than the limit.
@@ -84,10 +93,15 @@ impl Server {
         Ok(Running::start(tool, call, stop, gates, notices))
     }
 
-    /// Cancels all calls.
+    /// Cancels all calls and subscriptions.
     pub(super) fn stop(&self) {
         self.stop.cancel();
         self.waiting.clear();
+    }
+
+    /// Waits until the server is stopped.
+    pub(super) async fn stopped(&self) {
+        self.stop.cancelled().await;
     }
 
     /// Cancels all calls and waits until they have ended.

@@ -1,36 +1,68 @@
-//! Limits the number of HTTP sessions.
+//! Limits the number of HTTP sessions, and ends those that are not in use.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt as _};
+use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::idle::{Activity, IdleTimeout};
 use super::limits::ServeLimits;
 
 /// Sessions in memory, up to a limit.
 pub(super) struct LimitedSessions {
-    sessions: LocalSessionManager,
-    most: usize,
+    pub(super) sessions: LocalSessionManager,
+    permits: Arc<Semaphore>,
+    open: Mutex<HashMap<SessionId, Open>>,
+    idle: Duration,
+}
+
+/// A session that is open.
+struct Open {
+    activity: Activity,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl LimitedSessions {
     pub(super) fn new(limits: &ServeLimits) -> Self {
         let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(limits.session_idle);
+        // It would end sessions while calls are running: see `IdleTimeout`.
+        sessions.session_config.keep_alive = None;
+        let permits = limits.sessions.min(Semaphore::MAX_PERMITS);
         LimitedSessions {
             sessions,
-            most: limits.sessions,
+            permits: Arc::new(Semaphore::new(permits)),
+            open: Mutex::default(),
+            idle: limits.session_idle,
         }
     }
 
     /// Returns whether no session can be opened now.
-    pub(super) async fn are_full(&self) -> bool {
-        self.sessions.sessions.read().await.len() >= self.most
+    pub(super) fn are_full(&self) -> bool {
+        self.permits.available_permits() == 0
+    }
+
+    /// A session is in use while its client reads a stream.
+    fn attached<S: Stream>(
+        &self,
+        id: &SessionId,
+        stream: S,
+    ) -> impl Stream<Item = S::Item> + use<S> {
+        let open = self.open.lock();
+        let attached = open.get(id).map(|session| session.activity.attach());
+        stream.inspect(move |_| {
+            // It is dropped with the stream.
+            let _ = &attached;
+        })
     }
 }
 
@@ -60,13 +92,24 @@ impl From<LocalSessionManagerError> for SessionFailure {
 
 impl SessionManager for LimitedSessions {
     type Error = SessionFailure;
-    type Transport = <LocalSessionManager as SessionManager>::Transport;
+    type Transport = IdleTimeout<<LocalSessionManager as SessionManager>::Transport>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionFailure> {
-        if self.are_full().await {
-            return Err(SessionFailure::TooMany);
-        }
-        Ok(self.sessions.create_session().await?)
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| SessionFailure::TooMany)?;
+        let (id, transport) = self.sessions.create_session().await?;
+        let activity = Activity::default();
+        let open = Open {
+            activity: activity.clone(),
+            _permit: permit,
+        };
+        self.open.lock().insert(id.clone(), open);
+        let transport = IdleTimeout {
+            transport,
+            activity,
+            limit: self.idle,
+        };
+        Ok((id, transport))
     }
 
     async fn initialize_session(
@@ -82,6 +125,7 @@ impl SessionManager for LimitedSessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionFailure> {
+        self.open.lock().remove(id);
         Ok(self.sessions.close_session(id).await?)
     }
 
@@ -90,7 +134,8 @@ impl SessionManager for LimitedSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFailure> {
-        Ok(self.sessions.create_stream(id, message).await?)
+        let stream = self.sessions.create_stream(id, message).await?;
+        Ok(self.attached(id, stream))
     }
 
     async fn accept_message(
@@ -105,7 +150,8 @@ impl SessionManager for LimitedSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFailure> {
-        Ok(self.sessions.create_standalone_stream(id).await?)
+        let stream = self.sessions.create_standalone_stream(id).await?;
+        Ok(self.attached(id, stream))
     }
 
     async fn resume(
@@ -113,6 +159,7 @@ impl SessionManager for LimitedSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFailure> {
-        Ok(self.sessions.resume(id, last_event_id).await?)
+        let stream = self.sessions.resume(id, last_event_id).await?;
+        Ok(self.attached(id, stream))
     }
 }

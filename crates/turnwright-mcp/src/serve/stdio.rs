@@ -1,13 +1,10 @@
 //! Serves one client over a pair of streams: one JSON-RPC message per line.
 
-use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::{ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
@@ -18,6 +15,7 @@ use tokio::time::timeout;
 
 use super::McpService;
 use super::handler::Handler;
+use super::open_requests::{OpenRequests, answered_request};
 use super::server::Server;
 use crate::protocol::line_reader::{Line, LineReader};
 
@@ -55,7 +53,7 @@ impl McpService {
         let server = Arc::new(Server::new(self));
         let (lines, incoming) = mpsc::channel(QUEUE);
         let (outgoing, queue) = mpsc::channel(QUEUE);
-        let open = Arc::new(watch::channel(HashSet::new()).0);
+        let open = Arc::new(watch::Sender::default());
         let transport = Lines {
             incoming,
             outgoing: Some(outgoing.clone()),
@@ -75,7 +73,7 @@ impl McpService {
             let read = reader.read(&lines, outgoing).await;
             // `rmcp` stops sending notifications when its input ends. So it ends only after the last call.
             let mut unanswered = open.subscribe();
-            let _ = timeout(GRACE, unanswered.wait_for(HashSet::is_empty)).await;
+            let _ = timeout(GRACE, unanswered.wait_for(OpenRequests::is_empty)).await;
             server.stop();
             drop(lines);
             read
@@ -109,7 +107,7 @@ struct Lines {
 }
 
 /// The requests that were not answered yet.
-type Open = Arc<watch::Sender<HashSet<RequestId>>>;
+type Open = Arc<watch::Sender<OpenRequests>>;
 
 struct Outgoing {
     line: Vec<u8>,
@@ -126,11 +124,7 @@ impl Transport<RoleServer> for Lines {
         let line = serde_json::to_vec(&message);
         let outgoing = self.outgoing.clone();
         let open = Arc::clone(&self.open);
-        let answers = match message {
-            JsonRpcMessage::Response(response) => Some(response.id),
-            JsonRpcMessage::Error(error) => error.id,
-            _ => None,
-        };
+        let answers = answered_request(&message).cloned();
         async move {
             let ended = || io::Error::from(io::ErrorKind::BrokenPipe);
             let (written, done) = oneshot::channel();
@@ -142,7 +136,7 @@ impl Transport<RoleServer> for Lines {
             outgoing.send(message).await.map_err(|_| ended())?;
             let done = done.await.map_err(|_| ended());
             if let Some(id) = answers {
-                open.send_if_modified(|open| open.remove(&id));
+                open.send_if_modified(|open| open.answered(&id));
             }
             done
         }
@@ -191,7 +185,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             };
             match message {
                 Ok(message) => {
-                    self.note(&message);
+                    self.open.send_if_modified(|open| open.received(&message));
                     if messages.send(message).await.is_err() {
                         return Ok(());
                     }
@@ -205,25 +199,6 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                     let _ = outgoing.send(answer).await;
                 }
             }
-        }
-    }
-
-    /// Notes which requests are open. A request that was cancelled gets no answer.
-    fn note(&self, message: &ClientJsonRpcMessage) {
-        match message {
-            JsonRpcMessage::Request(request) => {
-                let id = request.id.clone();
-                self.open.send_if_modified(|open| open.insert(id));
-            }
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.open.send_if_modified(|open| open.remove(id));
-                }
-            }
-            _ => {}
         }
     }
 }

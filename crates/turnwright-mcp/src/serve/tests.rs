@@ -1,5 +1,7 @@
 //! Unit tests.
 
+mod sessions;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -39,7 +41,7 @@ fn message(question: &Question) -> String {
 }
 
 #[tokio::test]
-async fn an_approval_shows_invisible_characters_and_what_it_leaves_out() {
+async fn an_approval_shows_invisible_characters() {
     let gate = approval(json!({ "to": "a\u{202e}b" })).await;
     assert!(gate.opened_at <= SystemTime::now());
     let shown = message(&Question::of(&gate).unwrap());
@@ -47,10 +49,21 @@ async fn an_approval_shows_invisible_characters_and_what_it_leaves_out() {
         !shown.contains('\u{202e}') && shown.contains("202e"),
         "{shown}"
     );
-    let gate = approval(json!({ "text": "x".repeat(20_000) })).await;
-    let shown = message(&Question::of(&gate).unwrap());
-    assert!(shown.len() < 10_000);
-    assert!(shown.contains("more characters are not shown"));
+}
+
+#[tokio::test]
+async fn an_approval_shows_all_arguments_or_cannot_be_given() {
+    let text = "x".repeat(20_000);
+    let shown = message(&Question::of(&approval(json!({ "text": text })).await).unwrap());
+    assert!(shown.contains(&text));
+    let gate = approval(json!({ "text": text.repeat(2) })).await;
+    let Err(why) = Question::of(&gate) else {
+        panic!("it can be approved");
+    };
+    assert!(
+        why.contains("too long to be shown in full (40011 characters, at most 32000)"),
+        "{why}"
+    );
 }
 
 #[tokio::test]

@@ -3,19 +3,40 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::model::{InputRequests, InputRequiredResult, InputResponses};
 use serde_json::Value;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
 
 use super::call::Running;
 use super::gate::Question;
 use super::limits::ServeLimits;
 use super::results::new_id;
 
+/// The end of a longer time may be out of range.
+const MAX_WAITING: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// The calls that wait. Dropping one cancels it.
 #[derive(Default)]
-pub(super) struct Waiting(Mutex<VecDeque<(String, WaitingCall)>>);
+pub(super) struct Waiting(Mutex<VecDeque<Entry>>);
+
+struct Entry {
+    token: String,
+    call: WaitingCall,
+    _expiry: Expiry,
+}
+
+/// Removes an entry at its deadline, unless it is dropped before.
+struct Expiry(AbortHandle);
+
+impl Drop for Expiry {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// A call, and what the client was asked.
 pub(super) struct WaitingCall {
@@ -24,13 +45,15 @@ pub(super) struct WaitingCall {
     pub(super) args: Value,
     /// The gate and the question, by the name that the client sees.
     pub(super) asked: BTreeMap<String, (Arc<str>, Question)>,
+    /// Until when the client can answer. `None` if it was not asked yet.
+    pub(super) deadline: Option<Instant>,
 }
 
 impl Waiting {
     /// Keeps a call and returns what the client is asked.
     pub(super) fn put(
         self: &Arc<Self>,
-        call: WaitingCall,
+        mut call: WaitingCall,
         limits: &ServeLimits,
     ) -> io::Result<InputRequiredResult> {
         let questions = call.asked.iter();
@@ -38,21 +61,32 @@ impl Waiting {
             questions.map(|(name, (_, question))| (name.clone(), question.request.clone()));
         let requests: InputRequests = questions.collect();
         let token = new_id()?;
+        let new_deadline = || Instant::now() + limits.waiting.min(MAX_WAITING);
+        let deadline = *call.deadline.get_or_insert_with(new_deadline);
+        let entry = Entry {
+            _expiry: self.expire(token.clone(), deadline),
+            token: token.clone(),
+            call,
+        };
         let dropped = {
             let mut waiting = self.0.lock();
-            waiting.push_back((token.clone(), call));
+            waiting.push_back(entry);
             let over = waiting.len().saturating_sub(limits.waiting_calls.max(1));
             waiting.drain(..over).collect::<Vec<_>>()
         };
         drop(dropped);
-        let (waiting, expiring, after) = (Arc::downgrade(self), token.clone(), limits.waiting);
-        tokio::spawn(async move {
-            tokio::time::sleep(after).await;
+        Ok(InputRequiredResult::new(Some(requests), Some(token)))
+    }
+
+    fn expire(self: &Arc<Self>, token: String, deadline: Instant) -> Expiry {
+        let waiting = Arc::downgrade(self);
+        let expiry = tokio::spawn(async move {
+            sleep_until(deadline).await;
             if let Some(waiting) = waiting.upgrade() {
-                drop(waiting.take(&expiring, |_| true));
+                drop(waiting.take(&token, |_| true));
             }
         });
-        Ok(InputRequiredResult::new(Some(requests), Some(token)))
+        Expiry(expiry.abort_handle())
     }
 
     /// Takes a call that satisfies a condition.
@@ -62,11 +96,11 @@ impl Waiting {
         accept: impl FnOnce(&WaitingCall) -> bool,
     ) -> Option<WaitingCall> {
         let mut waiting = self.0.lock();
-        let at = waiting.iter().position(|(other, _)| other == token)?;
-        if !accept(&waiting.get(at)?.1) {
+        let at = waiting.iter().position(|entry| entry.token == token)?;
+        if !accept(&waiting.get(at)?.call) {
             return None;
         }
-        waiting.remove(at).map(|(_, call)| call)
+        waiting.remove(at).map(|entry| entry.call)
     }
 
     /// Drops all calls.
@@ -77,7 +111,8 @@ impl Waiting {
 }
 
 impl WaitingCall {
-    /// Gives the answers to the gates. What was not answered, or not in a form that a gate accepts, stays asked.
+    /// Gives the answers to the gates. What was not answered, or not in a form that a gate accepts, stays asked, until the same
+    /// deadline.
     pub(super) fn answer(&mut self, mut responses: InputResponses) {
         let gates = self.running.gates();
         let open = gates.open();
@@ -94,6 +129,9 @@ impl WaitingCall {
                 Some(answer) => gates.answer(&**id, answer).is_err(),
             }
         });
+        if self.asked.is_empty() {
+            self.deadline = None;
+        }
     }
 
     /// Adds a question. Gates of the same name get a number.

@@ -10,7 +10,6 @@ use turnwright::{ToolCall, TurnEvent, TurnEventKind};
 
 use super::facts::Facts;
 use super::{View, lock};
-use crate::mcp_servers::in_own_words;
 use crate::show::repair;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{LINE, fit, json, one_line};
@@ -143,11 +142,7 @@ impl View {
         self.fact(what, style::BAD, code)?;
         // Faults of arguments are in the text for the model.
         if let (Some(message), true) = (&facts.message, facts.faults.is_empty()) {
-            self.fact(
-                "reason",
-                style::BAD,
-                &one_line(&in_own_words(message), 2_000),
-            )?;
+            self.fact("reason", style::BAD, &one_line(message, 2_000))?;
         }
         if let Some(text) = call.text().await {
             self.screen.line("")?;

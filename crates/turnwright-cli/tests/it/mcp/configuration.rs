@@ -120,7 +120,7 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
         ),
         (
             json!({ "url": "https://user:hunter2@example.com" }),
-            "must not contain credentials: add them to `headers`",
+            "must not contain credentials: send them in a header",
         ),
         (json!({ "url": "file:///hunter2" }), ": the URL"),
         (
@@ -140,7 +140,10 @@ fn values_that_are_wrong_are_refused_without_printing_them() {
             "my server",
             "`mcpServers.my server`: the alias `my server` may contain only",
         ),
-        ("", "`mcpServers.`: the name of the server is empty"),
+        (
+            "",
+            "`mcpServers.`: the alias of an MCP server is empty: give it a name",
+        ),
     ] {
         setup.write_config(&json!({ "mcpServers": { alias: { "command": "x" } } }).to_string());
         let ran = setup.run(&["mcp", "trust", "--yes"]);

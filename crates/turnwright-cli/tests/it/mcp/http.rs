@@ -46,7 +46,8 @@ fn advice_is_about_the_keys_of_an_http_server() {
 #[test]
 fn a_server_that_requires_a_token_names_the_key() {
     let ran = doctor(unauthorised, &json!({ "oauth": false }));
-    let why = "requires authorisation: add a valid token to `headers`, or configure `oauth`";
+    let why =
+        "requires authorisation: set up OAuth, or send a valid token in the header `Authorization`";
     assert!(ran.out.contains(why), "{ran:?}");
     assert!(
         ran.out
@@ -54,7 +55,7 @@ fn a_server_that_requires_a_token_names_the_key() {
         "{ran:?}"
     );
     let ran = doctor(unauthorised, &json!({}));
-    let why = "publishes no OAuth metadata: add a token to `headers`";
+    let why = "publishes no OAuth metadata: send a token in the header `Authorization`";
     assert!(ran.out.contains(why), "{ran:?}");
 }
 

@@ -144,12 +144,7 @@ fn a_person_logs_in_once() {
         "wiki  waits for a login. Run `turnwright mcp doctor --mcp .mcp.json` at a terminal\n"
     );
     let doctor = setup.run(&["mcp", "doctor"]);
-    assert!(
-        doctor
-            .out
-            .contains("must authorise this program: log in at a terminal"),
-        "{doctor:?}"
-    );
+    assert!(doctor.out.contains("a person must log in"), "{doctor:?}");
     assert!(
         doctor.out.contains("to log in, or add a token"),
         "{doctor:?}"
@@ -197,7 +192,7 @@ fn a_login_can_be_switched_off_or_configured() {
         ),
         (
             json!({ "clientSecret": "hunter2" }),
-            "`clientSecret` requires `clientId`",
+            "a client secret requires a client id",
         ),
         (
             json!({ "clientId": "${NO_SUCH_VARIABLE}" }),

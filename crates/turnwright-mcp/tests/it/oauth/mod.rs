@@ -188,19 +188,50 @@ async fn a_server_that_refuses_every_token_does_not_ask_for_ever() {
 }
 
 #[tokio::test]
+async fn what_works_without_a_token_allows_no_further_pages() {
+    let site = Site::start(Behaviour {
+        mostly_open: true,
+        without_refresh: true,
+        first_token: 1_000,
+        ..Behaviour::default()
+    })
+    .await;
+    let (oauth, pages) = oauth();
+    let mcp = Mcp::new([server(&site, oauth)]);
+    mcp.start().await.unwrap();
+    for _ in 0..5 {
+        let open = caller(mcp.clone(), "test__open", json!({}))
+            .run("Go.")
+            .await;
+        assert_eq!(open.text, "called");
+        let refused = caller(mcp.clone(), "test__echo", json!({}))
+            .run("Go.")
+            .await;
+        assert_ne!(refused.text, "called");
+    }
+    assert_eq!(pages.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
 async fn without_settings_the_reason_says_what_to_configure() {
     let site = Site::start(Behaviour::default()).await;
     let server = McpServer::http(site.url()).alias("test").sessions_only();
     let ServerState::Down { reason } = started(server).await else {
         panic!("connected");
     };
-    assert!(reason.contains("`McpServer::oauth`"), "{reason}");
+    assert!(
+        reason.contains("set up OAuth, or send a valid token"),
+        "{reason}"
+    );
 
-    let unattended = OAuth::new();
-    let ServerState::Down { reason } = started(self::server(&site, unattended)).await else {
+    let mcp = Mcp::new([self::server(&site, OAuth::new())]);
+    mcp.start().await.unwrap();
+    let status = mcp.status().remove(0);
+    assert!(status.requires_login);
+    let ServerState::Down { reason } = status.state else {
         panic!("connected");
     };
-    assert!(reason.contains("`OAuth::prompt`"), "{reason}");
+    assert!(reason.contains("a person must log in"), "{reason}");
 }
 
 #[tokio::test]
@@ -264,11 +295,11 @@ async fn settings_that_cannot_work_are_reported() {
         ),
         (
             http(&local).oauth(OAuth::new()).bearer("token"),
-            "remove `bearer`",
+            "remove one of them",
         ),
         (
             http(&local).oauth(OAuth::new().client_id("me").client_secret("s")),
-            "requires `client_id` and `issuer`",
+            "requires a client id and an issuer",
         ),
         (
             http(&local).oauth(OAuth::new().client_metadata_url("http://x/y")),

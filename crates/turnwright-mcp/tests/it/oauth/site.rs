@@ -53,6 +53,10 @@ pub(super) struct Behaviour {
     pub(super) repeats_token: bool,
     /// Calls fail with an error that has the token.
     pub(super) rejects: bool,
+    /// Tokens cannot be renewed.
+    pub(super) without_refresh: bool,
+    /// Only calls of `echo` require a token.
+    pub(super) mostly_open: bool,
     /// Only tokens from this number on are accepted.
     pub(super) first_token: usize,
 }
@@ -171,7 +175,7 @@ impl Site {
         let number = tokens.len();
         json_reply(&json!({
             "access_token": format!("secret-access-{number}"),
-            "refresh_token": format!("secret-refresh-{number}"),
+            "refresh_token": (!behaviour.without_refresh).then(|| format!("secret-refresh-{number}")),
             "id_token": "secret-identity",
             "token_type": "Bearer",
             "expires_in": behaviour.expires_in.unwrap_or(3_600),
@@ -193,7 +197,9 @@ impl Site {
                 .unwrap()
         };
         let scopes = number.and_then(|number| self.tokens.lock().get(number - 1).cloned());
-        let Some(scopes) = scopes.filter(|_| number >= Some(behaviour.first_token)) else {
+        let scopes = scopes.filter(|_| number >= Some(behaviour.first_token));
+        let is_open = behaviour.mostly_open && body["params"]["name"] != "echo";
+        let Some(scopes) = scopes.or_else(|| is_open.then(String::new)) else {
             return refused(StatusCode::UNAUTHORIZED, "");
         };
         if let Some(target) = &behaviour.redirect {
@@ -206,7 +212,11 @@ impl Site {
                 "serverInfo": { "name": "test", "version": "1" },
             }),
             "tools/list" => {
-                json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })
+                let names = ["echo", "open"]
+                    .into_iter()
+                    .take(1 + usize::from(behaviour.mostly_open));
+                let tool = |name| json!({ "name": name, "inputSchema": { "type": "object" } });
+                json!({ "tools": names.map(tool).collect::<Vec<_>>() })
             }
             "resources/list" => json!({ "resources": [{ "uri": "x:/1", "name": "one" }] }),
             "prompts/list" => json!({ "prompts": [{ "name": "review" }] }),

@@ -7,6 +7,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::{advance, timeout};
 use turnwright_core::gate::TurnGate;
 use turnwright_core::schema::{object, string};
 use turnwright_core::tool::approval::{always, before_writes};
@@ -129,6 +130,53 @@ async fn a_call_that_is_not_answered_is_cancelled() {
     let mut late = CallToolRequestParams::new("waits");
     late.request_state = Some(asked);
     assert!(connected.client.call_tool_once(late).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn asking_again_without_an_answer_gives_no_more_time() {
+    let (waits, mut ended) = waits_for_an_answer();
+    let person = Person::who_accepts(json!({}));
+    let service = McpService::of([waits]).unwrap();
+    let connected = Connected::over_streams(service, person, Lifecycle::Stateless).await;
+    let mut state = ask(&connected).await;
+    let tasks = || {
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+    };
+    let before = tasks();
+    let waiting = ServeLimits::default().waiting;
+    advance(waiting / 2).await;
+    for _ in 0..50 {
+        let mut again = CallToolRequestParams::new("waits");
+        again.request_state = Some(state);
+        let CallToolResponse::InputRequired(asked) =
+            connected.client.call_tool_once(again).await.unwrap()
+        else {
+            panic!("no question");
+        };
+        state = asked.request_state.unwrap();
+    }
+    assert!(tasks() < before + 50, "{} tasks", tasks());
+    let ended = timeout(waiting * 3 / 4, ended.recv()).await;
+    assert_eq!(ended, Ok(None));
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_cannot_be_shown_does_not_run() {
+    let writes = tool("writes", |_| async { Ok("written".to_owned()) });
+    for lifecycle in LIFECYCLES {
+        let person = Person::who_accepts(json!({ "approve": true }));
+        let service = McpService::of([writes.clone()]).unwrap();
+        let service = service.policy(always("it may change something"));
+        let connected = Connected::over_streams(service, person.clone(), lifecycle).await;
+        let args = json!({ "text": "x".repeat(40_000) });
+        let result = connected.call("writes", args).await.unwrap();
+        assert_eq!(result.is_error, Some(true), "{lifecycle:?}");
+        let text = text_of(&result);
+        assert!(text.contains("too long to be shown in full"), "{text}");
+        assert!(person.asked.lock().is_empty());
+    }
 }
 
 #[tokio::test]

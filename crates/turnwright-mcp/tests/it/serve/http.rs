@@ -35,11 +35,18 @@ async fn post(url: &str, body: String, more: &[(reqwest::header::HeaderName, &st
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
     let (url, _server) = listen(service()).await;
+    let own = url.strip_suffix("/mcp").unwrap();
     for (header, status) in [
         (None, StatusCode::OK),
         (Some((HOST, "localhost:1234")), StatusCode::OK),
         (Some((HOST, "evil.example")), StatusCode::FORBIDDEN),
-        (Some((ORIGIN, "http://localhost:3000")), StatusCode::OK),
+        (Some((ORIGIN, own)), StatusCode::OK),
+        // A page of another server on this machine.
+        (
+            Some((ORIGIN, "http://localhost:3000")),
+            StatusCode::FORBIDDEN,
+        ),
+        (Some((ORIGIN, "http://127.0.0.1")), StatusCode::FORBIDDEN),
         (Some((ORIGIN, "http://evil.example")), StatusCode::FORBIDDEN),
         (Some((ORIGIN, "null")), StatusCode::FORBIDDEN),
         (
@@ -55,6 +62,30 @@ async fn foreign_hosts_and_origins_are_refused() {
             .keys()
             .any(|name| name.as_str().starts_with("access-control"));
         assert!(!cors, "{header:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_made_to_resolve_to_this_machine_is_refused() {
+    let (url, _server) = listen(service()).await;
+    let headers = [(HOST, "evil.example"), (ORIGIN, "http://evil.example")];
+    let response = post(&url, initialize(), &headers).await;
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn origins_can_be_allowed() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let own = format!("http://{}", listener.local_addr().unwrap());
+    let http = service().http().allowed_origins(["http://localhost:3000"]);
+    let _server = tokio::spawn(http.serve_on(listener));
+    for (origin, status) in [
+        ("http://localhost:3000", StatusCode::OK),
+        (&own, StatusCode::FORBIDDEN),
+    ] {
+        let url = format!("{own}/mcp");
+        let response = post(&url, initialize(), &[(ORIGIN, origin)]).await;
+        assert_eq!(response.status(), status, "{origin}");
     }
 }
 

@@ -1,9 +1,13 @@
 //! Lists of tools, and what a server says about itself.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use rmcp::model::PaginatedRequestParams;
+use futures_util::FutureExt as _;
+use rmcp::model::{PaginatedRequestParams, ServerNotification, SubscriptionFilter};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, duplex, split};
+use tokio::time::{Instant, timeout};
 use turnwright_core::schema::{integer, object};
 use turnwright_core::{DispatchContext, Effects, Tool, ToolRegistry};
 use turnwright_mcp::McpService;
@@ -84,6 +88,106 @@ async fn changes_of_the_registry_are_announced_in_a_session() {
         .unwrap();
     drop(person.changes.acquire().await.unwrap());
     assert_eq!(connected.client.list_all_tools().await.unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_is_announced_once_however_often_the_client_is_initialised() {
+    let tools = ToolRegistry::new([tool("first", |_| async { Ok(String::new()) })]).unwrap();
+    let (near, far) = duplex(64 << 10);
+    let (input, output) = split(far);
+    let _server = tokio::spawn(McpService::new(tools.clone()).serve(input, output));
+    let (near, mut client) = split(near);
+    let mut lines = BufReader::new(near).lines();
+    let opening = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#,
+        "\n",
+    );
+    client.write_all(opening.as_bytes()).await.unwrap();
+    // Time passes only when nothing else happens.
+    let mut received = async || {
+        let mut all = Vec::new();
+        while let Ok(line) = timeout(Duration::from_secs(60), lines.next_line()).await {
+            all.push(line.unwrap().unwrap());
+        }
+        all
+    };
+    assert_eq!(received().await.len(), 2);
+    tools
+        .register(tool("second", |_| async { Ok(String::new()) }))
+        .unwrap();
+    let announced = received().await;
+    assert_eq!(announced.len(), 1, "{announced:?}");
+    assert!(announced[0].contains("notifications/tools/list_changed"));
+}
+
+fn tool_changes() -> SubscriptionFilter {
+    serde_json::from_value(json!({ "toolsListChanged": true })).unwrap()
+}
+
+#[tokio::test]
+async fn changes_of_the_registry_are_announced_to_those_who_listen() {
+    for http in [false, true] {
+        let tools = ToolRegistry::new([tool("first", |_| async { Ok(String::new()) })]).unwrap();
+        let service = McpService::new(tools.clone());
+        let (person, lifecycle) = (Person::absent(), Lifecycle::Stateless);
+        let connected = match http {
+            true => Connected::over_http(service, person.clone(), lifecycle).await,
+            false => Connected::over_streams(service, person.clone(), lifecycle).await,
+        };
+        let mut listens = connected.client.listen(tool_changes()).await.unwrap();
+        assert_eq!(listens.acknowledged(), &tool_changes());
+        // Another one did not ask for changes of tools.
+        let other = connected.client.listen(SubscriptionFilter::default()).await;
+        let mut other = other.unwrap();
+        for name in ["second", "third"] {
+            let added = tool(name, |_| async { Ok(String::new()) });
+            tools.register(added).unwrap();
+            let announced = listens.next().await.unwrap();
+            let is_change = matches!(
+                announced,
+                Some(ServerNotification::ToolListChangedNotification(_))
+            );
+            assert!(is_change, "{announced:?}");
+        }
+        assert!(other.next().now_or_never().is_none());
+    }
+}
+
+#[tokio::test]
+async fn subscriptions_are_limited() {
+    let limits = ServeLimits {
+        subscriptions: 1,
+        ..ServeLimits::default()
+    };
+    let service = McpService::of([]).unwrap().limits(limits);
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Stateless).await;
+    let mut first = connected.client.listen(tool_changes()).await.unwrap();
+    let mut second = connected.client.listen(tool_changes()).await.unwrap();
+    let refused = second.next().await.unwrap_err().to_string();
+    assert!(refused.contains("Too many subscriptions"), "{refused}");
+    first.cancel().await.unwrap();
+    connected.client.list_all_tools().await.unwrap();
+    let mut third = connected.client.listen(tool_changes()).await.unwrap();
+    connected.client.list_all_tools().await.unwrap();
+    assert!(third.next().now_or_never().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_does_not_delay_the_end() {
+    let service = McpService::of([]).unwrap();
+    let connected = Connected::over_streams(service, Person::absent(), Lifecycle::Stateless).await;
+    let _listens = connected.client.listen(tool_changes()).await.unwrap();
+    let before = Instant::now();
+    connected.leave().await;
+    // Time passes only while everything waits.
+    assert_eq!(Instant::now(), before);
 }
 
 #[tokio::test]
