@@ -192,6 +192,11 @@ impl Checked<'_> {
             ),
             false => Check::ok("server", detail),
         }];
+        for warning in &status.warnings {
+            let detail = format!("{server}: {}", one_line(warning, 500));
+            let fix = "the tool is used nevertheless: report it to the author of the server";
+            checks.push(Check::warn("tools", detail, fix));
+        }
         let names = status.withheld.iter();
         let names = names.map(|item| one_line(&shown_name(&item.tool), 64));
         let names = listed(names, SHOWN);

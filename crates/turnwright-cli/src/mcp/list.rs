@@ -75,6 +75,10 @@ fn show(
             paint(style::BAD, "withheld")
         ))?;
     }
+    for warning in &status.warnings {
+        let warning = paint(style::WARN, one_line(warning, 500));
+        screen.line(format_args!("  {warning}"))?;
+    }
     Ok(())
 }
 
@@ -106,6 +110,7 @@ fn value(status: &ServerStatus, tools: &[&Tool], servers: &McpServers) -> Value 
     let withheld = status.withheld.iter();
     let withheld = withheld.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
     value.insert("withheld".to_owned(), withheld.collect());
+    value.insert("warnings".to_owned(), json!(status.warnings));
     let left_out = status.left_out.iter();
     let left_out = left_out.map(|item| json!({ "tool": item.tool, "reason": item.reason }));
     value.insert("leftOut".to_owned(), left_out.collect());

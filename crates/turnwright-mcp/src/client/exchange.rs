@@ -85,7 +85,10 @@ async fn answer(
         ("elicitation/create", Some(ctx)) => {
             let answer = match gate::read(params) {
                 Some(question) => gate::ask(question, &config.alias, ctx, false).await,
-                None => ElicitationAnswer::Decline,
+                None => {
+                    gate::warn_declined(ctx, &config.alias, "it is of an unknown kind");
+                    ElicitationAnswer::Decline
+                }
             };
             Some(match answer {
                 ElicitationAnswer::Accept(Some(content)) => {

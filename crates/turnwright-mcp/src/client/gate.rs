@@ -34,7 +34,12 @@ pub(super) async fn ask(
     match ctx.wait_for(gate).await {
         Ok(value) => ElicitationAnswer::Accept(is_form.then_some(value)),
         Err(error) if error.code() == ErrorCode::TURN_GATE_REJECTED => ElicitationAnswer::Decline,
-        Err(_) => ElicitationAnswer::Cancel,
+        Err(error) => {
+            if error.code() == ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED {
+                warn_declined(ctx, alias, error.message());
+            }
+            ElicitationAnswer::Cancel
+        }
     }
 }
 

@@ -21,6 +21,7 @@ impl Middleware<TurnContext> for Mcp {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         self.join(&ctx.per_turn::<Sets>())?;
         for server in self.ready().await {
+            server.refresh();
             report(server, &ctx);
             sync(server, ctx.tools())?;
             show_instructions(server, &ctx)?;

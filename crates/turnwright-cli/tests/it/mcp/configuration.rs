@@ -40,11 +40,11 @@ fn an_invalid_configuration_is_refused_with_its_place() {
         ),
         (
             server(r#"{"command": "a", "allow": []}"#),
-            "`mcpServers.files.allow`: it is empty; leave it out to use all tools",
+            "`mcpServers.files`.allow: it is empty; leave it out to use all tools",
         ),
         (
             server(r#"{"command": "a", "roots": [""]}"#),
-            "`mcpServers.files.roots[0]`: the value is empty",
+            "`mcpServers.files`.roots[0]: the value is empty",
         ),
         (
             server(r#"{"type": "sse", "url": "https://example.com"}"#),
@@ -285,8 +285,6 @@ fn roots_and_resources_are_for_servers_that_have_the_keys() {
     setup.configure(&json!({ "resources": true, "roots": ["notes"] }));
     let trusted = setup.run(&["mcp", "trust", "--yes"]);
     assert_eq!(trusted.code, 0, "{trusted:?}");
-    let shown = format!("{}{}", trusted.out, trusted.err);
-    assert!(shown.contains("roots: notes"), "{shown}");
     let ran = read(&setup);
     assert!(ran.out.contains("a resource"), "{ran:?}");
     let folder = std::fs::canonicalize(setup.folder.path()).unwrap();

@@ -161,3 +161,20 @@ fn a_definition_that_changes_during_a_chat_in_a_pipe_is_a_warning() {
     drop(input);
     assert!(chat.wait().unwrap().success());
 }
+
+#[test]
+fn an_output_schema_that_cannot_be_used_is_reported_and_the_tool_is_used() {
+    let setup = Setup::new();
+    let mut tool = definition("read_note", "Reads a note.");
+    tool["outputSchema"] = json!({ "$ref": "https://schema.example/note.json" });
+    setup.define(&json!([tool]));
+    assert_eq!(setup.run(&["mcp", "pin", "--yes"]).code, 0);
+    let listed = setup.run(&["mcp", "list"]);
+    assert!(listed.out.contains("files__read_note"), "{listed:?}");
+    assert!(listed.out.contains("output schema"), "{listed:?}");
+    let doctor = setup.run(&["mcp", "doctor"]);
+    assert!(
+        doctor.out.contains("the tool is used nevertheless"),
+        "{doctor:?}"
+    );
+}
