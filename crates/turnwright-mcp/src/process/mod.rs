@@ -207,7 +207,7 @@ impl Process {
         })
     }
 
-    /// Waits until the process ends.
+    /// Waits until the process ends. What is left of its process group is killed then.
     ///
     /// # Errors
     /// The state of the process cannot be read.
@@ -215,13 +215,14 @@ impl Process {
     /// # Cancel safety
     /// Cancel safe.
     pub async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
-        self.child.wait().await
+        let status = self.child.wait().await?;
+        self.kill_group();
+        Ok(status)
     }
 
     /// Kills the process and everything in its process group.
     pub(crate) fn kill(&mut self) {
-        #[cfg(unix)]
-        self.signal(Signal::KILL);
+        self.kill_group();
         // On systems without groups, and if the process has left its group.
         let _ = self.child.start_kill();
     }
@@ -230,6 +231,15 @@ impl Process {
     pub(crate) fn terminate(&self) {
         #[cfg(unix)]
         self.signal(Signal::TERM);
+    }
+
+    /// Kills the process group, once: after that, another process may get its id.
+    fn kill_group(&mut self) {
+        #[cfg(unix)]
+        {
+            self.signal(Signal::KILL);
+            self.group = None;
+        }
     }
 
     #[cfg(unix)]
@@ -243,7 +253,6 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        #[cfg(unix)]
-        self.signal(Signal::KILL);
+        self.kill_group();
     }
 }
