@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::config::{Config, Entry};
 use super::expand::variables;
+use super::login::Login;
 use crate::exit::misuse;
 use crate::storage::{Consent, Consents};
 use crate::terminal::style::{self, paint};
@@ -16,8 +17,8 @@ const SECRETS: &[&str] = &["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN
 /// The margin of text from the configuration.
 const QUOTED: &str = "  │ ";
 
-/// The most characters of a value.
-const MAX_VALUE: usize = 80;
+/// The fewest characters of a value that can be a key or a token.
+const MIN_SECRET: usize = 8;
 
 /// How an answer is got if there is none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +153,7 @@ fn facts(entry: &Entry) -> Vec<String> {
             let all = std::iter::once(command).chain(&entry.args);
             facts.push(words(all.map(shell_word).collect()));
         }
-        (None, url) => facts.push(one_line(url.as_deref().unwrap_or_default(), 1_000)),
+        (None, url) => facts.push(one_line(url.as_deref().unwrap_or_default(), usize::MAX)),
     }
     if let Some(cwd) = &entry.cwd {
         facts.push(format!("in {}", shell_word(cwd)));
@@ -163,7 +164,7 @@ fn facts(entry: &Entry) -> Vec<String> {
     }
     let variables = entry.places().flat_map(|(_, text)| variables(text));
     let mut variables: Vec<String> = variables
-        .map(|(name, value)| variable(name, &value))
+        .map(|(name, value)| of_user(name, &value))
         .collect();
     variables.sort_unstable();
     variables.dedup();
@@ -181,8 +182,17 @@ fn facts(entry: &Entry) -> Vec<String> {
         facts.push(format!("environment: {}", words(env)));
     }
     if !entry.headers.0.is_empty() {
-        let names = entry.headers.0.iter().map(|(name, _)| one_line(name, 64));
-        facts.push(format!("headers: {}", words(names.collect())));
+        let headers = entry.headers.0.iter();
+        let headers = headers.map(|(name, value)| variable(name, value));
+        facts.push(format!("headers: {}", words(headers.collect())));
+    }
+    if let Some(Login::Settings(settings)) = &entry.oauth {
+        let texts = settings.texts();
+        let texts = texts.filter_map(|(key, text)| Some(variable(key, text?)));
+        let texts: Vec<String> = texts.collect();
+        if !texts.is_empty() {
+            facts.push(format!("oauth: {}", words(texts)));
+        }
     }
     if entry.believe_annotations {
         let text = "believes tools that say that they only read: they run without approval";
@@ -191,17 +201,37 @@ fn facts(entry: &Entry) -> Vec<String> {
     facts
 }
 
-/// A variable with its value, which is hidden if the name says that it is a secret.
-fn variable(name: &str, value: &str) -> String {
+/// A variable of the user with its value, which is hidden if the name says that it is a secret.
+fn of_user(name: &str, value: &str) -> String {
+    match is_named_secret(name) {
+        true => format!("{}=…", one_line(name, 64)),
+        false => shown(name, &shell_word(value)),
+    }
+}
+
+fn is_named_secret(name: &str) -> bool {
     let upper = name.to_uppercase();
-    let is_secret = SECRETS.iter().any(|part| upper.contains(part));
-    // A reference to another variable says where the secret comes from, and not what it is.
-    let is_reference = value.starts_with("${") && value.ends_with('}') && !value.contains(":-");
-    let value = match is_secret && !is_reference {
-        true => "…".to_owned(),
-        false => one_line(&shell_word(value), MAX_VALUE),
-    };
-    format!("{}={value}", one_line(name, 64))
+    SECRETS.iter().any(|part| upper.contains(part))
+}
+
+fn shown(name: &str, value: &str) -> String {
+    format!("{}={}", one_line(name, 64), one_line(value, usize::MAX))
+}
+
+/// A variable or a header with its value. The author of the file has written the value, and it may make a program run another one,
+/// so all of it is shown. Only if its name and its letters are those of a key, the end is not.
+fn variable(name: &str, value: &str) -> String {
+    let token = value.rsplit(' ').next().unwrap_or_default();
+    let is_opaque = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_');
+    let has_digit = token.chars().any(|ch| ch.is_ascii_digit());
+    let is_token = token.len() >= MIN_SECRET && has_digit && token.chars().all(is_opaque);
+    if !(is_named_secret(name) && is_token) {
+        return shown(name, &shell_word(value));
+    }
+    let hidden = token.len() - 2;
+    let start = value.get(..value.len() - hidden).unwrap_or_default();
+    let start = shell_word(&format!("{start}…"));
+    shown(name, &format!("{start} ({hidden} characters are hidden)"))
 }
 
 #[cfg(test)]
@@ -211,10 +241,29 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         for (name, value, expected) in [
-            ("API_KEY", "hunter2", "API_KEY=…"),
-            ("github_token", "hunter2", "github_token=…"),
+            (
+                "API_KEY",
+                "sk-0123456789abcdef",
+                "API_KEY='sk…' (17 characters are hidden)",
+            ),
+            (
+                "Authorization",
+                "Bearer 0123456789abcdef",
+                "Authorization='Bearer 01…' (14 characters are hidden)",
+            ),
             ("API_KEY", "${MY_KEY}", "API_KEY='${MY_KEY}'"),
-            ("API_KEY", "${MY_KEY:-hunter2}", "API_KEY=…"),
+            ("X-Client", "${AWS_SECRET}", "X-Client='${AWS_SECRET}'"),
+            // Programs that are run by others.
+            (
+                "GIT_ASKPASS",
+                "./a-program-of-theirs",
+                "GIT_ASKPASS=./a-program-of-theirs",
+            ),
+            (
+                "GIT_CONFIG_KEY_0",
+                "core.sshCommand",
+                "GIT_CONFIG_KEY_0=core.sshCommand",
+            ),
             (
                 "NODE_OPTIONS",
                 "--require ./x.js",
@@ -224,5 +273,7 @@ mod tests {
         ] {
             assert_eq!(variable(name, value), expected);
         }
+        assert_eq!(of_user("API_KEY", "hunter2"), "API_KEY=…");
+        assert_eq!(of_user("WHAT", "--list"), "WHAT=--list");
     }
 }

@@ -34,6 +34,18 @@ pub(super) struct Settings {
     allow_private_addresses: bool,
 }
 
+impl Settings {
+    /// The texts with their keys.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+        let texts = [
+            ("clientId", self.client_id.as_deref()),
+            ("clientSecret", self.client_secret.as_deref()),
+            ("issuer", self.issuer.as_deref()),
+        ];
+        texts.into_iter()
+    }
+}
+
 /// How to log in. Without a person, only tokens that are stored already are used. Errors begin with the key.
 pub(super) fn login(settings: &Settings, tokens: &Path, attended: bool) -> Result<OAuth, String> {
     type Set = fn(OAuth, String) -> OAuth;

@@ -134,8 +134,8 @@ pub(crate) fn usable(mcp: &Mcp, pins: &LockFile) -> u64 {
     counts.sum()
 }
 
-/// Shows the name of a tool and every text in its definition that a model reads as prose: descriptions and titles, also those of
-/// parameters. Invisible characters are made visible. `server` is the name of the server in messages.
+/// Shows the name of a tool and everything in its definition that a model reads: descriptions and titles, also those of parameters,
+/// and the rest of the schema. Invisible characters are made visible. `server` is the name of the server in messages.
 pub(crate) fn show_definition(
     server: &str,
     name: &str,
@@ -150,7 +150,9 @@ pub(crate) fn show_definition(
     for (pointer, text) in inner_texts(definition) {
         quote(&format!("{pointer}: {text}"), screen)?;
     }
-    Ok(())
+    let schema = definition.get("inputSchema").unwrap_or(&Value::Null);
+    let schema = format!("parameters: {}", without_prose(schema));
+    quote_all(&turnwright_mcp::shown(&schema), screen)
 }
 
 /// Shows a text of a server.
@@ -162,8 +164,11 @@ pub(crate) fn quote(text: &str, screen: &mut Screen) -> anyhow::Result<()> {
         let more = count((length - MAX_TEXT) as u64);
         shown.push_str(&format!("… ({more} more characters)"));
     }
-    screen.quoting(style::DIM, "  │ ", "  │ ", &plain(&shown))?;
-    Ok(())
+    quote_all(&shown, screen)
+}
+
+fn quote_all(text: &str, screen: &mut Screen) -> anyhow::Result<()> {
+    Ok(screen.quoting(style::DIM, "  │ ", "  │ ", &plain(text))?)
 }
 
 /// The descriptions and titles inside of the fields of a definition, with their pointers.
@@ -198,6 +203,23 @@ fn inner_texts(definition: &Value) -> Vec<(String, &str)> {
         }
     }
     texts
+}
+
+/// A schema without the texts that are shown by themselves.
+fn without_prose(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let mut open = vec![&mut schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|name, field| !(is_prose(name) && field.is_string()));
+                open.extend(fields.values_mut());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    schema
 }
 
 fn is_prose(name: &str) -> bool {

@@ -129,6 +129,7 @@ fn prompt(name: &str, field: &Value, is_required: bool) -> String {
             let values: Vec<String> = values.iter().map(shown).collect();
             one_line(&values.join(" or "), DESCRIPTION)
         }
+        None if text("type") == Some("boolean") => "yes or no".to_owned(),
         None => one_line(text("type").unwrap_or("JSON"), TYPE),
     };
     let optional = match is_required {
@@ -151,10 +152,14 @@ fn shown(value: &Value) -> String {
 
 /// What was typed, by the type of the field.
 fn value(text: &str, field: &Value) -> Value {
-    let is_text = field.get("type").and_then(Value::as_str) == Some("string");
-    match serde_json::from_str(text.trim()) {
-        Ok(value) if !is_text => value,
-        _ => Value::String(text.to_owned()),
+    let kind = field.get("type").and_then(Value::as_str);
+    match (kind, text.trim()) {
+        (Some("string"), _) => Value::String(text.to_owned()),
+        (Some("boolean"), "yes" | "y") => Value::Bool(true),
+        (Some("boolean"), "no" | "n") => Value::Bool(false),
+        (_, trimmed) => {
+            serde_json::from_str(trimmed).unwrap_or_else(|_| Value::String(text.to_owned()))
+        }
     }
 }
 
@@ -168,6 +173,8 @@ mod tests {
         assert_eq!(value("7", &json!({ "type": "integer" })), json!(7));
         assert_eq!(value("7", &json!({ "type": "string" })), json!("7"));
         assert_eq!(value(" true", &json!({ "type": "boolean" })), json!(true));
+        assert_eq!(value("yes", &json!({ "type": "boolean" })), json!(true));
+        assert_eq!(value("n ", &json!({ "type": "boolean" })), json!(false));
         assert_eq!(value("red", &json!({ "enum": ["red"] })), json!("red"));
         assert_eq!(value("x", &json!({ "type": "integer" })), json!("x"));
     }

@@ -29,14 +29,14 @@ pub(super) async fn run(
 ) -> Result<ToolOutput, ToolError> {
     let alias = &tool.server.config().alias;
     let session = tool.session().ok();
-    let result = match (tool.call(&args, &ctx).await, session) {
-        (Err(failure), Some(ended)) if tool.can_repeat(&failure, &*ended) => {
-            match tool.server.reconnected(&ended).await {
+    let result = match tool.call(&args, &ctx).await {
+        Err(failure) if tool.can_repeat(&failure, session.as_deref()) => {
+            match tool.server.reconnected(session.as_ref()).await {
                 true => tool.call(&args, &ctx).await,
                 false => Err(failure),
             }
         }
-        (result, _) => result,
+        result => result,
     };
     let reader = resources::reader(&tool.server);
     let result = result.map_err(|failure| tool_error(&failure, alias))?;
@@ -64,10 +64,10 @@ impl RemoteTool {
 
     /// Returns whether a call that failed because its connection ended can be sent again on another one: it was not sent, or it
     /// changes nothing.
-    fn can_repeat(&self, failure: &Failure, session: &dyn Session) -> bool {
+    fn can_repeat(&self, failure: &Failure, session: Option<&dyn Session>) -> bool {
         match failure {
             Failure::Lost(_) => self.effects == Effects::ReadOnly,
-            Failure::NotSent(_) => session.has_ended(),
+            Failure::NotSent(_) => session.is_none_or(Session::has_ended),
             _ => false,
         }
     }
@@ -79,6 +79,7 @@ impl RemoteTool {
         };
         let same = |tool: &Tool| tool.version() == Some(&self.pin);
         let why = match (ready.is_current(), ready.tools.iter().any(same)) {
+            _ if ready.session.has_ended() => "the connection has ended",
             (true, true) => return Ok(Arc::clone(&ready.session)),
             (false, _) => "the server has announced that its tools have changed",
             (true, false) => "the definition of the tool has changed",
@@ -90,9 +91,21 @@ impl RemoteTool {
 pub(super) fn tool_error(failure: &Failure, alias: &str) -> ToolError {
     let message = format!("the MCP server `{alias}`: {failure}");
     match failure {
-        Failure::Rejected { message: text, .. } => {
+        Failure::Rejected {
+            code,
+            message: text,
+        } => {
             let text = harmless(text, 2_000);
-            ToolError::internal(message).for_model(format!("The server rejected the call: {text}"))
+            let error = ToolError::internal(message);
+            match code {
+                // Errors of the request: the method, the parameters, or an HTTP status.
+                -32602..=-32600 | 300..=499 => {
+                    error.for_model(format!("The server rejected the call: {text}"))
+                }
+                _ => error.for_model(format!(
+                    "The server reports an error: {text}\n\nThe call may have taken effect in part. Check before you repeat it."
+                )),
+            }
         }
         Failure::Timeout(_) => ToolError::timeout(message).for_model(
             "The server did not answer in time. The call may or may not have taken effect. Check before you repeat it.",

@@ -226,13 +226,15 @@ impl Supervised {
 
     /// Waits until the server is connected by another session than this one, which has ended. Returns whether it is: the next attempt
     /// may fail or take longer than a start may, or the server may be stopped.
-    pub(super) async fn reconnected(&self, ended: &Arc<dyn Session>) -> bool {
+    pub(super) async fn reconnected(&self, ended: Option<&Arc<dyn Session>>) -> bool {
+        let is_ended =
+            |session: &Arc<dyn Session>| ended.is_some_and(|ended| Arc::ptr_eq(ended, session));
         let mut states = self.state.subscribe();
         let connected = async {
             let mut failures = 0;
             loop {
                 match &*states.borrow_and_update() {
-                    State::Ready(ready) if !Arc::ptr_eq(&ready.session, ended) => return true,
+                    State::Ready(ready) if !is_ended(&ready.session) => return true,
                     // The first is the end of the session.
                     State::Down(_) if failures > 0 => return false,
                     State::Down(_) => failures += 1,

@@ -11,6 +11,7 @@ use turnwright_core::call::digest_of;
 use turnwright_core::schema::escape;
 
 use crate::limits::Limits;
+use crate::protocol::LEFT_OUT;
 
 pub(crate) use names::check_alias;
 pub use names::exposed_name;
@@ -35,7 +36,11 @@ impl Definition {
         let Value::Object(fields) = &raw else {
             return Err("is not an object".to_owned());
         };
-        let size = raw.to_string().len();
+        let text = raw.to_string();
+        if text.contains(LEFT_OUT) {
+            return Err("is nested too deeply".to_owned());
+        }
+        let size = text.len();
         if size > limits.definition_bytes {
             return Err(format!(
                 "has {size} bytes, more than {}",

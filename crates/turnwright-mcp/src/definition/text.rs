@@ -9,6 +9,9 @@ use serde_json::Value;
 use turnwright_core::schema::is_invisible;
 use turnwright_core::trust::{neutralise, remove_hidden};
 
+/// Maximum length of a name in a schema, such as that of a property.
+const MAX_NAME: usize = 200;
+
 /// Keywords of a schema whose text is only for readers.
 const PROSE: &[&str] = &["description", "title", "$comment"];
 
@@ -91,9 +94,11 @@ fn with_code_points(text: &str, is_replaced: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Returns whether a name, such as that of a property, looks like what it is.
+/// Returns whether a name, such as that of a property, looks like what it is. Messages of the framework quote names.
 fn is_harmless_name(name: &str) -> bool {
-    !name.chars().any(is_hidden) && matches!(neutralise(name), Cow::Borrowed(_))
+    let is_unusual = |ch: char| ch.is_control() || is_hidden(ch);
+    let is_short = name.chars().count() <= MAX_NAME;
+    is_short && !name.chars().any(is_unusual) && matches!(neutralise(name), Cow::Borrowed(_))
 }
 
 /// Returns whether a value, such as one of an `enum`, contains only what its script or its emoji need.

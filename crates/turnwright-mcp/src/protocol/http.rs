@@ -110,8 +110,8 @@ pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
                         message: why.clone(),
                     }
                 }
-                // The server does not know the session, so it has not processed the request.
-                StreamableHttpError::SessionExpired => Failure::NotSent(EXPIRED.to_owned()),
+                // Most servers have not processed the request then. But some answer 404 for what a tool did not find.
+                StreamableHttpError::SessionExpired => Failure::Lost(EXPIRED.to_owned()),
                 StreamableHttpError::HttpStatus(error) if error.status == 429 => {
                     let after = error.retry_after.as_deref();
                     let after = after.map(|after| format!(", retry after {}", escape(after, 40)));
@@ -172,7 +172,6 @@ impl StreamableHttpClient for HttpClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if status == StatusCode::NOT_FOUND && has_session {
-            self.results.not_sent(&message, EXPIRED);
             return self.expired();
         }
         if !status.is_success() {

@@ -5,6 +5,7 @@
 
 mod announcements;
 mod connect;
+mod depth;
 mod ending;
 mod failure;
 mod handler;
@@ -27,6 +28,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 pub(crate) use connect::{connect_http, connect_stdio};
+pub(crate) use depth::LEFT_OUT;
 pub(crate) use failure::Failure;
 pub(crate) use handler::MAX_QUESTIONS;
 pub(crate) use http_settings::HttpSettings;

@@ -10,6 +10,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
+use super::depth::without_deep_values;
+
 /// The methods whose results are kept. The others (`initialize`, `server/discover`, …) are part of the lifecycle, which is left to
 /// `rmcp`.
 const KEPT: &[&str] = &[
@@ -102,7 +104,7 @@ impl RawResults {
     /// The message is not a JSON-RPC message. If it answers a request, that request fails.
     pub(super) fn read(&self, text: &[u8]) -> Result<ServerJsonRpcMessage, Unreadable> {
         let unreadable = |why: String, answers: Option<RequestId>| Unreadable { why, answers };
-        let mut message = match serde_json::from_slice::<Value>(text) {
+        let mut message = match self.parse(text) {
             Ok(Value::Object(message)) => message,
             Ok(_) => return Err(unreadable("it is not an object".to_owned(), None)),
             Err(error) => {
@@ -125,6 +127,22 @@ impl RawResults {
             }
             _ => serde_json::from_value(Value::Object(message))
                 .map_err(|error| unreadable(error.to_string(), answers)),
+        }
+    }
+
+    /// Parses a message. Of a list of tools, values that are nested too deeply are left out: one definition must not lose the others.
+    fn parse(&self, text: &[u8]) -> serde_json::Result<Value> {
+        let parsed = serde_json::from_slice(text);
+        let is_tool_list = || {
+            let id = id_in(text, text)?;
+            Some(self.0.lock().expected.get(&id)?.is_tool_list)
+        };
+        match parsed {
+            Err(_) if is_tool_list() == Some(true) => match without_deep_values(text) {
+                Some(kept) => serde_json::from_slice(&kept),
+                None => parsed,
+            },
+            parsed => parsed,
         }
     }
 

@@ -20,6 +20,11 @@ fn calls(folder: &Path) -> usize {
     received(folder).iter().filter(is_call).count()
 }
 
+fn starts(folder: &Path) -> usize {
+    let is_start = |message: &&Value| message["method"] == "initialize";
+    received(folder).iter().filter(is_start).count()
+}
+
 async fn until_down(mcp: &Mcp) -> String {
     loop {
         if let ServerState::Down { reason } = mcp.status().remove(0).state {
@@ -29,21 +34,44 @@ async fn until_down(mcp: &Mcp) -> String {
     }
 }
 
+/// An old list is read again before a call, so that the end of the session is noticed then.
 #[tokio::test]
-async fn a_session_that_has_ended_is_replaced_and_the_call_is_sent_once() {
+async fn a_session_that_has_ended_is_replaced_before_a_call() {
     let folder = folder("session");
     let running = HttpServer::start("session-1", &folder).await;
-    let mcp = Mcp::new([running.server()]);
+    let limits = Limits {
+        list_age: Duration::ZERO,
+        ..Limits::default()
+    };
+    let mcp = Mcp::new([running.server().limits(limits)]);
     assert_eq!(call(&mcp).await.text, "hi");
     // The server no longer knows the session.
     running.becomes("session-2");
     assert_eq!(call(&mcp).await.text, "hi");
     assert_eq!(calls(&folder), 2);
-    let starts = received(&folder);
-    let starts = starts
-        .iter()
-        .filter(|message| message["method"] == "initialize");
-    assert_eq!(starts.count(), 2);
+    assert_eq!(starts(&folder), 2);
+}
+
+/// Some servers answer 404 for what a tool did not find, so a call that may write is not sent again.
+#[tokio::test]
+async fn a_call_that_is_refused_with_its_session_may_have_taken_effect() {
+    let folder = folder("session-at-call");
+    let running = HttpServer::start("session-1", &folder).await;
+    let mcp = Mcp::new([running.server()]);
+    assert_eq!(call(&mcp).await.text, "hi");
+    running.becomes("session-2");
+    let outcome = call(&mcp).await;
+    assert!(
+        outcome.text.contains("may or may not have taken effect"),
+        "{}",
+        outcome.text
+    );
+    assert_eq!(calls(&folder), 1);
+    // The next call has a new session.
+    while starts(&folder) < 2 || mcp.tools().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(call(&mcp).await.text, "hi");
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ const MODES: &[(&str, Option<Fate>, Option<Fate>)] = &[
     ),
     ("huge-list", Some(Down("")), Some(Down(""))),
     ("endless-list", Some(Down("")), Some(Down(""))),
-    ("deep-schema", Some(Down("")), Some(Down(""))),
+    ("deep-schema", Some(Called("hi")), Some(Called("hi"))),
     ("bad-tools", Some(Called("hi")), Some(Called("hi"))),
     ("hidden-text", Some(Called("hi")), Some(Called("hi"))),
     ("hostile-names", Some(Called("hi")), Some(Called("hi"))),

@@ -148,3 +148,15 @@ async fn tools_that_are_hidden_behind_a_search_are_hidden_again_after_a_restart(
         outcome.error()
     );
 }
+
+#[tokio::test]
+async fn a_definition_that_is_nested_too_deeply_does_not_lose_the_others() {
+    let mcp = started(server("deep-schema", &folder("deep-definition"))).await;
+    let status = mcp.status().remove(0);
+    assert_eq!(status.tools, ["test__echo"]);
+    let withheld = &status.withheld[0];
+    assert_eq!(
+        (withheld.tool.as_str(), withheld.reason.as_str()),
+        ("`deep`", "is nested too deeply")
+    );
+}

@@ -228,7 +228,8 @@ impl Behaviour {
             "list-has-no-tools" => return vec![result(id, json!({ "tools": "none" }))],
             "deep-schema" => {
                 let text = format!(
-                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"deep","inputSchema":{{"x":{}}}}}]}}}}"#,
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{},{{"name":"deep","inputSchema":{{"x":{}}}}}]}}}}"#,
+                    tools[0],
                     nested(100_000)
                 );
                 return vec![Action::Text(text)];
