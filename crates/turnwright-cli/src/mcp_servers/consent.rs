@@ -159,7 +159,7 @@ fn facts(entry: &Entry) -> Vec<String> {
         facts.push(format!("in {}", shell_word(cwd)));
     }
     if !entry.roots.is_empty() {
-        let roots = entry.roots.iter().map(|root| shell_word(root));
+        let roots = entry.roots.iter().map(shell_word);
         facts.push(format!("roots: {}", words(roots.collect())));
     }
     let variables = entry.places().flat_map(|(_, text)| variables(text));
@@ -230,7 +230,7 @@ fn variable(name: &str, value: &str) -> String {
     }
     let hidden = token.len() - 2;
     let start = value.get(..value.len() - hidden).unwrap_or_default();
-    let start = shell_word(&format!("{start}…"));
+    let start = shell_word(format!("{start}…"));
     shown(name, &format!("{start} ({hidden} characters are hidden)"))
 }
 
