@@ -36,6 +36,7 @@ use super::http_settings::HttpSettings;
 use super::raw_results::{RawResults, Unreadable, is_answer};
 use crate::limits::Limits;
 use crate::oauth::{Authorizer, is_loopback};
+use crate::process::Secrets;
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
@@ -46,6 +47,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// The shortest time between two streams that are opened by `GET`.
 const STREAM_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Parts of the names of headers that have secrets.
+const SECRET_NAMES: &[&str] = &["auth", "cookie", "key", "secret", "token"];
 
 const EXPIRED: &str = "the server has ended the session";
 
@@ -76,6 +80,7 @@ pub(super) fn transport(
     let client = HttpClient {
         client,
         authorizer,
+        secrets: secrets_of(settings),
         results,
         ending,
         last_stream: Arc::default(),
@@ -131,6 +136,8 @@ pub(super) fn failure_of(error: &DynamicTransportError) -> Option<Failure> {
 pub(super) struct HttpClient {
     client: Client,
     authorizer: Option<Arc<Authorizer>>,
+    /// The secrets in the headers.
+    secrets: Secrets,
     results: RawResults,
     ending: Ending,
     /// When a stream was last opened by `GET`.
@@ -255,6 +262,19 @@ impl StreamableHttpClient for HttpClient {
 }
 
 impl HttpClient {
+    /// Removes tokens and other secrets from what the server says: neither a model nor a log should read them.
+    fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let text = match &self.authorizer {
+            Some(authorizer) => authorizer.redact(text),
+            None => text.into(),
+        };
+        let redacted = match self.secrets.redact(&text) {
+            Cow::Owned(redacted) => Some(redacted),
+            Cow::Borrowed(_) => None,
+        };
+        redacted.map_or(text, Cow::Owned)
+    }
+
     /// Ends the connection: it continues in a new session, in which definitions may have changed.
     fn expired<T>(&self) -> HttpResult<T> {
         self.ending.set(EXPIRED.to_owned());
@@ -355,7 +375,7 @@ impl HttpClient {
         let events = SseStream::from_bytes_stream(bytes).map(move |event| {
             let mut event = event?;
             if let Some(data) = event.data.take_if(|data| !data.trim().is_empty()) {
-                let data = without_token(this.authorizer.as_deref(), &data);
+                let data = this.redact(&data);
                 let message = match this.results.read(data.as_bytes()) {
                     Ok(message) => Some(message),
                     Err(unreadable) => unreadable.into_error(),
@@ -393,7 +413,7 @@ impl HttpClient {
     async fn read(&self, response: Response, limit: usize) -> HttpResult<Bytes> {
         let body = read(response, limit).await?;
         Ok(match std::str::from_utf8(&body) {
-            Ok(text) => match without_token(self.authorizer.as_deref(), text) {
+            Ok(text) => match self.redact(text) {
                 Cow::Borrowed(_) => body,
                 Cow::Owned(text) => text.into(),
             },
@@ -424,7 +444,7 @@ impl HttpClient {
         }
         let response = request.send().await.map_err(failed)?;
         let challenge = challenge(&response);
-        let challenge = without_token(self.authorizer.as_deref(), &challenge);
+        let challenge = self.redact(&challenge);
         match response.status() {
             StatusCode::UNAUTHORIZED => {
                 let error = AuthRequiredError::new(challenge.into_owned());
@@ -442,12 +462,18 @@ impl HttpClient {
     }
 }
 
-/// Removes the token from what the server says: neither a model nor a log should read it.
-fn without_token<'t>(authorizer: Option<&Authorizer>, text: &'t str) -> Cow<'t, str> {
-    match authorizer {
-        Some(authorizer) => authorizer.redact(text),
-        None => text.into(),
+/// Returns the values of headers whose names say that they are secrets.
+fn secrets_of(settings: &HttpSettings) -> Secrets {
+    let mut secrets = Secrets::default();
+    for (name, value) in settings.headers() {
+        let is_secret = SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
+        if let (true, Ok(value)) = (is_secret, value.to_str()) {
+            secrets.add(value);
+            // The token alone, without `Bearer`.
+            secrets.add(value.rsplit(' ').next().unwrap_or_default());
+        }
     }
+    secrets
 }
 
 fn is_initialize(message: &ClientJsonRpcMessage) -> bool {

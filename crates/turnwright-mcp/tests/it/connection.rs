@@ -225,3 +225,15 @@ async fn a_program_that_ends_at_once_is_down_with_its_last_words() {
         assert!(reason.contains(expected), "{reason}");
     }
 }
+
+#[tokio::test]
+async fn a_token_that_the_server_repeats_is_not_shown() {
+    let running = HttpServer::start("", &folder("repeats")).await;
+    let server = running
+        .server()
+        .bearer("tok-0123456789")
+        .header("x-project", "my-project");
+    let said = json!({ "text": "my-project has tok-0123456789" });
+    let outcome = caller([server], "test__echo", said).run("Go.").await;
+    assert_eq!(outcome.text, "my-project has [redacted]");
+}
