@@ -63,7 +63,7 @@ pub(super) const CONFIGURATION: &str = concat!(
         "believeAnnotations  Believe tools that say that they only read; otherwise every call",
         "                    needs approval [default: false]",
         "resources           Let the model list and read its resources [default: false]",
-        "roots               Directories that the server is told to work on [default: none]",
+        "roots               Directories for the server to work on [default: none]",
         "useInstructions     Show its instructions to the model, as untrusted text",
         "                    [default: false]",
         "readsPrivate        Its results are private data [default: false]",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::{Secrets, Stderr};
+use super::Secrets;
 
 /// The most bytes that are kept.
 const MAX_BYTES: usize = 64 << 10;
@@ -25,14 +25,13 @@ struct Content {
 }
 
 impl ProcessLog {
-    /// Reads until the end of the stream.
-    pub(crate) fn read(self, stream: Stderr) -> impl Future<Output = ()> + Send + 'static {
-        // At once, so that there is no log without them.
-        self.0.lock().secrets.extend(&stream.secrets);
-        self.read_stream(stream)
+    /// Does not show these values, also of what was added before.
+    pub(crate) fn hide(&self, secrets: &Secrets) {
+        self.0.lock().secrets.extend(secrets);
     }
 
-    async fn read_stream(self, mut stream: impl AsyncRead + Unpin) {
+    /// Reads until the end of the stream.
+    pub(crate) async fn read(self, mut stream: impl AsyncRead + Unpin) {
         let mut piece = [0; 4096];
         while let Ok(length @ 1..) = stream.read(&mut piece).await {
             self.add(piece.get(..length).unwrap_or_default());
@@ -74,7 +73,7 @@ mod tests {
         assert_eq!(log.last_line(), None);
         let long = "x".repeat(MAX_BYTES);
         let text = format!("{long}\nfirst\nlast \n\n");
-        log.clone().read_stream(text.as_bytes()).await;
+        log.clone().read(text.as_bytes()).await;
         assert_eq!(log.text().len(), MAX_BYTES);
         assert_eq!(log.last_line().as_deref(), Some("last"));
         log.add("y".repeat(1_000).as_bytes());

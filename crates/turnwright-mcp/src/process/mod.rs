@@ -18,13 +18,10 @@ mod secrets;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::process::Stdio;
-use std::task::{Context, Poll};
 
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 pub use environment::{Environment, InvalidVariable};
@@ -72,26 +69,8 @@ pub struct Pipes {
     pub stdin: ChildStdin,
     /// Standard output.
     pub stdout: ChildStdout,
-    /// Standard error.
-    pub stderr: Stderr,
-}
-
-/// The standard error of a [`Process`].
-#[derive(Debug)]
-pub struct Stderr {
-    stream: ChildStderr,
-    /// What must not be shown, although the program may print it.
-    secrets: Secrets,
-}
-
-impl AsyncRead for Stderr {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
-    }
+    /// Standard error. What it says may have [`secrets`](Process::secrets) in it.
+    pub stderr: ChildStderr,
 }
 
 impl Program {
@@ -129,8 +108,7 @@ impl Program {
         self
     }
 
-    /// Adds values that are not shown in messages, although the program may print them to standard error. Variables that the
-    /// environment sets or inherits by name are not shown either.
+    /// Adds values that are not shown in messages: see [`Process::secrets`].
     #[must_use]
     pub fn secrets(mut self, secrets: &Secrets) -> Self {
         self.secrets.extend(secrets);
@@ -200,11 +178,15 @@ impl Process {
         Some(Pipes {
             stdin: self.child.stdin.take()?,
             stdout: self.child.stdout.take()?,
-            stderr: Stderr {
-                stream: self.child.stderr.take()?,
-                secrets: self.secrets.clone(),
-            },
+            stderr: self.child.stderr.take()?,
         })
+    }
+
+    /// Returns the values that must not be shown, although the process may print them: those of [`Program::secrets`], and of the
+    /// variables that its environment sets or inherits by name.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// Waits until the process ends. What is left of its process group is killed then.

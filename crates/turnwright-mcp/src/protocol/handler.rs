@@ -201,7 +201,7 @@ impl Handler {
         let listener = flight.listener.clone()?;
         if flight.asked.fetch_add(1, Ordering::AcqRel) >= MAX_QUESTIONS {
             flight.declined(&format!(
-                "it asked more than {MAX_QUESTIONS} during one call"
+                "it asked more than {MAX_QUESTIONS} times during one call"
             ));
             return None;
         }

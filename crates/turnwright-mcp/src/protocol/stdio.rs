@@ -74,6 +74,7 @@ impl Stdio {
     ) -> io::Result<Self> {
         let pipes = process.pipes();
         let pipes = pipes.ok_or_else(|| io::Error::other("the process has no pipes"))?;
+        log.hide(process.secrets());
         let errors = tokio::spawn(log.clone().read(pipes.stderr));
         let writer = Writer {
             stdin: pipes.stdin,
