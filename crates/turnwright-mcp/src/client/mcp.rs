@@ -147,7 +147,7 @@ impl Mcp {
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
         let servers = self.running().servers.iter();
-        servers.map(|server| server.status()).collect()
+        servers.map(|server| ServerStatus::of(server)).collect()
     }
 
     /// Returns the tools of the servers that are connected.

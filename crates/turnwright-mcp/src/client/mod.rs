@@ -8,6 +8,7 @@ mod mcp;
 mod middleware;
 mod offer;
 mod prompts;
+mod ready;
 mod resources;
 mod result;
 mod sampling;

@@ -8,14 +8,11 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use turnwright_core::schema::escape;
-use turnwright_core::{Cancellation, Tool};
+use turnwright_core::Cancellation;
 
 use super::offer::{self, Offer};
-use super::resources::{self, Offered};
+use super::ready::Ready;
 use super::server::{Endpoint, McpServer};
-use super::status::{ServerState, ServerStatus, Withheld, WithheldKind};
-use crate::definition::{Definition, exposed_name};
 use crate::oauth::{Authorizer, NO_PROMPT};
 use crate::pin::{Change, Difference, LockedServer, Pinning, compare};
 use crate::process::ProcessLog;
@@ -59,33 +56,6 @@ pub(super) enum State {
     Authorizing,
     Ready(Arc<Ready>),
     Down(String),
-}
-
-/// A connected server and what it offers.
-pub(super) struct Ready {
-    pub(super) session: Arc<dyn Session>,
-    /// The number of changes that the server had announced when its list was requested.
-    announced: u64,
-    listed_at: Instant,
-    pub(super) tools: Vec<Tool>,
-    pub(super) withheld: Vec<Withheld>,
-    pub(super) left_out: Vec<Withheld>,
-    pub(super) warnings: Vec<String>,
-    pub(super) differences: Vec<Difference>,
-    /// What the server says, as it would be pinned.
-    pub(super) seen: Arc<LockedServer>,
-}
-
-impl Ready {
-    /// Returns whether the server has announced no change since its list was requested.
-    pub(super) fn is_current(&self) -> bool {
-        *self.session.tool_changes().borrow() == self.announced
-    }
-
-    /// Returns whether the list is older than this, and the server would not announce a change.
-    fn is_stale(&self, age: Duration) -> bool {
-        self.listed_at.elapsed() >= age && !self.session.announces_changes()
-    }
 }
 
 impl Supervised {
@@ -311,6 +281,7 @@ impl Supervised {
     /// Uses the server until it fails. Returns why it failed.
     async fn run(self: &Arc<Self>) -> String {
         let mut authorisations = 0;
+        self.unattended.store(false, Ordering::Release);
         loop {
             let seen = self
                 .authorizer
@@ -364,7 +335,8 @@ impl Supervised {
                         authorizer.accepted();
                     }
                     let offer = Offer::read(listed, &self.config);
-                    let ready = self.ready(Arc::clone(&session), (announced, listed_at), offer);
+                    let ready =
+                        Ready::new(self, Arc::clone(&session), (announced, listed_at), offer);
                     self.state.send_replace(State::Ready(Arc::new(ready)));
                 }
                 Err(failure) => return failure,
@@ -397,69 +369,8 @@ impl Supervised {
         }
     }
 
-    /// Compares what a server says with its pins, and builds its tools.
-    fn ready(
-        self: &Arc<Self>,
-        session: Arc<dyn Session>,
-        (announced, listed_at): (u64, Instant),
-        offer: Offer,
-    ) -> Ready {
-        let instructions = session.about().instructions.clone();
-        let seen = LockedServer::of(self.config.source(), instructions, &offer.definitions);
-        let seen = Arc::new(seen);
-        let differences = self.differences(&seen);
-        let mut withheld = offer.withheld;
-        let (mut tools, mut left_out, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let own = match self.config.resources && session.about().has_resources {
-            true => resources::tools(self, &differences),
-            false => Offered::default(),
-        };
-        for definition in &offer.definitions {
-            let because = |kind: WithheldKind, reason: String| Withheld {
-                tool: definition.name().to_owned(),
-                reason,
-                kind,
-            };
-            if let Some(reason) = self.config.filter.reason_against(definition.name()) {
-                left_out.push(because(WithheldKind::LeftOut, reason));
-                continue;
-            }
-            let exposed = exposed_name(&self.config.alias, definition.name());
-            if own.tools.iter().any(|tool| tool.name() == exposed) {
-                let reason =
-                    format!("`{exposed}` is the name of a tool for the server's resources");
-                withheld.push(because(WithheldKind::Unusable, reason));
-                continue;
-            }
-            // First whether it can be used at all: pinning would not help then.
-            match (
-                offer::tool(definition, self),
-                reason_against(definition, &differences),
-            ) {
-                (Ok(built), None) => {
-                    tools.push(built.tool);
-                    warnings.extend(built.warning);
-                }
-                (Ok(_), Some(reason)) => withheld.push(because(WithheldKind::Unpinned, reason)),
-                (Err(reason), _) => withheld.push(because(WithheldKind::Unusable, reason)),
-            }
-        }
-        tools.extend(own.tools);
-        withheld.extend(own.withheld);
-        Ready {
-            session,
-            announced,
-            listed_at,
-            tools,
-            withheld,
-            left_out,
-            warnings,
-            differences,
-            seen,
-        }
-    }
-
-    fn differences(&self, seen: &Arc<LockedServer>) -> Vec<Difference> {
+    /// Compares what the server says with its pins.
+    pub(super) fn differences(&self, seen: &Arc<LockedServer>) -> Vec<Difference> {
         let mut pinned = self.pinned.lock();
         match (self.pinning, &*pinned) {
             (Pinning::Unpinned, _) => Vec::new(),
@@ -472,63 +383,13 @@ impl Supervised {
         }
     }
 
-    pub(super) fn status(&self) -> ServerStatus {
-        let state = self.state();
-        let (tools, withheld, left_out, warnings, differences) = match &state {
-            State::Ready(ready) => (
-                ready
-                    .tools
-                    .iter()
-                    .map(|tool| tool.name().to_owned())
-                    .collect(),
-                ready.withheld.clone(),
-                ready.left_out.clone(),
-                ready.warnings.clone(),
-                ready.differences.clone(),
-            ),
-            _ => Default::default(),
-        };
-        ServerStatus {
-            alias: self.config.alias.clone(),
-            requires_login: match state {
-                State::Authorizing => true,
-                State::Down(_) => self.unattended.load(Ordering::Acquire),
-                _ => false,
-            },
-            state: match state {
-                State::Stopped => ServerState::Stopped,
-                State::Starting => ServerState::Starting,
-                State::Authorizing => ServerState::Authorizing,
-                State::Down(reason) => ServerState::Down { reason },
-                State::Ready(ready) => {
-                    let about = ready.session.about();
-                    ServerState::Connected {
-                        name: escape(&about.name, 100),
-                        version: escape(&about.version, 100),
-                        protocol_version: about.protocol_version.clone(),
-                    }
-                }
-            },
-            tools,
-            withheld,
-            left_out,
-            warnings,
-            differences,
-        }
+    /// Returns whether it is down because a person must log in, and none could be asked.
+    pub(super) fn is_unattended(&self) -> bool {
+        self.unattended.load(Ordering::Acquire)
     }
 
     /// Returns the last lines that the program wrote to standard error.
     pub(super) fn log(&self) -> String {
         self.log.text()
     }
-}
-
-/// Returns why a definition is withheld, if it is.
-fn reason_against(definition: &Definition, differences: &[Difference]) -> Option<String> {
-    let concerns = |difference: &&Difference| match &difference.tool {
-        Some(tool) => tool == definition.name(),
-        None => difference.withholds_all(),
-    };
-    let difference = differences.iter().find(concerns)?;
-    Some(difference.reason())
 }
