@@ -118,7 +118,7 @@ async fn store_output(
             return Ok(());
         }
         Content::Artifact(artifact) => {
-            let artifact = artifact.of_kind(kind.unwrap_or(artifact.kind()));
+            let artifact = kind.map_or_else(|| artifact.clone(), |kind| artifact.of_kind(kind));
             let fits = artifact.byte_length() <= most && !settled.from_artifact_tool;
             if fits && ctx.turn().may_share(&artifact) {
                 named.extend(artifact.spool_id().map(str::to_owned));

@@ -32,7 +32,7 @@ use crate::validate::Violations;
 #[derive(Clone)]
 pub struct Retrievable {
     pub(super) stamp: Stamp,
-    content: Retrieved,
+    pub(super) content: Retrieved,
     tier: TrustTier,
     source: Option<String>,
     inline: bool,
