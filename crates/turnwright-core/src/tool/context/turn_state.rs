@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::meter::Meter;
-use super::outer::Outer;
+use super::outer::{Outer, RunningReads};
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
@@ -43,6 +43,8 @@ pub(crate) struct TurnState {
     /// The ids of messages that were rejected as the answer.
     pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
+    /// What the running calls read.
+    pub(crate) running_reads: RunningReads,
     /// Tasks that close dropped calls and run concurrent ones.
     pub(crate) tasks: Tasks,
     /// Recorded calls that are not settled.
@@ -124,6 +126,7 @@ impl TurnState {
             meter: Meter::new(),
             stop: Mutex::default(),
             rejected: Mutex::default(),
+            running_reads: RunningReads::default(),
             tasks: Tasks::default(),
             open_calls: Tasks::default(),
             writes: tokio::sync::Mutex::default(),
