@@ -357,7 +357,7 @@ impl Checked {
             ctx.turn_id(),
             request.ordinal,
             self.checksum.as_str(),
-            ctx.turn().inner().nonce.get().and_then(Option::as_deref),
+            ctx.turn().nonce(),
         )
     }
 }

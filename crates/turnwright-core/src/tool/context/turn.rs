@@ -233,6 +233,12 @@ impl TurnContext {
         self.notify(|| EventKind::Usage(usage));
     }
 
+    /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner, and for one
+    /// of an earlier release.
+    pub(crate) fn nonce(&self) -> Option<&str> {
+        self.0.nonce.get()?.as_deref()
+    }
+
     /// Returns a handle that does not keep the turn alive.
     #[must_use]
     pub(crate) fn downgrade(&self) -> WeakTurnContext {
