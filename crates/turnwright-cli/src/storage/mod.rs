@@ -238,9 +238,7 @@ impl Storage {
         spool: Option<Arc<dyn Spool>>,
         to_read: bool,
     ) -> Result<Self, StoreError> {
-        // Unknown kinds are shown as text, and not lost.
-        let mut store = SqliteStore::builder(&place.file)
-            .byte_resolver(|resolver| resolver.unknown_kinds_as_text());
+        let mut store = SqliteStore::builder(&place.file);
         if let Some(spool) = &spool {
             store = store.spool(Arc::clone(spool));
         }

@@ -62,6 +62,8 @@ pub struct SpooledArtifact {
 struct Shared {
     reader: Arc<dyn ByteReader>,
     kind: ArtifactKind,
+    /// The stored name of a kind that is not registered. `kind` is text then.
+    unknown_kind: Option<Box<str>>,
     lines: text::LineIndex,
     place: Place,
 }
@@ -132,10 +134,20 @@ impl SpooledArtifact {
     }
 
     pub(crate) fn placed(place: Place, reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
+        SpooledArtifact::loaded(place, reader, Ok(kind))
+    }
+
+    /// Creates an artifact of a kind, or of the name of one that is not registered.
+    pub(crate) fn loaded(
+        place: Place,
+        reader: Arc<dyn ByteReader>,
+        kind: Result<ArtifactKind, &str>,
+    ) -> Self {
         SpooledArtifact {
             shared: Arc::new(Shared {
                 reader,
-                kind,
+                kind: kind.unwrap_or(ArtifactKind::TEXT),
+                unknown_kind: kind.err().map(Into::into),
                 lines: text::LineIndex::default(),
                 place,
             }),
@@ -153,7 +165,7 @@ impl SpooledArtifact {
     /// Returns the same bytes as an artifact of another kind.
     #[must_use]
     pub fn of_kind(&self, kind: ArtifactKind) -> Self {
-        if kind == self.kind() {
+        if kind == self.kind() && self.unknown_kind().is_none() {
             return self.clone();
         }
         let reader = Arc::clone(self.reader());
@@ -167,10 +179,25 @@ impl SpooledArtifact {
         self
     }
 
-    /// Returns the content type.
+    /// Returns the content type. An artifact of an [unknown kind](Self::unknown_kind) is text.
     #[must_use]
     pub fn kind(&self) -> ArtifactKind {
         self.shared.kind
+    }
+
+    /// Returns the stored name of the kind, if it is a custom kind that was not registered when the artifact was loaded. Only the
+    /// text queries are available then. It keeps the name when it is stored again; [`of_kind`](Self::of_kind) sets the kind.
+    ///
+    /// A turn knows the kinds of its runner's tools ([`ToolBuilder::artifact_kind`](crate::ToolBuilder::artifact_kind)), a store
+    /// those of its resolver ([`ByteResolver::kind`](crate::record::ByteResolver::kind)).
+    #[must_use]
+    pub fn unknown_kind(&self) -> Option<&str> {
+        self.shared.unknown_kind.as_deref()
+    }
+
+    /// Returns the name of the kind, known or not.
+    pub(crate) fn kind_name(&self) -> &str {
+        self.unknown_kind().unwrap_or(self.kind().as_str())
     }
 
     /// Returns the reader of the bytes.
@@ -272,7 +299,7 @@ fn half_open(lines: &impl RangeBounds<u64>) -> (u64, Option<u64>) {
 impl fmt::Debug for SpooledArtifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SpooledArtifact")
-            .field("kind", &self.shared.kind)
+            .field("kind", &self.kind_name())
             .field("bytes", &self.byte_length())
             .finish_non_exhaustive()
     }

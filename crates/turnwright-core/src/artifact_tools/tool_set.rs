@@ -64,8 +64,8 @@ impl ArtifactToolPolicy {
 
 /// The artifact tools of one dispatch, updated before each iteration.
 ///
-/// They read the artifacts as of the last refresh. If other code removes or replaces one of these tools, a refresh does not
-/// restore it.
+/// They read the artifacts as of the last refresh. If other code unregisters or replaces one of these tools, a refresh does not
+/// restore it. One that was pruned comes back.
 pub(crate) struct ArtifactToolSet {
     policy: ArtifactToolPolicy,
     current: Arc<Current>,
@@ -138,6 +138,7 @@ impl ArtifactToolSet {
             });
             if kinds.len() == self.kinds.len() {
                 self.current.set(readable);
+                self.register(registry, &[]);
                 return Ok(());
             }
         }
@@ -174,22 +175,14 @@ impl ArtifactToolSet {
         Ok(())
     }
 
-    /// Registers the new tools and removes those that they replace.
+    /// Registers the tools that are not there, and removes those from before that are not needed any more.
     fn register(&self, registry: &ToolRegistry, before: &[Made]) {
-        let is_there = |old: &Made| {
-            let there = registry.get(old.tool.name());
-            there.is_some_and(|there| there.is_same(&old.tool))
-        };
         for new in &self.made {
-            let old = before.iter().find(|old| old.is_of(new.query));
-            let unchanged = old.is_some_and(|old| old.tool.is_same(&new.tool));
-            if !unchanged && old.is_none_or(is_there) {
-                registry.register_overwriting(new.tool.clone());
-            }
+            registry.add_artifact_tool(&new.tool);
         }
         for old in before {
-            if !self.made.iter().any(|new| new.is_of(old.query)) && is_there(old) {
-                registry.unregister(old.tool.name());
+            if !self.made.iter().any(|new| new.is_of(old.query)) {
+                registry.remove_artifact_tool(&old.tool);
             }
         }
     }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ConversationInfo, GateRecord, Lease, LedgerEntry, Memory, Message, ResponseRef, Retrievable,
-    Retrieved, StandingInstruction, Thought, ToolCall, TurnRecord,
+    Retrieved, StandingInstruction, Thought, ToolCall, ToolResults, TurnRecord,
 };
-use crate::artifact::SpooledArtifact;
+use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::media::Media;
 
 /// A record of any kind.
@@ -374,6 +374,34 @@ impl Record {
                 Some(media) => found.with_media(media),
                 None => found,
             }),
+            record => record,
+        }
+    }
+
+    /// Returns the record with kinds for artifacts of unknown kinds: those that `find` returns for their names.
+    pub(crate) fn with_kinds(self, find: impl Fn(&str) -> Option<ArtifactKind>) -> Self {
+        let kind_of = |artifact: &SpooledArtifact| artifact.unknown_kind().and_then(&find);
+        if self.artifacts().iter().all(|one| kind_of(one).is_none()) {
+            return self;
+        }
+        let set = |artifact: &mut SpooledArtifact| {
+            if let Some(kind) = kind_of(artifact) {
+                *artifact = artifact.of_kind(kind);
+            }
+        };
+        match self {
+            Record::ToolCall(mut call) => {
+                if let ToolResults::Artifacts(all) = &mut Arc::make_mut(&mut call).settled.results {
+                    all.iter_mut().for_each(set);
+                }
+                Record::ToolCall(call)
+            }
+            Record::Retrievable(mut found) => {
+                if let Retrieved::Artifact(one) = &mut Arc::make_mut(&mut found).content {
+                    set(one);
+                }
+                Record::Retrievable(found)
+            }
             record => record,
         }
     }

@@ -43,7 +43,6 @@ type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option
 pub struct ByteResolver {
     spool: Arc<dyn Spool>,
     kinds: Vec<ArtifactKind>,
-    unknown_as_text: bool,
     pub(super) media: Option<Arc<FindMedia>>,
     verified: Arc<Verified>,
 }
@@ -62,7 +61,6 @@ impl ByteResolver {
                 ArtifactKind::JSON5,
                 ArtifactKind::MARKDOWN,
             ],
-            unknown_as_text: false,
             media: None,
             verified: Arc::default(),
         }
@@ -75,21 +73,14 @@ impl ByteResolver {
         &self.spool
     }
 
-    /// Adds a custom artifact kind.
+    /// Adds a custom artifact kind. A turn knows the kinds of its runner's tools without this.
     ///
-    /// A record with an artifact of an unknown kind does not load: loaded as text, it would be stored as text the next time, and
-    /// its kind would be lost.
+    /// Artifacts of other kinds are loaded as text and keep the name of their kind: see
+    /// [`SpooledArtifact::unknown_kind`](crate::artifact::SpooledArtifact::unknown_kind).
     #[must_use]
     pub fn kind(mut self, kind: ArtifactKind) -> Self {
         self.kinds.retain(|known| *known != kind);
         self.kinds.push(kind);
-        self
-    }
-
-    /// Reads artifacts of unknown kinds as text. Use it for kinds that you no longer support.
-    #[must_use]
-    pub fn unknown_kinds_as_text(mut self) -> Self {
-        self.unknown_as_text = true;
         self
     }
 
@@ -107,9 +98,7 @@ impl ByteResolver {
 
     pub(super) fn kind_named(&self, name: &str) -> Option<ArtifactKind> {
         let known = self.kinds.iter().find(|kind| kind.as_str() == name);
-        known
-            .copied()
-            .or(self.unknown_as_text.then_some(ArtifactKind::TEXT))
+        known.copied()
     }
 }
 

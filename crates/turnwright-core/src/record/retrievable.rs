@@ -32,11 +32,11 @@ use crate::validate::Violations;
 #[derive(Clone)]
 pub struct Retrievable {
     pub(super) stamp: Stamp,
-    content: Retrieved,
+    pub(super) content: Retrieved,
     tier: TrustTier,
     source: Option<String>,
     inline: bool,
-    private: bool,
+    pub(super) private: bool,
     covers: Option<Box<Coverage>>,
 }
 

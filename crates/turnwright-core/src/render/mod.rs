@@ -314,7 +314,7 @@ impl Renderer {
         of: usize,
         envelope: Option<Envelope>,
     ) -> String {
-        let (kind, bytes) = (artifact.kind(), artifact.byte_length());
+        let (kind, bytes) = (artifact.kind_name(), artifact.byte_length());
         let tools: Vec<&str> = artifact.tool_names().collect();
         let tools = tools.join(", ");
         let which = match of {
@@ -331,7 +331,7 @@ impl Renderer {
         match artifact.opening().await {
             Ok(opening) => {
                 let envelope = envelope
-                    .attribute("kind", kind.as_str())
+                    .attribute("kind", kind)
                     .attribute("bytes", bytes.to_string());
                 let opening = envelope.seal(&self.secret, &opening);
                 format!("{what} It starts with:\n{opening}")

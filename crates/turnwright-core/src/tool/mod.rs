@@ -206,9 +206,10 @@ impl Tool {
         self.0.facts.inline
     }
 
-    /// Returns whether this is an artifact tool. Its answers are text, never trusted, and do not become artifacts.
+    /// Returns whether this is an [artifact tool](crate::artifact_tools). Its answers are text, never trusted, and do not become
+    /// artifacts.
     #[must_use]
-    pub(crate) fn is_artifact_tool(&self) -> bool {
+    pub fn is_artifact_tool(&self) -> bool {
         self.0.facts.artifact_tool
     }
 

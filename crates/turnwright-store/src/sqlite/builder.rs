@@ -118,9 +118,11 @@ impl SqliteStoreBuilder {
     /// Configures how records read their bytes: custom artifact kinds, and where media is stored.
     ///
     /// ```
+    /// use turnwright_core::artifact::ArtifactKind;
     /// use turnwright_store::sqlite::SqliteStore;
     ///
-    /// let builder = SqliteStore::builder("chat.db").byte_resolver(|resolver| resolver.unknown_kinds_as_text());
+    /// const INI: ArtifactKind = ArtifactKind::new("ini", || &[]);
+    /// let builder = SqliteStore::builder("chat.db").byte_resolver(|resolver| resolver.kind(INI));
     /// # drop(builder);
     /// ```
     pub fn byte_resolver(

@@ -16,6 +16,7 @@
     reason = "tests may panic"
 )]
 
+mod artifact_kinds;
 mod batches;
 mod child;
 mod compaction;

@@ -2,6 +2,7 @@
 
 mod book;
 mod events;
+mod example_programs;
 mod examples;
 mod links;
 mod outside_package;

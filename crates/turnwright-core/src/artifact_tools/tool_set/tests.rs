@@ -199,7 +199,7 @@ fn a_refresh_does_not_undo_changes_to_artifact_tools() {
         let (ctx, mut tools) = turn(policy);
         // A tool that was there before is replaced, in the same position and with the same visibility.
         let early = noop("artifact_tail").build().unwrap();
-        ctx.tools().register(early).unwrap();
+        ctx.tools().register(early.clone()).unwrap();
         ctx.tools().hide("artifact_tail");
         ctx.records().add(handle("a", "one", ROWS_KIND));
         tools.refresh(ctx.turn()).unwrap();
@@ -223,7 +223,86 @@ fn a_refresh_does_not_undo_changes_to_artifact_tools() {
         }
         tools.refresh(ctx.turn()).unwrap();
         assert!(ctx.tools().get("artifact_cat").unwrap().is_same(&own));
+        ctx.tools().prune_ephemeral();
+        let tail = ctx.tools().get("artifact_tail").unwrap();
+        assert!(tail.is_same(&early) && ctx.tools().is_hidden("artifact_tail"));
+        assert!(ctx.tools().get("artifact_cat").unwrap().is_same(&own));
+        assert_eq!(ctx.tools().all()[2].name(), "artifact_tail");
     }
+}
+
+#[test]
+fn pruned_artifact_tools_come_back_with_the_next_refresh() {
+    for policy in [ArtifactToolPolicy::Stable, ArtifactToolPolicy::Enumerated] {
+        let (ctx, mut tools) = turn(policy);
+        let own = noop("artifact_head").build().unwrap();
+        ctx.tools().register(own.clone()).unwrap();
+        ctx.records().add(handle("a", "one", ROWS_KIND));
+        tools.refresh(ctx.turn()).unwrap();
+        ctx.tools().unregister("artifact_grep");
+        let shown = names(&ctx);
+        for _ in 0..2 {
+            ctx.tools().prune_ephemeral();
+            assert_eq!(names(&ctx), ["first", "second", "artifact_head"]);
+            assert!(ctx.tools().get("artifact_head").unwrap().is_same(&own));
+            tools.refresh(ctx.turn()).unwrap();
+            assert_eq!(names(&ctx), shown, "except what was unregistered");
+            let head = ctx.tools().get("artifact_head").unwrap();
+            assert!(head.is_artifact_tool());
+        }
+    }
+}
+
+#[test]
+fn a_tool_with_the_name_of_an_artifact_tool_is_there_after_the_artifacts_are_gone() {
+    let (ctx, mut tools) = turn(ArtifactToolPolicy::Enumerated);
+    let own = noop("artifact_head").build().unwrap();
+    ctx.tools().register(own.clone()).unwrap();
+    ctx.records().add(handle("a", "one", ROWS_KIND));
+    tools.refresh(ctx.turn()).unwrap();
+    ctx.records().add(handle("b", "two", ROWS_KIND));
+    tools.refresh(ctx.turn()).unwrap();
+    for id in ["a", "b"] {
+        ctx.records().add(call(id, None));
+    }
+    tools.refresh(ctx.turn()).unwrap();
+    assert_eq!(names(&ctx), ["first", "second", "artifact_head"]);
+    assert!(ctx.tools().get("artifact_head").unwrap().is_same(&own));
+    // And as if it had never been replaced.
+    ctx.tools().unregister("artifact_head");
+    ctx.tools().prune_ephemeral();
+    assert!(!ctx.tools().has("artifact_head"));
+}
+
+#[tokio::test]
+async fn a_tool_with_the_name_of_an_artifact_tool_is_there_after_the_ack() {
+    let own = noop("artifact_head").build().unwrap();
+    let kept = own.clone();
+    let large = Tool::dynamic("large", json!({ "type": "object" }))
+        .description("Returns much.")
+        .handler(|_: Value, _: ToolContext| async { "x\n".repeat(10_000) });
+    let runner = crate::runner(async |ctx: DispatchContext| {
+        let head = ctx.tools().get("artifact_head");
+        match ctx.iteration() {
+            1 => drop(ctx.call("large", "{}").await),
+            _ => drop(
+                ctx.answer(format!(
+                    "{}",
+                    head.is_some_and(|head| head.is_artifact_tool())
+                ))
+                .await?,
+            ),
+        }
+        Ok(())
+    })
+    .tools([own, large.build().unwrap()])
+    .turn_output(move |turn: TurnContext, next: crate::Next<TurnContext>| {
+        let head = turn.tools().get("artifact_head");
+        assert!(head.is_some_and(|head| head.is_same(&kept)));
+        next.run()
+    });
+    let outcome = runner.build().unwrap().run("Go.").await;
+    assert_eq!(outcome.into_answer().unwrap(), "true");
 }
 
 #[tokio::test]
@@ -340,7 +419,8 @@ proptest! {
                         let known = tools.current.now();
                         prop_assert_eq!(known.ids().count(), full.ids().count());
                         for id in full.ids() {
-                            let (known, full) = (known.get(id).unwrap(), full.get(id).unwrap());
+                            let (known, full) = (
+&known.source(id).unwrap().artifacts, &full.source(id).unwrap().artifacts);
                             let same = |(a, b): (&SpooledArtifact, &SpooledArtifact)| {
                                 Arc::ptr_eq(a.reader(), b.reader())
                             };

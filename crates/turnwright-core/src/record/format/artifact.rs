@@ -1,5 +1,7 @@
 //! Artifacts: the spool entry with their bytes, or the bytes themselves.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::field::{Base64, Digest, Encoded, Text};
@@ -9,7 +11,7 @@ use crate::artifact::{ArtifactLimits, Place, SpooledArtifact};
 use crate::error::Error;
 use crate::record::byte_resolver::SpoolReader;
 use crate::record::{ByteResolver, RecordKind};
-use crate::spool::Spooled;
+use crate::spool::{ByteReader, MemoryReader, Spooled};
 
 /// Maximum size of an artifact that is stored in its record.
 const MAX_INLINE_BYTES: u64 = 1024 * 1024;
@@ -70,7 +72,7 @@ impl<'a> StoredArtifact<'a> {
             Place::Memory(_) | Place::Reader => None,
         };
         StoredArtifact {
-            kind: artifact.kind().as_str().into(),
+            kind: artifact.kind_name().into(),
             bytes: artifact.byte_length(),
             spool: spooled.map(|spooled| (*spooled.id).into()),
             sha256: spooled.and_then(|spooled| spooled.digest).map(Encoded),
@@ -81,18 +83,10 @@ impl<'a> StoredArtifact<'a> {
     }
 
     pub(super) fn read(self, resolver: &ByteResolver) -> Result<SpooledArtifact, Invalid> {
-        let Some(kind) = resolver.kind_named(&self.kind) else {
-            let name = crate::schema::quote(&(*self.kind).into());
-            let reason = format!(
-                "there is no artifact kind {name} here: add it with `ByteResolver::kind`, \
-                 or read artifacts of unknown kinds as text with `ByteResolver::unknown_kinds_as_text`"
-            );
-            return Err(Invalid::new("kind", reason));
-        };
-        let artifact = match spooled(self.spool, self.sha256) {
+        let (place, reader) = match spooled(self.spool, self.sha256) {
             Some(spooled) => {
                 let reader = SpoolReader::open_later(resolver, &spooled, self.bytes);
-                SpooledArtifact::placed(Place::Spool(spooled), reader, kind)
+                (Place::Spool(spooled), reader)
             }
             None => {
                 let bytes = bytes::read(self.text, self.base64)?;
@@ -102,9 +96,12 @@ impl<'a> StoredArtifact<'a> {
                         "does not match the number of stored bytes",
                     ));
                 }
-                SpooledArtifact::in_memory(bytes, kind)
+                let reader = Arc::new(MemoryReader::new(bytes.clone())) as Arc<dyn ByteReader>;
+                (Place::Memory(bytes), reader)
             }
         };
+        let kind = resolver.kind_named(&self.kind).ok_or(&*self.kind);
+        let artifact = SpooledArtifact::loaded(place, reader, kind);
         let Some(StoredLimits { answer, parse }) = self.limits else {
             return Ok(artifact);
         };

@@ -175,8 +175,8 @@ impl Record {
     /// bytes are gone loads, and reports that when they are read.
     ///
     /// # Errors
-    /// Returns `E_STORE_ERROR` if it is not a record of this kind, a later release wrote it, or `resolver` does not know the kind
-    /// of an artifact in it. The message names the field and does not contain its content.
+    /// Returns `E_STORE_ERROR` if it is not a record of this kind, or a later release wrote it. The message names the field and
+    /// does not contain its content.
     pub fn from_value(
         kind: RecordKind,
         value: &Value,

@@ -1,14 +1,17 @@
 //! Loads the history of a conversation from its store.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::History;
 use super::pages::Pages;
 use super::unfinished::close_unfinished;
 use crate::error::Error;
+use crate::event::Level;
 use crate::record::{Author, Coverage, Record, RecordKind};
+use crate::schema::escape;
 use crate::store::{ConversationId, Position, Store, Stored};
+use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 
 /// Kinds that are loaded completely.
@@ -40,7 +43,7 @@ impl History {
             found.extend(pages.all(&conversation_id, &[RecordKind::Memory]).await?);
         }
         ctx.warn_of(&pages.damaged.lock());
-        Ok(found.into_iter().map(|one| one.record).collect())
+        Ok(ctx.with_kinds(found.into_iter().map(|one| one.record)))
     }
 
     /// Loads the history of the turn's own conversation.
@@ -98,6 +101,29 @@ impl History {
         records.extend(window.summary);
         records.retain(|one| self.wants(one.record.kind()));
         Ok(records)
+    }
+}
+
+impl TurnContext {
+    /// Sets the kinds of artifacts that the turn's tools know and the store does not. Warns of kinds that neither knows.
+    pub(crate) fn with_kinds(&self, records: impl Iterator<Item = Record>) -> Vec<Record> {
+        let find = |name: &str| {
+            let tools = self.tools().all();
+            let mut kinds = tools.iter().map(Tool::artifact_kind);
+            kinds.find(|kind| kind.as_str() == name)
+        };
+        let records: Vec<Record> = records.map(|record| record.with_kinds(find)).collect();
+        let artifacts = records.iter().flat_map(Record::artifacts);
+        let unknown: BTreeSet<&str> = artifacts.filter_map(|one| one.unknown_kind()).collect();
+        for name in unknown {
+            let name = escape(name, 80);
+            self.log(Level::Warn, format!(
+                "artifacts of the kind `{name}` are read as text, because neither a tool of the runner nor the store knows \
+                 this kind: set `artifact_kind` of the tool that returns them, or register it with `ByteResolver::kind` when \
+                 the store is opened"
+            ));
+        }
+        records
     }
 }
 

@@ -72,11 +72,30 @@ impl ToolRegistry {
     }
 
     /// Adds a tool, or replaces the one with the same name and returns it. A hidden name stays hidden.
+    ///
+    /// A tool that an [artifact tool](Tool::is_artifact_tool) replaces comes back when the artifact tool is removed by
+    /// [`prune_ephemeral`](Self::prune_ephemeral).
     pub fn register_overwriting(&self, tool: Tool) -> Option<Tool> {
         Arc::make_mut(&mut self.0.write()).put(tool)
     }
 
-    /// Removes a tool. Its name is no longer hidden.
+    /// Adds an artifact tool, unless it is there or other code has removed it.
+    pub(crate) fn add_artifact_tool(&self, tool: &Tool) {
+        // Nothing is announced if nothing changes.
+        if self.0.read().lacks(tool) {
+            self.register_overwriting(tool.clone());
+        }
+    }
+
+    /// Removes an artifact tool, if it is there. The tool that it replaced is restored.
+    pub(crate) fn remove_artifact_tool(&self, tool: &Tool) {
+        let is_there = |there: Tool| there.is_same(tool);
+        if self.get(tool.name()).is_some_and(is_there) {
+            Arc::make_mut(&mut self.0.write()).prune(tool.name());
+        }
+    }
+
+    /// Removes a tool. Its name is no longer hidden. A runner does not add an artifact tool again that was removed in this way.
     pub fn unregister(&self, name: &str) -> Option<Tool> {
         Arc::make_mut(&mut self.0.write()).take(name)
     }
@@ -224,7 +243,8 @@ impl ToolRegistry {
         self.0.changed()
     }
 
-    /// Removes all ephemeral tools and returns them.
+    /// Removes all ephemeral tools and returns them. A tool that an artifact tool had replaced is restored. A runner adds its artifact tools
+    /// again before the next iteration.
     pub fn prune_ephemeral(&self) -> Vec<Tool> {
         let mut tools = self.0.write();
         let ephemeral = tools.tools().filter(|tool| tool.is_ephemeral());
@@ -232,9 +252,7 @@ impl ToolRegistry {
         // Avoid a copy if there are none: this runs in every turn.
         if !ephemeral.is_empty() {
             let tools = Arc::make_mut(&mut tools);
-            ephemeral
-                .iter()
-                .for_each(|tool| drop(tools.take(tool.name())));
+            ephemeral.iter().for_each(|tool| tools.prune(tool.name()));
         }
         ephemeral
     }

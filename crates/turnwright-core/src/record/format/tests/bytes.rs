@@ -145,20 +145,17 @@ fn a_remote_result_that_is_not_in_a_spool_is_an_error_with_advice() {
 }
 
 #[test]
-fn an_unknown_kind_is_an_error_unless_read_as_text() {
+fn an_unknown_kind_is_read_as_text_and_keeps_its_name() {
     let record = call_with(SpooledArtifact::in_memory("[a]", INI));
-    let error = again(&record, &resolver()).unwrap_err();
-    assert_eq!(
-        error.message(),
-        "the stored tool_call \"c\" cannot be read: results.artifacts[0].kind: there is no artifact kind \
-         \"ini\" here: add it with `ByteResolver::kind`, or read artifacts of unknown kinds as text with \
-         `ByteResolver::unknown_kinds_as_text`"
-    );
-    let lenient = resolver().unknown_kinds_as_text();
-    let read = artifact_of(&again(&record, &lenient).unwrap());
-    assert_eq!(read.kind(), ArtifactKind::TEXT);
-    let known = artifact_of(&again(&record, &lenient.kind(INI)).unwrap());
-    assert_eq!(known.kind(), INI);
+    let read = again(&record, &resolver()).unwrap();
+    let artifact = artifact_of(&read);
+    assert_eq!(artifact.kind(), ArtifactKind::TEXT);
+    assert_eq!(artifact.unknown_kind(), Some("ini"));
+    assert_eq!(artifact.of_kind(INI).unknown_kind(), None);
+    assert_eq!(artifact.of_kind(ArtifactKind::TEXT).unknown_kind(), None);
+    // Stored again, it can be read by a process that knows the kind.
+    let known = artifact_of(&again(&read, &resolver().kind(INI)).unwrap());
+    assert_eq!((known.kind(), known.unknown_kind()), (INI, None));
 }
 
 fn message_with_media() -> Record {
