@@ -12,7 +12,6 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -26,7 +25,7 @@ use super::{Facts, Inner, Tool};
 use crate::artifact::{ArtifactKind, Inline};
 use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::Error;
-use crate::schema::{IntoSchema, Limits, Schema, SchemaError};
+use crate::schema::{IntoSchema, Limits, Schema, SchemaError, Typed};
 use crate::state::{State, StateType};
 use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
@@ -69,7 +68,7 @@ impl Tool {
     /// Starts a tool whose arguments are a Rust type. The schema is derived from the type, so the two cannot disagree.
     pub fn typed<A>(name: impl Into<String>) -> ToolBuilder<A>
     where
-        A: DeserializeOwned + JsonSchema + Send + 'static,
+        A: Typed + Send + 'static,
     {
         ToolBuilder::new(name.into(), Schema::of::<A>())
     }
