@@ -42,6 +42,7 @@ const MAX_TRIES: usize = 100;
 ///     count += 1;
 /// }
 /// assert_eq!(count, 2);
+/// assert_eq!(store.memories("ada").await?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[async_trait]
@@ -140,7 +141,11 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// See [`Store::load`].
-    async fn records(&self, conversation: &ConversationId) -> Result<Vec<Record>, StoreError> {
+    async fn records(
+        &self,
+        conversation: impl AsRef<str> + Send,
+    ) -> Result<Vec<Record>, StoreError> {
+        let conversation = &ConversationId::new(conversation.as_ref());
         let loaded = undamaged(self.load(conversation, &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
     }
@@ -151,7 +156,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn messages(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<Message>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -162,7 +167,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn tool_calls(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<ToolCall>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -173,7 +178,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn memories(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<Memory>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -184,7 +189,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn ledger(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -195,7 +200,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn turns(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -206,7 +211,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn gates(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<GateRecord>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -254,7 +259,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn unfinished(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         let mut entries = self.ledger(conversation).await?;
         entries.retain(|entry| entry.state == CallState::Started);
@@ -300,8 +305,9 @@ impl<S: Store + ?Sized> StoreExt for S {}
 /// Loads all records of a type, in order.
 async fn all_of<S: Store + ?Sized, T: RecordType>(
     store: &S,
-    conversation: &ConversationId,
+    conversation: impl AsRef<str>,
 ) -> Result<Vec<Arc<T>>, StoreError> {
+    let conversation = &ConversationId::new(conversation.as_ref());
     let query = Query::all().kind(T::KIND);
     let loaded = undamaged(store.load(conversation, &query).await?)?;
     let records = loaded.records.iter();
