@@ -29,7 +29,7 @@ use crate::tool::registry::ToolRegistry;
 use crate::usage::Usage;
 
 /// The state of a turn.
-pub(crate) struct TurnState {
+pub(crate) struct TurnShared {
     pub(crate) parts: TurnParts,
     pub(crate) started: Instant,
     /// Attached handles that wait for the outcome. `None` once the turn has one.
@@ -106,9 +106,9 @@ pub(crate) struct TurnParts {
     pub(crate) runtime: Option<Handle>,
 }
 
-impl TurnState {
+impl TurnShared {
     pub(crate) fn new(parts: TurnParts) -> Self {
-        TurnState {
+        TurnShared {
             ids: CallIds::new(&parts.id),
             // The gates of the outer turn are used for this one.
             gates: match &parts.outer {
