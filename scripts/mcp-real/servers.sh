@@ -18,4 +18,5 @@ else
 fi
 (cd "$home" && { [ -f package.json ] || npm init -y > /dev/null; } &&
   npm install --no-audit --no-fund --loglevel error "${packages[@]}" > /dev/null)
-TURNWRIGHT_MCP_REAL=$home cargo test -p turnwright-mcp --test it "$only" -- --nocapture
+# With the features of the README's test command: then nothing is built twice.
+TURNWRIGHT_MCP_REAL=$home cargo test --workspace --all-features --test it "$only" -- --nocapture

@@ -50,9 +50,9 @@ pub(super) const CONFIGURATION: &str = concat!(
         "url                 Address",
         "headers             Headers to send with each request",
         "oauth               How to log in if the server requires it: false for not at all, or",
-        "                    an object with clientId, clientSecret, issuer, scopes,",
-        "                    redirectPort, allowPrivateAddresses [default: automatically, if",
-        "                    there is no Authorization header]",
+        "                    an object with clientId, clientSecret, issuer, endpointOrigins,",
+        "                    scopes, redirectPort, allowPrivateAddresses [default:",
+        "                    automatically, if there is no Authorization header]",
     ),
     "\n\n",
     section!(

@@ -28,6 +28,8 @@ pub(super) struct Settings {
     pub(super) client_secret: Option<String>,
     pub(super) issuer: Option<String>,
     #[serde(default)]
+    endpoint_origins: Vec<String>,
+    #[serde(default)]
     scopes: Vec<String>,
     redirect_port: Option<u16>,
     #[serde(default)]
@@ -42,7 +44,9 @@ impl Settings {
             ("clientSecret", self.client_secret.as_deref()),
             ("issuer", self.issuer.as_deref()),
         ];
-        texts.into_iter()
+        let origins = self.endpoint_origins.iter();
+        let origins = origins.map(|origin| ("endpointOrigins", Some(origin.as_str())));
+        texts.into_iter().chain(origins)
     }
 }
 
@@ -64,7 +68,9 @@ pub(super) fn login(settings: &Settings, tokens: &Path, attended: bool) -> Resul
             oauth = set(oauth, expanded(&format!("oauth.{key}"), text)?);
         }
     }
-    oauth = oauth.scopes(&settings.scopes);
+    oauth = oauth
+        .endpoint_origins(&settings.endpoint_origins)
+        .scopes(&settings.scopes);
     if let Some(port) = settings.redirect_port {
         oauth = oauth.redirect_port(port);
     }

@@ -32,7 +32,6 @@ pub use tool_set::build_artifact_tools;
 
 pub use crate::tool::ArtifactToolPolicy;
 
-pub(crate) use tool::CALL_ID;
 pub(crate) use tool_set::{ArtifactToolSet, SharedArtifactTools};
 
 use readable::Readable;

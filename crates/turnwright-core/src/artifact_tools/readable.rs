@@ -17,7 +17,15 @@ const MAX_LISTED: usize = 30;
 
 /// A snapshot of the readable artifacts, by the id that the model uses for them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Readable(Arc<IndexMap<String, Vec<SpooledArtifact>, RandomState>>);
+pub(crate) struct Readable(Arc<IndexMap<String, Source, RandomState>>);
+
+/// The artifacts of a record. They can be read as long as the snapshot exists, also if the turn no longer has the record.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(super) artifacts: Vec<SpooledArtifact>,
+    /// Whether they contain private data.
+    pub(super) private: bool,
+}
 
 /// The artifacts that a set of tools can read now. Does not hold a reference to the dispatch.
 #[derive(Default)]
@@ -46,15 +54,17 @@ impl Readable {
     /// Returns `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
     pub(crate) fn of(ctx: &TurnContext) -> Result<Self, Error> {
         let limits = ctx.artifact_limits();
-        let limited = |handles: &[SpooledArtifact]| {
+        let source = |handles: &[SpooledArtifact], private: bool| {
             let handles = handles.iter().cloned();
-            handles.map(|handle| handle.with_limits(limits)).collect()
+            let artifacts = handles.map(|handle| handle.with_limits(limits)).collect();
+            Source { artifacts, private }
         };
         let mut all = IndexMap::default();
         let records = ctx.inner().records.read();
         for call in records.of_type::<ToolCall>() {
             if !call.handles().is_empty() {
-                all.insert(call.id().to_owned(), limited(call.handles()));
+                let source = source(call.handles(), call.is_private());
+                all.insert(call.id().to_owned(), source);
             }
         }
         for found in records.of_type::<Retrievable>() {
@@ -63,7 +73,8 @@ impl Readable {
                 if all.contains_key(&id) {
                     return Err(collision(&id));
                 }
-                all.insert(id, limited(std::slice::from_ref(handle)));
+                let handles = std::slice::from_ref(handle);
+                all.insert(id, source(handles, found.is_private()));
             }
         }
         Ok(Readable(Arc::new(all)))
@@ -82,25 +93,27 @@ impl Readable {
 
     /// Returns the artifacts with an id.
     #[must_use]
-    pub(crate) fn get(&self, id: &str) -> Option<&[SpooledArtifact]> {
-        self.0.get(id).map(Vec::as_slice)
+    pub(super) fn source(&self, id: &str) -> Option<&Source> {
+        self.0.get(id)
     }
 
     /// Returns whether an artifact with this id supports the query.
     pub(super) fn answers(&self, query: &Query, id: &str) -> bool {
         let fits = |artifact: &SpooledArtifact| query.fits(artifact.kind());
-        self.get(id).is_some_and(|all| all.iter().any(fits))
+        let source = self.source(id);
+        source.is_some_and(|source| source.artifacts.iter().any(fits))
     }
 
     /// Iterates over the kinds, in order of first occurrence.
     pub(super) fn kinds(&self) -> impl Iterator<Item = ArtifactKind> {
-        self.0.values().flatten().map(SpooledArtifact::kind)
+        let artifacts = self.0.values().flat_map(|source| &source.artifacts);
+        artifacts.map(SpooledArtifact::kind)
     }
 
     /// Returns only the artifacts that support the query.
     pub(super) fn for_query(&self, query: &Query) -> Self {
         let all = self.0.iter().filter(|(id, _)| self.answers(query, id));
-        let all = all.map(|(id, artifacts)| (id.clone(), artifacts.clone()));
+        let all = all.map(|(id, source)| (id.clone(), source.clone()));
         Readable(Arc::new(all.collect()))
     }
 

@@ -17,7 +17,7 @@ use crate::tool::context::ToolContext;
 use crate::tool::{Handler, Tool, ToolBuilder};
 
 /// The argument that selects the result.
-pub(crate) const CALL_ID: &str = "callId";
+pub(super) const CALL_ID: &str = "callId";
 /// The argument that selects one of several artifacts of a result.
 pub(super) const INDEX: &str = "index";
 
@@ -58,7 +58,7 @@ impl ArtifactTool {
         let schema = query.document(&("enum", json!(ids)))?.into_schema()?;
         let current = Arc::clone(current);
         definition(query, schema)
-            .handler(move |args: Value, _: ToolContext| answer(query, current.now(), args))
+            .handler(move |args: Value, ctx: ToolContext| answer(query, current.now(), args, ctx))
             .build()
     }
 
@@ -85,7 +85,7 @@ impl ArtifactTool {
         });
         let readable = Arc::clone(current);
         let handler =
-            Handler::from_async(move |args: Value, _| answer(query, readable.now(), args));
+            Handler::from_async(move |args: Value, ctx| answer(query, readable.now(), args, ctx));
         Ok(definition.reaching(check, handler))
     }
 }
@@ -108,13 +108,23 @@ fn stable_definition(query: &Query) -> Result<Tool, Error> {
     definition(query, schema).handler(nothing_yet).build()
 }
 
-async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<String, ToolError> {
+async fn answer(
+    query: &Query,
+    readable: Readable,
+    mut args: Value,
+    ctx: ToolContext,
+) -> Result<String, ToolError> {
     let mut own = |name: &str| {
         args.as_object_mut()
             .and_then(|args| args.shift_remove(name))
     };
     let (id, index) = (own(CALL_ID), own(INDEX));
-    let artifact = chosen(&readable, id.as_ref(), index.as_ref())?;
+    let source = id.as_ref().and_then(|id| readable.source(id.as_str()?));
+    if source.is_some_and(|source| source.private) {
+        ctx.reads().add_private();
+    }
+    let artifacts = source.map_or(&[][..], |source| &source.artifacts);
+    let artifact = chosen(artifacts, index.as_ref())?;
     if !query.fits(artifact.kind()) {
         let kind = artifact.kind();
         let text = format!("This artifact has kind {kind}, which this tool cannot read.");
@@ -131,14 +141,9 @@ async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<St
 }
 
 fn chosen(
-    readable: &Readable,
-    id: Option<&Value>,
+    artifacts: &[SpooledArtifact],
     index: Option<&Value>,
 ) -> Result<SpooledArtifact, ToolError> {
-    let artifacts = id
-        .and_then(Value::as_str)
-        .and_then(|id| readable.get(id))
-        .unwrap_or_default();
     let index = index.and_then(Value::as_u64).unwrap_or(0);
     let chosen = usize::try_from(index).ok().and_then(|at| artifacts.get(at));
     chosen

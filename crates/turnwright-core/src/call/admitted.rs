@@ -18,7 +18,7 @@ use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
 use crate::gate::Approval;
 use crate::panic::drop_quietly;
-use crate::record::{CallState, Denial, LedgerEntry, Record, ResponseRef, ToolCall};
+use crate::record::{CallState, Denial, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::{Call, CallPermit, Checked, Setup};
 
@@ -115,7 +115,7 @@ impl CheckedCall {
             checksum: self.checksum(),
             tool: self.tool(),
             args: self.args(),
-            response_id: self.request().response.as_ref().map(ResponseRef::id),
+            response: self.request().response.as_ref(),
             ctx: &self.checked.call.ctx,
         }
     }

@@ -47,9 +47,7 @@ impl Tool {
         let checked = checked.ask_external().await;
         let checked = checked.map_err(RefusedCall::into_error)?;
         let admitted = checked.admit().await.map_err(RefusedCall::into_error)?;
-        let mut output = admitted.run().await.into_result().await?;
-        output.private |= self.reads_private();
-        Ok(output)
+        admitted.run().await.into_result().await
     }
 
     /// Calls this tool and returns the record of the call, which is added to the turn and stored. Every result is in the record,

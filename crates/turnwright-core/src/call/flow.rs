@@ -3,36 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::artifact::Inline;
-use crate::artifact_tools::CALL_ID;
 use crate::event::{Level, LogEntry};
-use crate::record::{Retrievable, Settled, ToolCall, ToolResults};
+use crate::record::{Settled, ToolResults};
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::context::CallFacts;
 
 impl CallFacts {
-    /// Returns whether the result contains private data, whatever the handler says about it.
-    pub(super) fn reads_private(&self) -> bool {
-        self.tool.reads_private() || self.below.read().private || self.reads_private_artifact()
-    }
-
-    /// Returns whether it is a call of an artifact tool that reads private data.
-    fn reads_private_artifact(&self) -> bool {
-        if !self.tool.is_artifact_tool() {
-            return false;
-        }
-        let id = self.args.value().get(CALL_ID).and_then(Value::as_str);
-        let records = self.call.ctx.turn().inner().records.read();
-        id.is_some_and(|id| {
-            let call = records.get::<ToolCall>(id);
-            let mut found = records.of_type::<Retrievable>();
-            call.is_some_and(|call| call.is_private())
-                || found.any(|found| found.is_private() && found.shown_id() == id)
-        })
-    }
-
     /// Returns whether a policy of the turn, of an outer turn or of the tool keeps the result out of the prompt.
     pub(super) fn is_quarantined(&self) -> bool {
         if self.tool.is_artifact_tool() {

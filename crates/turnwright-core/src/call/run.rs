@@ -48,7 +48,9 @@ impl RawOutcome {
         if let Some(guard) = self.guard {
             Box::pin(guard.end(self.state)).await;
         }
-        self.result
+        let mut output = self.result?;
+        output.private |= self.facts.reads.so_far().private;
+        Ok(output)
     }
 }
 
@@ -97,6 +99,8 @@ impl AdmittedCall {
             permit.ran = true;
         }
         let (facts, bound) = self.into_facts(start);
+        let turn = facts.call.ctx.turn();
+        turn.inner().running_reads.begin(&facts.reads);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));

@@ -31,16 +31,16 @@ impl RawOutcome {
             state,
             started,
         } = self;
-        let tool = &facts.tool;
+        let (tool, read) = (&facts.tool, facts.reads.so_far());
         let mut settled = Settled {
             results: ToolResults::Nothing,
             attachments: Vec::new(),
             // What a turn under the call has read, it may repeat.
-            trusted: tool.is_trusted() && facts.below.read().tier.is_none(),
+            trusted: read.tier.is_none(),
             inline: true,
             from_artifact_tool: tool.is_artifact_tool(),
             truncated: false,
-            private: started && facts.reads_private(),
+            private: started && read.private,
             quarantined: false,
             denial: None,
             edited: facts.edited.then(|| facts.args.value().clone()),

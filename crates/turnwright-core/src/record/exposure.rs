@@ -1,4 +1,4 @@
-//! What the model had read when it wrote a record.
+//! What the author of a record had read.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::trust::TrustTier;
 
 /// What the prompt contained when a record was written: the words of a model can carry what it has read.
 ///
-/// A runner sets it when it stores a message, a thought or a tool call of the model, or a memory. It counts for
+/// A runner sets it when it stores a message, a thought or a tool call of the model, or a memory. That of a memory includes what
+/// the handler that stores it has read: see [`ToolContext::exposure`](crate::ToolContext::exposure). It counts for
 /// [`taint`](crate::DispatchContext::taint) as long as the record is in the prompt, even if the records that the model had read are
 /// not: a history may omit them, and a memory is used in other conversations.
 ///
@@ -28,6 +29,14 @@ pub struct Exposure {
 }
 
 impl Exposure {
+    /// Returns what someone has been exposed to who has read content of this tier.
+    pub(crate) fn of_tier(tier: TrustTier) -> Self {
+        Exposure {
+            tier: (tier < TrustTier::FirstParty).then_some(tier),
+            private: tier == TrustTier::ThirdPartyPrivate,
+        }
+    }
+
     /// Returns what both contain.
     pub(crate) fn and(self, other: Self) -> Self {
         Exposure {
@@ -58,29 +67,30 @@ impl Record {
         }
     }
 
-    /// Returns the record as one whose author had read this.
-    pub(crate) fn exposed_to(self, exposure: Exposure) -> Self {
-        if self.exposure().is_none_or(|own| own == exposure) {
+    /// Returns the record as one whose author had read this. Passages and messages of other agents have a trust tier of their
+    /// own: they become private, but keep it.
+    pub(crate) fn exposed_to(mut self, exposure: Exposure) -> Self {
+        let changes = match &self {
+            Record::Retrievable(found) => exposure.private && !found.is_private(),
+            Record::Message(message) if message.is_of_agent() => {
+                exposure.private && !message.exposure.private
+            }
+            record => record.exposure().is_some_and(|own| own != exposure),
+        };
+        if !changes {
             return self;
         }
-        match self {
-            Record::Message(mut message) => {
-                Arc::make_mut(&mut message).exposure = exposure;
-                Record::Message(message)
+        match &mut self {
+            Record::Message(message) if message.is_of_agent() => {
+                Arc::make_mut(message).exposure.private = true;
             }
-            Record::Thought(mut thought) => {
-                Arc::make_mut(&mut thought).exposure = exposure;
-                Record::Thought(thought)
-            }
-            Record::ToolCall(mut call) => {
-                Arc::make_mut(&mut call).exposure = exposure;
-                Record::ToolCall(call)
-            }
-            Record::Memory(mut memory) => {
-                Arc::make_mut(&mut memory).exposure = exposure;
-                Record::Memory(memory)
-            }
-            record => record,
+            Record::Message(message) => Arc::make_mut(message).exposure = exposure,
+            Record::Thought(thought) => Arc::make_mut(thought).exposure = exposure,
+            Record::ToolCall(call) => Arc::make_mut(call).exposure = exposure,
+            Record::Memory(memory) => Arc::make_mut(memory).exposure = exposure,
+            Record::Retrievable(found) => Arc::make_mut(found).private = true,
+            _ => {}
         }
+        self
     }
 }

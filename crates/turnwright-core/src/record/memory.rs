@@ -63,10 +63,20 @@ impl Memory {
         &self.text
     }
 
-    /// Returns what was in the prompt of the turn that stored the memory.
+    /// Returns what was in the prompt of the turn that stored the memory, and what the handler that stored it had read.
     #[must_use]
     pub fn exposure(&self) -> Exposure {
         self.exposure
+    }
+}
+
+impl RecordBuilder<Memory> {
+    /// Sets what its author had read. A turn does this when it stores a memory of its own conversation. Set it for a memory
+    /// that a handler writes into another conversation of the store, with
+    /// [`ToolContext::exposure`](crate::ToolContext::exposure).
+    pub fn exposure(mut self, exposure: Exposure) -> Self {
+        self.0.exposure = exposure;
+        self
     }
 }
 

@@ -123,6 +123,11 @@ impl Message {
         self.author == Author::Assistant
     }
 
+    /// Returns whether another agent wrote it.
+    pub(super) fn is_of_agent(&self) -> bool {
+        matches!(self.author, Author::Agent { .. })
+    }
+
     /// Returns the author.
     #[must_use]
     pub fn author(&self) -> &Author {

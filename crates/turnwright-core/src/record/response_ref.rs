@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::Exposure;
 use crate::ids::new_id;
+use crate::trust::TrustTier;
 use crate::validate::Violations;
 
 /// The model response that a record belongs to. Its thoughts, messages and tool calls have the same id, so that any protocol can
@@ -22,6 +24,8 @@ use crate::validate::Violations;
 pub struct ResponseRef {
     id: Arc<str>,
     cut: Option<Arc<str>>,
+    /// What the model read for it that is in no record. Stored with the records of the response.
+    pub(crate) exposure: Exposure,
 }
 
 impl ResponseRef {
@@ -40,6 +44,7 @@ impl ResponseRef {
         ResponseRef {
             id: id.into(),
             cut: None,
+            exposure: Exposure::default(),
         }
     }
 
@@ -47,6 +52,14 @@ impl ResponseRef {
     #[must_use]
     pub fn cut(mut self, why: impl Into<Arc<str>>) -> Self {
         self.cut = Some(why.into());
+        self
+    }
+
+    /// Notes that the model has read content of this tier for the response that is in no record: what a tool returned that ran at
+    /// the provider. Every record of the response is [exposed](Exposure) to it.
+    #[must_use]
+    pub fn exposed_to(mut self, tier: TrustTier) -> Self {
+        self.exposure = self.exposure.and(Exposure::of_tier(tier));
         self
     }
 

@@ -36,7 +36,7 @@ pub struct Retrievable {
     tier: TrustTier,
     source: Option<String>,
     inline: bool,
-    private: bool,
+    pub(super) private: bool,
     covers: Option<Box<Coverage>>,
 }
 

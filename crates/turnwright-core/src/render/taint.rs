@@ -210,6 +210,16 @@ impl Taint {
         self.add_contents(RecordKind::ToolCall, call.id(), tool, contents);
     }
 
+    /// Adds what the model had read when it proposed a call, without the result.
+    pub(crate) fn add_proposal(&mut self, call_id: &str, tool: &str, exposure: Exposure) {
+        let contents = Contents {
+            exposure,
+            ..Contents::default()
+        };
+        let tool = || Some(tool.into());
+        self.add_contents(RecordKind::ToolCall, call_id, tool, contents);
+    }
+
     /// Adds a retrievable.
     pub(crate) fn add_retrievable(&mut self, found: &Retrievable) {
         let mut contents = Contents {

@@ -14,7 +14,9 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEventKind;
 use crate::panic::text_of;
-use crate::record::{GateRecord, Record, RecordKind, Retrievable, TimelineRecord, ToolCall};
+use crate::record::{
+    Exposure, GateRecord, Record, RecordKind, ResponseRef, Retrievable, TimelineRecord, ToolCall,
+};
 use crate::record_log::Origin;
 use crate::store::{Batch, Change, Query, Revision, Store, StoreError};
 use crate::telemetry::here;
@@ -196,25 +198,34 @@ impl TurnContext {
         }
     }
 
-    /// Notes in records of the model, and in memories, what is in the prompt. A record that is stored again keeps what it was
-    /// exposed to before.
+    /// Notes in records what their authors had read: the prompt, for records of the model and memories; what tools of the provider
+    /// returned, for records of a response; what the running calls have read, for records that handlers write. A record that is
+    /// stored again keeps what it was exposed to before.
     fn note_exposure(&self, changes: &mut [Change]) {
-        let mut now = None;
+        // Most records of a batch belong to one response.
+        let mut known: Option<(Option<String>, Exposure)> = None;
         for change in changes {
             let Change::Put(record) = change else {
                 continue;
             };
-            if record.exposure().is_none() {
-                continue;
-            }
             let before = self.inner().records.read().exposure_of(record);
-            let mut now = || *now.get_or_insert_with(|| self.exposure());
-            let exposure = match (before, &*record) {
+            let exposure = match (record.exposure(), before) {
                 // The model wrote its arguments when it was first stored.
-                (Some(before), Record::ToolCall(_)) => before,
-                (before, _) => before.unwrap_or_default().and(now()),
+                (_, Some(before)) if record.kind() == RecordKind::ToolCall => before,
+                (Some(own), before) => {
+                    let response = record.response().map(ResponseRef::id);
+                    let prompt = match &known {
+                        Some((of, prompt)) if of.as_deref() == response => *prompt,
+                        _ => self.exposure_before_response(response),
+                    };
+                    known = Some((response.map(str::to_owned), prompt));
+                    own.and(before.unwrap_or_default()).and(prompt)
+                }
+                (None, _) => Exposure::default(),
             };
-            *record = record.clone().exposed_to(exposure);
+            let response = record.response().map(|response| response.exposure);
+            let exposure = exposure.and(response.unwrap_or_default());
+            *record = self.with_reads_of_handlers(record.clone().exposed_to(exposure));
         }
     }
 

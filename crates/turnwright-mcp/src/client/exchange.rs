@@ -12,7 +12,7 @@ use super::supervisor::Supervised;
 use crate::definition::harmless;
 use crate::protocol::{
     Elicitation, ElicitationAnswer, Failure, Listener, MAX_QUESTIONS, Request, Session,
-    roots_result,
+    TurnIdentity, roots_result,
 };
 
 /// How often a server may ask for input during one request.
@@ -129,8 +129,8 @@ impl CallListener {
 
 #[async_trait]
 impl Listener for CallListener {
-    fn turn_id(&self) -> &str {
-        self.ctx.turn().turn_id()
+    fn turn(&self) -> TurnIdentity {
+        TurnIdentity::of(self.ctx.turn())
     }
 
     fn progress(&self, message: String) {

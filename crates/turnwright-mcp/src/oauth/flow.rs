@@ -16,6 +16,7 @@ use super::addresses::Addresses;
 use super::callback::Callback;
 use super::grant::{ClientIdentity, Grant, Secret, now};
 use super::http::{CODE, GuardedHttp};
+use super::metadata::{check_endpoints, check_redirect};
 use super::{AuthorizationPrompt, OAuth, without_paths};
 
 /// The reason if a person must log in, and [`OAuth::prompt`](super::OAuth::prompt) is not set.
@@ -78,12 +79,8 @@ impl Flow {
                 "the server names the authorization server {issuer}, which is not the configured issuer"
             ));
         }
-        let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
-        for endpoint in endpoints.into_iter().chain(&metadata.registration_endpoint) {
-            let url = Url::parse(endpoint);
-            let url = url.map_err(|_| "a URL of the OAuth metadata is invalid")?;
-            addresses.check(&url)?;
-        }
+        let token_endpoint = check_endpoints(&metadata, &issuer, &settings, &addresses)?;
+        http.send_secrets_to(&token_endpoint);
         let methods = metadata.code_challenge_methods_supported.iter().flatten();
         if !methods.into_iter().any(|method| method == "S256") {
             return Err("the authorization server does not support PKCE (S256)".to_owned());
@@ -159,8 +156,9 @@ impl Flow {
         let redirected = timeout(limit, callback.redirected(&state)).await;
         let redirected = redirected
             .map_err(|_| format!("the authorization page was not completed within {limit:?}"))??;
-        self.http.set_code(redirected.code);
         let issuer = redirected.issuer.as_deref();
+        check_redirect(&self.metadata, &self.issuer, issuer)?;
+        self.http.set_code(redirected.code);
         let answer = self
             .manager
             .exchange_code_for_token_with_issuer(CODE, &state, issuer);

@@ -11,11 +11,12 @@ use reqwest::Client;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
 use turnwright_models::fetch::{Resolver, SystemResolver};
-use url::{Url, form_urlencoded};
+use url::{Origin, Url, form_urlencoded};
 
 use super::addresses::{Addresses, GuardedResolver, Refused, is_loopback};
 use super::answers;
 use super::grant::Secret;
+use super::metadata::check_source;
 
 /// Maximum size of an answer.
 const MAX_BYTES: usize = 256 << 10;
@@ -41,6 +42,8 @@ pub(super) struct GuardedHttp {
     /// For the server itself, for others, and for others without TLS.
     clients: [OnceLock<Client>; 3],
     code: Mutex<Option<Secret>>,
+    /// The only origin that gets codes, refresh tokens and client secrets.
+    secrets_to: OnceLock<Origin>,
     /// Why the last request failed. `rmcp` shows it together with the URL, which may contain a key.
     failure: Mutex<Option<String>>,
     /// Why the first address was refused.
@@ -58,6 +61,7 @@ impl GuardedHttp {
             resolver,
             clients: Default::default(),
             code: Mutex::default(),
+            secrets_to: OnceLock::new(),
             failure: Mutex::default(),
             refusal: OnceLock::new(),
         }
@@ -66,6 +70,11 @@ impl GuardedHttp {
     /// Sets the authorization code that is sent instead of [`CODE`].
     pub(super) fn set_code(&self, code: Secret) {
         *self.code.lock() = Some(code);
+    }
+
+    /// Sets the token endpoint. Token requests to another origin are refused.
+    pub(super) fn send_secrets_to(&self, token_endpoint: &Url) {
+        self.secrets_to.get_or_init(|| token_endpoint.origin());
     }
 
     /// Returns why the last request failed, if it did.
@@ -125,11 +134,14 @@ impl GuardedHttp {
         let (parts, body) = request.into_parts();
         let kind = Kind::of(&parts);
         let body = match kind {
+            Kind::Token if self.secrets_to.get() != Some(&url.origin()) => {
+                return Err(format!("{host} is not the token endpoint"));
+            }
             Kind::Token => self.with_code(&body),
             Kind::Metadata | Kind::Registration => body,
         };
         let sent = client
-            .request(parts.method, url)
+            .request(parts.method, url.clone())
             .headers(parts.headers)
             .body(body)
             .send();
@@ -138,6 +150,7 @@ impl GuardedHttp {
             let answer = read(&host, response, kind).await?;
             if kind == Kind::Metadata {
                 self.check_named(answer.body());
+                check_source(answer.body(), &url)?;
             }
             Ok(answer)
         };

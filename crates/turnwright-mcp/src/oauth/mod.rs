@@ -3,6 +3,9 @@
 //!
 //! A token belongs to one server. [`Authorizer`] is made for the URL of a server, asks for tokens with that server as the resource,
 //! and gives a token only to a request to the origin of that URL. No other part of the crate can read a token.
+//!
+//! Codes, refresh tokens and client secrets belong to an issuer. [`metadata`] checks that the metadata is the issuer's own, and that they
+//! are sent only to the origin of the issuer, or to one that the settings name.
 
 mod addresses;
 mod answers;
@@ -11,6 +14,7 @@ mod callback;
 mod flow;
 mod grant;
 mod http;
+mod metadata;
 mod settings;
 mod token_store;
 

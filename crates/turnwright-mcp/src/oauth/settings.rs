@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use url::Url;
+use turnwright_core::schema::escape;
+use url::{Origin, Url};
 
 use super::grant::Secret;
 use super::token_store::TokenStore;
@@ -39,6 +40,7 @@ pub struct OAuth {
     pub(super) client_secret: Option<Secret>,
     pub(super) client_metadata_url: Option<String>,
     pub(super) issuer: Option<String>,
+    pub(super) endpoint_origins: Vec<String>,
     pub(super) scopes: Vec<String>,
     pub(super) redirect_port: u16,
     pub(super) timeout: Duration,
@@ -76,6 +78,7 @@ impl OAuth {
             client_secret: None,
             client_metadata_url: None,
             issuer: None,
+            endpoint_origins: Vec::new(),
             scopes: Vec::new(),
             redirect_port: 0,
             timeout: TIMEOUT,
@@ -132,6 +135,26 @@ impl OAuth {
         self
     }
 
+    /// Sets further origins at which the authorization server may have its endpoints. Codes, refresh tokens and the client secret are
+    /// sent there. For providers whose token endpoint is at another origin than their issuer, such as Google:
+    ///
+    /// ```
+    /// use turnwright_mcp::OAuth;
+    ///
+    /// let oauth = OAuth::new()
+    ///     .issuer("https://accounts.google.com")
+    ///     .endpoint_origins(["https://oauth2.googleapis.com"]);
+    /// ```
+    ///
+    /// Default: only the origin of the issuer.
+    pub fn endpoint_origins<S: Into<String>>(
+        mut self,
+        origins: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.endpoint_origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Sets the scopes to ask for. Scopes that a call needs are added when the server asks for them.
     ///
     /// Default: what the server asks for.
@@ -179,6 +202,12 @@ impl OAuth {
         self.issuer.as_ref().is_none_or(same)
     }
 
+    /// Returns whether this is one of the endpoint origins.
+    pub(super) fn names_origin(&self, origin: &Origin) -> bool {
+        let is_it = |text: &String| Url::parse(text).is_ok_and(|url| url.origin() == *origin);
+        self.endpoint_origins.iter().any(is_it)
+    }
+
     /// Returns what is wrong with the settings for this server.
     pub(crate) fn problem(&self, server: &str) -> Option<String> {
         let needs = |what: &str| Some(format!("OAuth: {what}"));
@@ -190,6 +219,14 @@ impl OAuth {
             && !Url::parse(url).is_ok_and(|url| is_document(&url))
         {
             return needs("`client_metadata_url` must be an `https` URL with a path");
+        }
+        let is_origin = |url: &Url| matches!(url.scheme(), "http" | "https") && url.path() == "/";
+        let is_origin = |text: &String| Url::parse(text).is_ok_and(|url| is_origin(&url));
+        if let Some(text) = self.endpoint_origins.iter().find(|text| !is_origin(text)) {
+            return needs(&format!(
+                "`{}` is not an origin, such as `https://auth.example.com`",
+                escape(text, 80)
+            ));
         }
         let scope =
             |scope: &String| !scope.is_empty() && scope.chars().all(|ch| ch.is_ascii_graphic());

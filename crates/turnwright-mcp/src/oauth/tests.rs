@@ -15,6 +15,7 @@ use url::Url;
 use super::addresses::Addresses;
 use super::grant::{ClientIdentity, Grant, Secret};
 use super::http::GuardedHttp;
+use super::metadata::{check_endpoints, check_source};
 use super::{Authorizer, OAuth, TokenStore, answers, without_paths};
 
 fn url(text: &str) -> Url {
@@ -297,6 +298,138 @@ async fn a_token_of_another_issuer_than_the_configured_one_is_not_used() {
             .await
             .is_none()
     );
+}
+
+#[test]
+fn metadata_is_accepted_only_from_the_places_of_its_issuer() {
+    let tenant = "https://a.example/t";
+    for (issuer, fetched, accepted) in [
+        (
+            "https://a.example",
+            "https://a.example/.well-known/oauth-authorization-server",
+            true,
+        ),
+        (
+            "https://a.example/",
+            "https://a.example/.well-known/openid-configuration",
+            true,
+        ),
+        (
+            tenant,
+            "https://a.example/.well-known/oauth-authorization-server/t",
+            true,
+        ),
+        (
+            tenant,
+            "https://a.example/.well-known/openid-configuration/t",
+            true,
+        ),
+        (
+            tenant,
+            "https://a.example/t/.well-known/openid-configuration",
+            true,
+        ),
+        (
+            "https://a.example/t/",
+            "https://a.example/t/.well-known/openid-configuration",
+            true,
+        ),
+        (
+            tenant,
+            "https://a.example/.well-known/oauth-authorization-server",
+            false,
+        ),
+        (
+            tenant,
+            "https://a.example/u/.well-known/openid-configuration",
+            false,
+        ),
+        (
+            "https://a.example",
+            "https://a.example/x/.well-known/y",
+            false,
+        ),
+        (
+            "https://a.example",
+            "https://b.example/.well-known/oauth-authorization-server",
+            false,
+        ),
+        (
+            "https://a.example",
+            "http://a.example/.well-known/oauth-authorization-server",
+            false,
+        ),
+        (
+            "https://a.example",
+            "https://a.example:8/.well-known/oauth-authorization-server",
+            false,
+        ),
+        (
+            "nothing",
+            "https://a.example/.well-known/oauth-authorization-server",
+            false,
+        ),
+    ] {
+        let document = json!({ "issuer": issuer, "token_endpoint": "x" }).to_string();
+        let checked = check_source(document.as_bytes(), &url(fetched));
+        assert_eq!(checked.is_ok(), accepted, "{issuer} {fetched}: {checked:?}");
+    }
+    let nameless = json!({ "token_endpoint": "x" }).to_string();
+    assert!(check_source(nameless.as_bytes(), &url("https://a.example/")).is_err());
+    let of_resource = json!({ "resource": "x" }).to_string();
+    assert!(check_source(of_resource.as_bytes(), &url("https://a.example/x")).is_ok());
+}
+
+#[test]
+fn endpoints_are_at_the_origin_of_the_issuer_or_at_one_of_the_settings() {
+    let check = |settings: OAuth, page: &str, token: &str, registration: Option<&str>| {
+        let metadata = json!({
+            "authorization_endpoint": page, "token_endpoint": token, "registration_endpoint": registration,
+        });
+        let metadata = serde_json::from_value(metadata).unwrap();
+        let addresses = Addresses::new(&url("https://mcp.example/mcp"), false);
+        check_endpoints(&metadata, "https://a.example/t", &settings, &addresses).map(drop)
+    };
+    let (page, token) = ("https://a.example/authorize", "https://a.example/token");
+    check(
+        OAuth::new(),
+        page,
+        token,
+        Some("https://a.example/register"),
+    )
+    .unwrap();
+    check(OAuth::new(), "https://mcp.example/authorize", token, None).unwrap();
+    let named = OAuth::new().endpoint_origins(["https://tokens.example"]);
+    check(named, page, "https://tokens.example/token", None).unwrap();
+    for (page, token, registration, expected) in [
+        (
+            "https://b.example/",
+            token,
+            None,
+            "the authorization endpoint",
+        ),
+        (
+            page,
+            "https://mcp.example/token",
+            None,
+            "the token endpoint",
+        ),
+        (
+            page,
+            "https://a.example:8/token",
+            None,
+            "the token endpoint",
+        ),
+        (
+            page,
+            token,
+            Some("https://b.example/"),
+            "the registration endpoint",
+        ),
+    ] {
+        let why = check(OAuth::new(), page, token, registration).unwrap_err();
+        assert!(why.starts_with(expected), "{why}");
+    }
 }
 
 #[test]

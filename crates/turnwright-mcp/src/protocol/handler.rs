@@ -26,7 +26,7 @@ use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, Re
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::{ConnectOptions, Elicitation, ElicitationAnswer, Listener};
+use super::{ConnectOptions, Elicitation, ElicitationAnswer, Listener, TurnIdentity};
 
 /// How many questions a server may ask during one request.
 pub(crate) const MAX_QUESTIONS: usize = 20;
@@ -55,7 +55,7 @@ pub(super) struct Handler {
 struct Flights {
     open: Vec<Arc<Flight>>,
     /// The turns of requests that were given up, and when that was. The server may still work on them.
-    given_up: VecDeque<(Instant, String)>,
+    given_up: VecDeque<(Instant, TurnIdentity)>,
 }
 
 /// A request in flight.
@@ -79,10 +79,10 @@ pub(super) struct InFlight {
 }
 
 impl Flights {
-    /// Returns whether a request of such a turn was given up, and the server may still ask about it.
-    fn has_given_up(&mut self, is_such: impl Fn(&str) -> bool) -> bool {
+    /// Returns whether a request of another turn was given up, and the server may still ask about it.
+    fn has_given_up_other(&mut self, turn: &TurnIdentity) -> bool {
         self.given_up.retain(|(at, _)| at.elapsed() < MEMORY);
-        self.given_up.iter().any(|(_, turn)| is_such(turn))
+        self.given_up.iter().any(|(_, other)| other != turn)
     }
 }
 
@@ -92,8 +92,8 @@ impl Flight {
         self.asking.load(Ordering::Acquire) > 0
     }
 
-    fn turn_id(&self) -> Option<&str> {
-        self.listener.as_ref().map(|listener| listener.turn_id())
+    fn turn(&self) -> Option<TurnIdentity> {
+        self.listener.as_ref().map(|listener| listener.turn())
     }
 
     fn declined(&self, reason: &str) {
@@ -176,13 +176,10 @@ impl Handler {
         if let Some(InboundStreamOrigin::OutboundRequest(id)) = context.extensions.get() {
             return flights.into_iter().find(|flight| flight.id == *id);
         }
-        let last = flights.last()?.turn_id()?.to_owned();
-        let is_other = |turn: &str| turn != last;
-        let others_open = flights
-            .iter()
-            .filter_map(|flight| flight.turn_id())
-            .any(is_other);
-        if !others_open && !self.flights.lock().has_given_up(is_other) {
+        let last = flights.last()?.turn()?;
+        let mut turns = flights.iter().filter_map(|flight| flight.turn());
+        let others_open = turns.any(|turn| turn != last);
+        if !others_open && !self.flights.lock().has_given_up_other(&last) {
             return flights.pop();
         }
         for flight in flights {
@@ -237,10 +234,8 @@ impl Drop for InFlight {
         flights
             .open
             .retain(|flight| !Arc::ptr_eq(flight, &self.flight));
-        if let Some(turn) = self.flight.turn_id().filter(|_| !self.answered) {
-            flights
-                .given_up
-                .push_back((Instant::now(), turn.to_owned()));
+        if let Some(turn) = self.flight.turn().filter(|_| !self.answered) {
+            flights.given_up.push_back((Instant::now(), turn));
             if flights.given_up.len() > MAX_GIVEN_UP {
                 flights.given_up.pop_front();
             }

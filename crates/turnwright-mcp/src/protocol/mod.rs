@@ -26,6 +26,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use turnwright_core::TurnContext;
 
 pub(crate) use connect::{connect_http, connect_stdio};
 pub(crate) use depth::LEFT_OUT;
@@ -95,11 +96,31 @@ pub(crate) struct Answer {
     pub(crate) refused_tools: Vec<String>,
 }
 
+/// Tells turns apart. Their ids do not: they are unique only within a conversation.
+#[derive(Clone)]
+pub(crate) struct TurnIdentity(Arc<Mark>);
+
+/// One per turn.
+#[derive(Default)]
+struct Mark;
+
+impl TurnIdentity {
+    pub(crate) fn of(turn: &TurnContext) -> Self {
+        TurnIdentity(turn.per_turn())
+    }
+}
+
+impl PartialEq for TurnIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// Gets what a server sends about a request before its result.
 #[async_trait]
 pub(crate) trait Listener: Send + Sync {
     /// Returns the turn to which the request belongs.
-    fn turn_id(&self) -> &str;
+    fn turn(&self) -> TurnIdentity;
 
     /// The server reports progress.
     fn progress(&self, message: String);

@@ -21,9 +21,13 @@ use crate::server::{folder, received, server};
 
 /// Runs a turn in which the user answers each question with a colour. Returns its outcome and the warnings.
 async fn answered(runner: &TurnRunner) -> (TurnOutcome, Vec<String>) {
+    answered_input(runner, TurnInput::new("Go.")).await
+}
+
+async fn answered_input(runner: &TurnRunner, input: TurnInput) -> (TurnOutcome, Vec<String>) {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&warnings);
-    let input = TurnInput::new("Go.").observer(move |event: &Event| {
+    let input = input.observer(move |event: &Event| {
         if let EventKind::Warning { message, .. } = &event.kind {
             noted.lock().push(message.clone());
         }
@@ -252,6 +256,25 @@ async fn a_question_that_may_belong_to_another_turn_is_declined() {
             .any(|warning| warning.contains("does not say which call asks")),
         "{warnings:?}"
     );
+}
+
+/// The ids of turns are unique only within a conversation.
+#[tokio::test]
+async fn a_question_during_calls_of_turns_with_equal_ids_is_declined() {
+    let mcp = Mcp::new([server("asks-after-both", &folder("equal-turn-ids"))]);
+    let runner = turnwright_core::runner(model)
+        .storage(Storage::memory())
+        .mcp(mcp.first_wait(Duration::from_secs(120)))
+        .build()
+        .unwrap();
+    let turn = async |conversation: &str| {
+        let input = TurnInput::new("Go.").conversation(conversation);
+        answered_input(&runner, input.turn_id("turn-1")).await
+    };
+    let (one, other) = tokio::join!(turn("of-ada"), turn("of-bob"));
+    let texts = format!("{} {}", one.0.text, other.0.text);
+    assert!(!texts.contains("red"), "{texts}");
+    assert!(texts.contains(r#"{"action":"decline"}"#), "{texts}");
 }
 
 /// A runner that suspends its turns at gates, with the annotations of its server believed.

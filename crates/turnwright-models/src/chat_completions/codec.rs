@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
@@ -9,10 +10,10 @@ use super::decode::ChunkReader;
 use super::quirks::{self, MAX_COMPLETION_TOKENS, STRICT_ROLES};
 use super::settings::{ReturnReasoning, SystemRole};
 use super::{body, messages};
-use crate::decode::{FrameReader, Reply};
+use crate::decode::{FrameReader, Reply, provider_tier};
 use crate::engine::{
-    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionType,
-    Quirks, RequestParts, WireMessage, audio_format, is_common_image, is_pdf, is_quota,
+    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionMap,
+    OptionType, Quirks, RequestParts, WireMessage, audio_format, is_common_image, is_pdf, is_quota,
     openai_parameters, with_ending, with_path,
 };
 
@@ -62,6 +63,9 @@ static INFO: Info = Info {
     ..OPENAI
 };
 
+/// Options that let servers search the web.
+const SEARCH_OPTIONS: [&str; 3] = ["web_search_options", "search_parameters", "plugins"];
+
 impl OpenAi for ChatCompletionsCodec {}
 
 fn check_provider_tool(tool: &Value) -> Result<(), &'static str> {
@@ -91,6 +95,18 @@ impl Codec for ChatCompletionsCodec {
 
     fn models_url(&self, endpoint: &Url) -> Url {
         with_ending(endpoint, "/chat/completions", "/models")
+    }
+
+    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier> {
+        let tools = options.provider_tools().iter();
+        let kinds = tools.filter_map(|tool| tool.get("type")?.as_str());
+        let searches = SEARCH_OPTIONS
+            .iter()
+            .any(|name| options.get(name).is_some());
+        kinds
+            .chain(searches.then_some("web_search"))
+            .map(provider_tier)
+            .collect()
     }
 
     fn tool(&self, tool: &Tool) -> Value {

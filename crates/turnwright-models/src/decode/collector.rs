@@ -81,6 +81,9 @@ impl Collector {
             Delta::Detail { name, value } => {
                 reply.details.insert(name, value);
             }
+            Delta::ProviderContent(tier) => {
+                reply.provider_content.insert(tier);
+            }
             Delta::Done => {
                 reply.done = true;
                 reply.continues = false;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 use turnwright_core::Usage;
+use turnwright_core::trust::TrustTier;
 
 use super::finish::Finish;
 use super::usage::ReportedUsage;
@@ -58,6 +59,8 @@ pub enum Delta {
         /// The value.
         value: String,
     },
+    /// The model has read what a tool returned that ran at the provider, of this tier.
+    ProviderContent(TrustTier),
     /// The end of the response: the protocol's end mark, or the end of a body that was not streamed.
     Done,
 }
@@ -91,6 +94,7 @@ impl fmt::Debug for Delta {
             Delta::Finish { reason, .. } => write!(f, "Finish({reason:?})"),
             Delta::Usage { usage, .. } => write!(f, "{usage:?}"),
             Delta::Detail { name, value } => write!(f, "Detail({name}, {} bytes)", value.len()),
+            Delta::ProviderContent(tier) => write!(f, "ProviderContent({tier:?})"),
             Delta::Done => f.write_str("Done"),
         }
     }

@@ -1,10 +1,11 @@
 //! A complete or truncated reply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value};
 use turnwright_core::Usage;
+use turnwright_core::trust::TrustTier;
 
 use super::finish::{Cut, Finish};
 use super::usage::ReportedUsage;
@@ -37,6 +38,8 @@ pub struct Reply {
     pub details: BTreeMap<&'static str, String>,
     /// What the provider expects back with this response. Its form depends on the protocol.
     pub state: Map<String, Value>,
+    /// The trust tiers of what the model has read in this response, because tools that ran at the provider returned it.
+    pub provider_content: BTreeSet<TrustTier>,
     /// Whether the server marked the end of the response.
     pub done: bool,
     /// Whether output followed the finish reason without another finish reason.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, ModelSettings, Tool};
 use url::Url;
 
@@ -52,6 +53,12 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// Returns what tools have to fit, if they are sent in a strict mode.
     fn strict_rules(&self) -> Option<&'static StrictRules> {
         None
+    }
+
+    /// Returns the tiers of what tools of the provider may return for a request without a trace in the response.
+    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier> {
+        let _ = options;
+        Vec::new()
     }
 
     /// Writes one item of the prompt as messages.

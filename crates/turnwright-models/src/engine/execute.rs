@@ -112,6 +112,8 @@ impl Engine {
         };
         let mut exchange = server.exchange(ctx, &url, write).await;
         exchange.failed = exchange.failed.map(|error| with_hint(error, &visible));
+        let unseen = codec.unseen_content(options);
+        exchange.reply.provider_content.extend(unseen);
         self.settle(ctx, exchange, prompt).await
     }
 
@@ -184,7 +186,10 @@ impl Engine {
             return Err(error.clone());
         }
         let has_calls = !reply.tool_calls.is_empty();
-        let mut response = ResponseRef::new();
+        let read = reply.provider_content.iter();
+        let mut response = read.fold(ResponseRef::new(), |response, tier| {
+            response.exposed_to(*tier)
+        });
         // Text counts as complete unless the response is known to be truncated. Calls count as complete only if the
         // response is known to be complete.
         let complete = known_complete || (failed.is_none() && !has_calls && reply.cut().is_none());

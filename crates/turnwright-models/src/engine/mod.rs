@@ -45,6 +45,7 @@ pub(crate) use media::{audio_format, is_common_image, is_pdf};
 pub use model::Model;
 pub(crate) use openai::{OPENAI, OpenAi, is_quota, parameters as openai_parameters};
 pub(crate) use options::FUNCTION;
+pub(crate) use options::OptionMap;
 pub use options::Options;
 pub(crate) use quirks::Quirks;
 pub(crate) use server::{with_ending, with_path};

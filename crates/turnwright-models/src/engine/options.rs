@@ -46,7 +46,7 @@ pub struct Options<C> {
 
 /// The options of a protocol, by name.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct OptionMap(Map<String, Value>);
+pub struct OptionMap(Map<String, Value>);
 
 impl OptionType {
     fn fits(self, value: &Value) -> bool {
@@ -119,6 +119,10 @@ impl<C: Codec + Default> Options<C> {
     /// Adds a tool that runs at the provider, such as `{"type": "web_search"}`, after the turn's tools. Functions
     /// are rejected: they run locally, as a [`Tool`](turnwright_core::Tool).
     ///
+    /// No policy is asked before it runs. What it returns counts for
+    /// [taint](turnwright_core::DispatchContext::taint): search and pages of the web as third-party-public, anything else as
+    /// third-party-private.
+    ///
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` for a function, or a value that is not an object.
     pub fn provider_tool(self, tool: impl Into<Value>) -> Result<Self, Error> {
@@ -174,7 +178,7 @@ impl OptionMap {
         self.0.contains_key(name)
     }
 
-    pub(super) fn provider_tools(&self) -> &[Value] {
+    pub(crate) fn provider_tools(&self) -> &[Value] {
         let tools = self.0.get(PROVIDER_TOOLS).and_then(Value::as_array);
         tools.map_or(&[], Vec::as_slice)
     }

@@ -5,14 +5,17 @@ use turnwright_core::{Error, Usage};
 
 use super::SIGNATURE;
 use crate::decode::{
-    Cut, Delta, Finish, FrameReader, ReportedUsage, count, reported, too_large, unreadable,
-    wrong_protocol,
+    Cut, Delta, Finish, FrameReader, ReportedUsage, count, provider_content, reported, too_large,
+    unreadable, wrong_protocol,
 };
 use crate::engine::{Block, Layout, Part};
 
 /// The maximum number of calls and of parts that are not text in one response. Tiny parts take hundreds of times their
 /// bytes in memory, and every call would be executed.
 const MAX_PARTS: usize = 1_000;
+
+/// Parts that the model wrote itself, besides text and calls. Any other part is of a tool that ran at the provider.
+const OWN_PARTS: [&str; 4] = ["executableCode", "toolCall", "inlineData", "fileData"];
 
 /// Reads the partial responses of a stream, or a body.
 #[derive(Default)]
@@ -111,10 +114,11 @@ impl PartReader {
         for part in parts.and_then(Value::as_array).into_iter().flatten() {
             self.part(part, deltas);
         }
-        if deltas.len() > before {
+        if deltas.iter().skip(before).any(Delta::is_content) {
             // Content after a finish reason needs another one.
             self.finished = false;
         }
+        grounding(candidate, deltas);
         if self.calls.max(self.others) > MAX_PARTS {
             let message = format!("the response has more than {MAX_PARTS} parts");
             return Err(too_large(message));
@@ -160,6 +164,12 @@ impl PartReader {
         } else if part.is_object() {
             // Code that ran at the provider, its result, images and others.
             self.others += 1;
+            let is_own = |name: &String| OWN_PARTS.contains(&name.as_str());
+            if let Some(fields) = part.as_object().filter(|part| !part.keys().any(is_own)) {
+                let response = fields.get("toolResponse");
+                let kind = response.and_then(|response| text_of(response, "toolType"));
+                deltas.push(provider_content(&kind.unwrap_or_default().to_lowercase()));
+            }
             self.layout.push(Part::Raw(part.clone()));
         }
     }
@@ -208,6 +218,28 @@ impl PartReader {
             | "MISSING_THOUGHT_SIGNATURE" => Finish::Cut(Cut::Malformed),
             _ => Finish::Unknown,
         }
+    }
+}
+
+/// Reads which sources the answer is based on.
+fn grounding(candidate: &Value, deltas: &mut Vec<Delta>) {
+    let is_filled = |value: &&Value| value.as_object().is_some_and(|fields| !fields.is_empty());
+    let grounding = candidate.get("groundingMetadata").filter(is_filled);
+    if let Some(grounding) = grounding {
+        let chunks = grounding.get("groundingChunks").and_then(Value::as_array);
+        let mut chunks = chunks.into_iter().flatten();
+        let kind = match chunks.any(|chunk| chunk.get("retrievedContext").is_some()) {
+            true => "file_search",
+            false => "google_search",
+        };
+        deltas.push(provider_content(kind));
+    }
+    if candidate
+        .get("urlContextMetadata")
+        .filter(is_filled)
+        .is_some()
+    {
+        deltas.push(provider_content("url_context"));
     }
 }
 

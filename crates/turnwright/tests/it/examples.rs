@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use crate::example_programs::example;
 
 /// The expected output of each example, without a terminal and with an empty environment.
 const SAYS: [(&str, &str); 12] = [
@@ -50,7 +52,7 @@ fn examples_print_what_they_demonstrate() {
     );
 
     for (name, says) in SAYS {
-        let mut example = command(name);
+        let mut example = Command::new(example(name));
         for variable in ["OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"] {
             example.env_remove(variable);
         }
@@ -62,30 +64,4 @@ fn examples_print_what_they_demonstrate() {
         assert!(ran.status.success(), "{name}: {err}");
         assert!(out.contains(says), "{name} does not print {says:?}:\n{out}");
     }
-}
-
-/// Returns the example as built with the tests; if only the tests were built, runs it through cargo.
-fn command(name: &str) -> Command {
-    let tests: PathBuf = std::env::current_exe().unwrap();
-    let built = tests
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("examples")
-        .join(name);
-    if built.exists() {
-        return Command::new(built);
-    }
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "run",
-        "--quiet",
-        "--package",
-        "turnwright",
-        "--all-features",
-        "--example",
-        name,
-    ]);
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo
 }

@@ -10,9 +10,10 @@ use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 
 use serde_json::Value;
+
+use crate::example_programs::example;
 
 const APPROVE: &str = r#"{"decision": "approve"}"#;
 
@@ -56,7 +57,7 @@ struct Service {
 
 impl Service {
     fn start(database: &Path) -> Self {
-        let mut command = Command::new(built());
+        let mut command = Command::new(example("service"));
         let command = command.arg(database).arg("0").stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let mut line = String::new();
@@ -252,29 +253,4 @@ fn answer(events: &[Value]) -> String {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
-}
-
-/// The program itself, built once: a kill of `cargo run` would not reach it.
-fn built() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let tests = std::env::current_exe().unwrap();
-        let folder = tests.ancestors().nth(2).unwrap();
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args([
-            "build",
-            "--quiet",
-            "--package",
-            "turnwright",
-            "--all-features",
-        ]);
-        cargo.args(["--example", "service", "--target-dir"]);
-        cargo.arg(folder.parent().unwrap());
-        if folder.ends_with("release") {
-            cargo.arg("--release");
-        }
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().unwrap().success());
-        folder.join("examples/service")
-    })
 }

@@ -137,7 +137,7 @@ fn the_question_shows_headers_logins_and_whole_values() {
     });
     let login = json!({
         "url": "http://127.0.0.1:9/mcp",
-        "oauth": { "clientId": "me", "clientSecret": "${HOME}", "issuer": "http://127.0.0.1:9" },
+        "oauth": { "clientId": "me", "clientSecret": "${HOME}", "issuer": "http://127.0.0.1:9", "endpointOrigins": ["http://127.0.0.1:8"] },
     });
     let mut config = setup.config("files", &json!({ "env": { "NODE_OPTIONS": options } }));
     config["mcpServers"]["web"] = web;
@@ -153,7 +153,7 @@ fn the_question_shows_headers_logins_and_whole_values() {
     for expected in [
         "--require ./evil.js",
         "headers: X-Client='${HOME}' X-Api-Key='ke…' (12 characters are hidden)",
-        "oauth: clientId=me clientSecret='${HOME}' issuer=http://127.0.0.1:9",
+        "oauth: clientId=me clientSecret='${HOME}' issuer=http://127.0.0.1:9 endpointOrigins=http://127.0.0.1:8",
     ] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }

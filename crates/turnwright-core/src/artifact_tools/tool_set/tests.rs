@@ -419,7 +419,8 @@ proptest! {
                         let known = tools.current.now();
                         prop_assert_eq!(known.ids().count(), full.ids().count());
                         for id in full.ids() {
-                            let (known, full) = (known.get(id).unwrap(), full.get(id).unwrap());
+                            let (known, full) = (
+&known.source(id).unwrap().artifacts, &full.source(id).unwrap().artifacts);
                             let same = |(a, b): (&SpooledArtifact, &SpooledArtifact)| {
                                 Arc::ptr_eq(a.reader(), b.reader())
                             };

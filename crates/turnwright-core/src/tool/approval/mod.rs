@@ -49,7 +49,7 @@ pub use review::Review;
 pub(crate) use tool_pattern::ToolPattern;
 
 use crate::effects::Effects;
-use crate::record::TaintSource;
+use crate::record::{ResponseRef, TaintSource, ToolCall};
 use crate::render::Taint;
 use crate::schema::escape;
 use crate::tool::Tool;
@@ -163,7 +163,7 @@ pub struct PendingCall<'c> {
     pub(crate) tool: &'c Tool,
     pub(crate) args: &'c Value,
     /// The model response that proposed the call, if known.
-    pub(crate) response_id: Option<&'c str>,
+    pub(crate) response: Option<&'c ResponseRef>,
     pub(crate) ctx: &'c DispatchContext,
 }
 
@@ -196,7 +196,15 @@ impl PendingCall<'_> {
     /// count: the model had not read them when it wrote the arguments.
     #[must_use]
     pub fn taint(&self) -> Taint {
-        self.ctx.turn().taint_before_response(self.response_id)
+        let turn = self.ctx.turn();
+        let mut taint = turn.taint_before_response(self.response.map(ResponseRef::id));
+        // The call may not be on record yet.
+        if let Some(response) = self.response
+            && self.ctx.records().get::<ToolCall>(self.id).is_none()
+        {
+            taint.add_proposal(self.id, self.tool.name(), response.exposure);
+        }
+        taint
     }
 
     /// Returns the dispatch in which the call runs.

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::tool_pattern::ToolPattern;
 use super::{ApprovalPolicy, PendingCall, Review};
+use crate::tool::context::WeakTurnContext;
 
 type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
@@ -34,8 +35,19 @@ pub struct RateLimit {
 /// A call that was allowed.
 struct Admitted {
     at: Instant,
-    turn: Arc<str>,
+    turn: WeakTurnContext,
+    /// Stays the same when the turn is resumed.
+    nonce: Option<Arc<str>>,
     call: String,
+}
+
+impl Admitted {
+    /// Returns whether this is the same call of the same turn. Their ids are unique only within a conversation.
+    fn is(&self, call: &PendingCall<'_>) -> bool {
+        let turn = call.context().turn();
+        let is_resumed = || self.nonce.is_some() && self.nonce.as_deref() == turn.nonce();
+        self.call == call.id() && (self.turn.is(turn) || is_resumed())
+    }
 }
 
 /// Denies calls when `calls` calls were allowed within the last `per`. It counts the calls of all turns of the runner, and of clones
@@ -85,24 +97,22 @@ impl RateLimit {
     /// Returns whether the call may run now, and counts it.
     fn admit(&self, call: &PendingCall<'_>) -> bool {
         let now = (self.clock)();
-        let turn = call.context().turn().shared_id();
+        let turn = call.context().turn();
         let mut recent = self.recent.lock();
         let is_over = |one: &Admitted| now.saturating_duration_since(one.at) >= self.per;
         while recent.front().is_some_and(is_over) {
             recent.pop_front();
         }
         // A call is reviewed again when its arguments were changed.
-        if recent
-            .iter()
-            .any(|one| one.turn == *turn && one.call == call.id())
-        {
+        if recent.iter().any(|one| one.is(call)) {
             return true;
         }
         let admits = recent.len() < self.calls;
         if admits {
             recent.push_back(Admitted {
                 at: now,
-                turn: Arc::clone(turn),
+                turn: turn.downgrade(),
+                nonce: turn.nonce().map(Arc::from),
                 call: call.id().to_owned(),
             });
         }

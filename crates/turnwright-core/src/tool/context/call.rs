@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::dispatch::DispatchContext;
-use super::outer::Below;
+use super::outer::Reads;
 use super::turn::TurnContext;
 use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
@@ -17,7 +17,8 @@ use crate::effects::Effects;
 use crate::error::Error;
 use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
 use crate::gate::{TurnGate, Waiter};
-use crate::record::CallRequest;
+use crate::principal::Principal;
+use crate::record::{CallRequest, Exposure};
 use crate::schema::CheckedArgs;
 use crate::stash::Stash;
 use crate::store::ConversationId;
@@ -54,8 +55,8 @@ pub(crate) struct CallFacts {
     pub(crate) cancellation: OnceLock<Cancellation>,
     /// Time spent waiting at gates, which does not count towards the timeout.
     pub(crate) waits: Waits,
-    /// What turns under the call have read.
-    pub(crate) below: Arc<Below>,
+    /// What the call has read.
+    pub(crate) reads: Arc<Reads>,
 }
 
 impl CallFacts {
@@ -63,11 +64,11 @@ impl CallFacts {
     pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
         let timeout = checked.tool.timeout();
         CallFacts {
+            reads: Reads::of(&checked.tool),
             checked,
             deadline: timeout.and_then(|limit| start.checked_add(limit)),
             cancellation: OnceLock::new(),
             waits: Waits::default(),
-            below: Arc::default(),
         }
     }
 
@@ -94,8 +95,8 @@ impl ToolContext {
         ToolContext(facts)
     }
 
-    pub(crate) fn below(&self) -> &Arc<Below> {
-        &self.0.below
+    pub(crate) fn reads(&self) -> &Arc<Reads> {
+        &self.0.reads
     }
 
     /// Returns the call id, as used by gates, approvals and artifacts.
@@ -132,6 +133,27 @@ impl ToolContext {
     #[must_use]
     pub fn args(&self) -> &Value {
         self.0.args.value()
+    }
+
+    /// Returns what a record is exposed to that this call writes: what is in the prompt, what the labels of the tool say, and what
+    /// turns under the call have read so far. The records of the turn get it when they are stored. Set it for a memory that goes
+    /// into another conversation:
+    ///
+    /// ```
+    /// use turnwright_core::record::Memory;
+    /// use turnwright_core::store::{ConversationId, StoreExt as _};
+    /// use turnwright_core::{ToolContext, ToolError};
+    ///
+    /// async fn remember(text: String, ctx: ToolContext) -> Result<&'static str, ToolError> {
+    ///     let memory = Memory::new(text).exposure(ctx.exposure()).build()?;
+    ///     let profile = ConversationId::new("profile-of-ada");
+    ///     ctx.turn().storage().store().put(&profile, memory).await?;
+    ///     Ok("remembered")
+    /// }
+    /// ```
+    #[must_use]
+    pub fn exposure(&self) -> Exposure {
+        self.turn().exposure().and(self.0.reads.so_far())
     }
 
     /// Returns the idempotency key: unique for this call and the same after a resume. Pass it to the APIs that the tool calls.
@@ -237,6 +259,12 @@ impl ToolContext {
         self.turn().conversation_id()
     }
 
+    /// Returns who the turn acts for: see [`TurnInput::principal`](crate::TurnInput::principal).
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.turn().principal()
+    }
+
     /// Returns a handle to the records of the turn.
     #[doc(alias(
         "hydrate",
@@ -323,7 +351,7 @@ impl Checked {
             ctx.turn_id(),
             request.ordinal,
             self.checksum.as_str(),
-            ctx.turn().inner().nonce.get().and_then(Option::as_deref),
+            ctx.turn().nonce(),
         )
     }
 }

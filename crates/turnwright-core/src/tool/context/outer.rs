@@ -1,6 +1,6 @@
 //! What a turn under a call inherits from the turn of that call.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
@@ -9,8 +9,10 @@ use super::setup::Setup;
 use crate::error::{Error, ErrorCode};
 use crate::record::{Exposure, TurnRecord};
 use crate::render::Taint;
+use crate::tool::Tool;
 use crate::tool::approval::Approver;
 use crate::tool::context::ToolContext;
+use crate::trust::TrustTier;
 
 /// The outer turn of a turn that runs under a call.
 pub(crate) struct Outer {
@@ -24,8 +26,8 @@ pub(crate) struct Outer {
     setups: Vec<Arc<Setup>>,
     /// The taint of the outer prompt when the turn was started. `None` if it is not inherited.
     taint: Option<Taint>,
-    /// What turns under the call have read.
-    below: Arc<Below>,
+    /// What the call has read.
+    reads: Arc<Reads>,
 }
 
 impl Outer {
@@ -34,30 +36,67 @@ impl Outer {
         let mut tools = turn.outer_tools().to_vec();
         tools.push(call.tool().name().into());
         let setups = turn.setups().filter(|_| inherits).cloned().collect();
-        let taint = inherits.then(|| turn.taint().of_outer_turn());
+        let taint = inherits.then(|| {
+            let mut taint = turn.taint().of_outer_turn();
+            // The handler wrote the task.
+            if call.reads().so_far().private {
+                taint.add_private();
+            }
+            taint
+        });
         Outer {
             turn,
             call: call.id().into(),
             tools,
             setups,
             taint,
-            below: Arc::clone(call.below()),
+            reads: Arc::clone(call.reads()),
         }
     }
 }
 
-/// What the turns under a call have read: its result may contain it.
-#[derive(Default)]
-pub(crate) struct Below(Mutex<Exposure>);
+/// What a call has read: what its labels say, the results that it queried, and what turns under it had in their prompts. Its result
+/// may contain all of it, and so may the records that its handler writes.
+pub(crate) struct Reads(Mutex<Exposure>);
 
-impl Below {
-    pub(crate) fn read(&self) -> Exposure {
+impl Reads {
+    pub(crate) fn of(tool: &Tool) -> Arc<Self> {
+        Arc::new(Reads(Mutex::new(Exposure {
+            tier: (!tool.is_trusted()).then_some(TrustTier::ThirdPartyPublic),
+            private: tool.reads_private(),
+        })))
+    }
+
+    pub(crate) fn so_far(&self) -> Exposure {
         *self.0.lock()
     }
 
-    fn add(&self, read: Exposure) {
+    pub(crate) fn add(&self, read: Exposure) {
         let mut all = self.0.lock();
         *all = all.and(read);
+    }
+
+    pub(crate) fn add_private(&self) {
+        self.0.lock().private = true;
+    }
+}
+
+/// What the running calls of a turn read. Code that holds the context of a call counts as running.
+#[derive(Default)]
+pub(crate) struct RunningReads(Mutex<Vec<Weak<Reads>>>);
+
+impl RunningReads {
+    pub(crate) fn begin(&self, reads: &Arc<Reads>) {
+        let mut running = self.0.lock();
+        running.retain(|reads| reads.strong_count() > 0);
+        running.push(Arc::downgrade(reads));
+    }
+
+    /// Returns what all of them have read so far.
+    pub(crate) fn so_far(&self) -> Exposure {
+        let running = self.0.lock();
+        let reads = running.iter().filter_map(Weak::upgrade);
+        reads.fold(Exposure::default(), |all, reads| all.and(reads.so_far()))
     }
 }
 
@@ -65,7 +104,7 @@ impl TurnContext {
     /// Lets the outer call know what this turn has in its prompt.
     pub(crate) fn report_to_outer_call(&self) {
         if let Some(outer) = self.outer() {
-            outer.below.add(self.exposure());
+            outer.reads.add(self.exposure());
         }
     }
 

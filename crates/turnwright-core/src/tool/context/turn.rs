@@ -21,7 +21,8 @@ use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
 use crate::outcome::TurnOutcome;
-use crate::record::{Exposure, RecordKind, ToolCall};
+use crate::principal::Principal;
+use crate::record::{Exposure, Record, RecordKind, ToolCall};
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -59,6 +60,13 @@ impl TurnContext {
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
         &self.0.parts.conversation_id
+    }
+
+    /// Returns who the turn acts for, if its input names a principal: see
+    /// [`TurnInput::principal`](crate::TurnInput::principal).
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal.get()
     }
 
     /// Returns the tools of the turn. Changes to them are not visible to other turns.
@@ -164,15 +172,35 @@ impl TurnContext {
 
     /// Returns what a record is exposed to that is written now.
     pub(crate) fn exposure(&self) -> Exposure {
+        self.exposure_before_response(None)
+    }
+
+    /// Returns what a record of a response is exposed to.
+    pub(crate) fn exposure_before_response(&self, response_id: Option<&str>) -> Exposure {
         let outer = self.outer_taint().unwrap_or_default();
-        self.with_records(outer.without_sources(), None).exposure()
+        let taint = self.with_records(outer.without_sources(), response_id);
+        taint.exposure()
+    }
+
+    /// Returns a record with what the running handlers have read, because one of them may have written it. Not a record of a model
+    /// response, and not a call: what it returns is not known yet.
+    pub(crate) fn with_reads_of_handlers(&self, record: Record) -> Record {
+        if record.response().is_some() || record.kind() == RecordKind::ToolCall {
+            return record;
+        }
+        let own = record.exposure().unwrap_or_default();
+        record.exposed_to(own.and(self.0.running_reads.so_far()))
     }
 
     fn with_records(&self, mut taint: Taint, response_id: Option<&str>) -> Taint {
         let records = self.0.records.read();
-        let was_read =
-            |call: &&Arc<ToolCall>| response_id.is_none() || call.response_id() != response_id;
-        (records.of_type().filter(was_read)).for_each(|call| taint.add_tool_call(call));
+        let was_read = |call: &ToolCall| response_id.is_none() || call.response_id() != response_id;
+        records
+            .of_type()
+            .for_each(|call: &Arc<ToolCall>| match was_read(call) {
+                true => taint.add_tool_call(call),
+                false => taint.add_proposal(call.id(), call.tool(), call.exposure()),
+            });
         (records.of_type()).for_each(|found| taint.add_retrievable(found));
         (records.of_type()).for_each(|message| taint.add_message(message));
         (records.of_type()).for_each(|thought| taint.add_thought(thought));
@@ -203,6 +231,12 @@ impl TurnContext {
         }
         self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
         self.notify(|| EventKind::Usage(usage));
+    }
+
+    /// Returns the random text that identifies the turn, also after it was resumed. `None` for a turn without a runner, and for one
+    /// of an earlier release.
+    pub(crate) fn nonce(&self) -> Option<&str> {
+        self.0.nonce.get()?.as_deref()
     }
 
     /// Returns a handle that does not keep the turn alive.

@@ -84,6 +84,7 @@ impl<'t> TurnRecords<'t> {
     /// Adds a record to this turn, or replaces the one with the same id. Does not change the store.
     pub fn add<T: TimelineRecord>(self, record: Arc<T>) {
         let record = record.into_record();
+        let record = self.turn.with_reads_of_handlers(record);
         // The replaced record is dropped after the lock is released: its destructor may be user code.
         let _replaced = self.turn.inner().records.write().put(&record, Origin::Now);
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use turnwright_core::dispatch::DispatchContextBuilder;
 use turnwright_core::event::Event;
 use turnwright_core::gate::GateAnswer;
 use turnwright_core::record::{Message, Record, ResponseRef, ToolCall, ToolResults};
@@ -20,6 +21,12 @@ fn returning(name: &str, text: &'static str) -> ToolBuilder<Value> {
 
 /// A dispatch with a page, notes and a way out.
 fn dispatch(policy: impl tool::approval::ApprovalPolicy + 'static) -> DispatchContext {
+    dispatch_builder(policy).build()
+}
+
+fn dispatch_builder(
+    policy: impl tool::approval::ApprovalPolicy + 'static,
+) -> DispatchContextBuilder {
     let tools = [
         returning("page", "soup").source("web"),
         returning("notes", "1234").reads_private(true).trusted(true),
@@ -31,7 +38,7 @@ fn dispatch(policy: impl tool::approval::ApprovalPolicy + 'static) -> DispatchCo
     ];
     let tools = tools.map(|tool| tool.build().unwrap());
     let builder = DispatchContext::builder().tools(ToolRegistry::new(tools).unwrap());
-    builder.policy(policy).build()
+    builder.policy(policy)
 }
 
 #[tokio::test]
@@ -391,6 +398,33 @@ async fn the_rate_limit_follows_its_clock() {
     *now.lock() = start + Duration::from_secs(60);
     assert!(ran(&one, "post").await, "the first one is over");
     assert!(!ran(&other, "post").await);
+}
+
+#[tokio::test]
+async fn the_rate_limit_counts_calls_of_turns_that_have_equal_ids() {
+    let runner = runner(|ctx: DispatchContext| async move {
+        let call = ctx.call("post", "{}").await;
+        let text = if call.is_error() { "denied" } else { "ran" };
+        ctx.answer(text).await?;
+        Ok(())
+    })
+    .tool(returning("post", "posted").build().unwrap())
+    .policy(rate_limit(2, Duration::from_secs(3_600)))
+    .storage(Storage::memory())
+    .build()
+    .unwrap();
+    let mut texts = Vec::new();
+    for conversation in ["a", "b", "c"] {
+        let input = TurnInput::new("Go.").conversation(conversation);
+        texts.push(runner.run(input.turn_id("turn-1")).await.text);
+    }
+    assert_eq!(texts, ["ran", "ran", "denied"]);
+
+    // Contexts without a runner, as a server of tools makes them, one per call.
+    let context = dispatch_builder(rate_limit(2, Duration::from_secs(3_600)));
+    let context = context.conversation("c").turn_id("turn-1");
+    let ran = async || !context.clone().build().call("post", "{}").await.is_error();
+    assert_eq!([ran().await, ran().await, ran().await], [true, true, false]);
 }
 
 #[test]

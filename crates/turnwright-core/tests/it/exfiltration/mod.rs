@@ -3,6 +3,7 @@
 mod attacks;
 mod flow;
 mod model;
+mod sources;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -302,6 +302,10 @@ async fn settings_that_cannot_work_are_reported() {
             "requires a client id and an issuer",
         ),
         (
+            http(&local).oauth(OAuth::new().endpoint_origins(["auth.example"])),
+            "`auth.example` is not an origin",
+        ),
+        (
             http(&local).oauth(OAuth::new().client_metadata_url("http://x/y")),
             "must be an `https` URL",
         ),

@@ -1,9 +1,11 @@
 //! Where tokens and secrets do not go.
 
-use serde_json::json;
-use turnwright_mcp::{Mcp, OAuth, ServerState, TokenStore};
+use std::sync::atomic::Ordering;
 
-use super::site::{Behaviour, Site};
+use serde_json::json;
+use turnwright_mcp::{Mcp, McpServer, OAuth, ServerState, TokenStore};
+
+use super::site::{Behaviour, Site, UNUSUAL};
 use super::{called, log, oauth, reason, server, started};
 use crate::client::caller;
 
@@ -25,6 +27,15 @@ async fn a_wrong_issuer_is_refused_before_a_code_is_sent() {
     .await;
     let why = reason(&site).await;
     assert!(why.contains("issuer mismatch"), "{why}");
+    assert!(site.received("/token").is_empty());
+
+    let site = Site::start(Behaviour {
+        announces_iss: true,
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&site).await;
+    assert!(why.contains("does not name its issuer"), "{why}");
     assert!(site.received("/token").is_empty());
 }
 
@@ -215,4 +226,93 @@ async fn a_token_that_the_server_repeats_in_an_error_is_not_shown() {
     let outcome = caller(mcp, "test__echo", json!({})).run("Go.").await;
     assert!(outcome.text.contains("[redacted]"), "{}", outcome.text);
     assert!(!format!("{outcome:?}").contains("secret-"), "{outcome:?}");
+}
+
+/// The settings of a user who was registered at the authorization server of a site.
+fn registered(site: &Site, oauth: OAuth) -> OAuth {
+    oauth
+        .client_id("me")
+        .client_secret("secret-mine")
+        .issuer(&site.auth)
+}
+
+async fn is_down(server: McpServer) -> String {
+    match started(server).await {
+        ServerState::Down { reason } => reason,
+        state => panic!("{state:?}"),
+    }
+}
+
+/// Makes the MCP server of a site hostile: its metadata is that of an attacker, who claims the honest issuer.
+async fn turned_hostile(site: &Site) -> Site {
+    let attacker = Site::start(Behaviour {
+        issuer: Some(site.auth.clone()),
+        authorization_endpoint: Some(format!("{}/authorize", site.auth)),
+        ..Behaviour::default()
+    })
+    .await;
+    site.behaviour.lock().authorization_server = Some(format!("{}{UNUSUAL}", attacker.auth));
+    attacker
+}
+
+#[tokio::test]
+async fn a_refresh_token_and_a_secret_do_not_go_to_an_attacker_who_claims_the_issuer() {
+    let site = Site::start(Behaviour::default()).await;
+    let store = TokenStore::memory();
+    let settings = registered(&site, oauth().0).token_store(store.clone());
+    assert_eq!(called(server(&site, settings)).await, "called");
+
+    let attacker = turned_hostile(&site).await;
+    site.behaviour.lock().first_token = 1_000;
+    let honest = site.received("/token").len();
+    let settings = registered(&site, OAuth::new()).token_store(store);
+    let why = is_down(server(&site, settings)).await;
+    assert!(why.contains("issuer mismatch"), "{why}");
+    assert!(attacker.received("/token").is_empty());
+    assert_eq!(site.received("/token").len(), honest);
+}
+
+#[tokio::test]
+async fn a_code_and_a_secret_do_not_go_to_an_attacker_who_claims_the_issuer() {
+    let site = Site::start(Behaviour::default()).await;
+    let attacker = turned_hostile(&site).await;
+    let (oauth, pages) = oauth();
+    let why = is_down(server(&site, registered(&site, oauth))).await;
+    assert!(why.contains("issuer mismatch"), "{why}");
+    assert!(attacker.received("/token").is_empty());
+    assert_eq!(pages.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_code_of_an_honest_page_does_not_go_to_another_authorization_server() {
+    let honest = Site::start(Behaviour::default()).await;
+    let attacker = Site::start(Behaviour {
+        authorization_endpoint: Some(format!("{}/authorize", honest.auth)),
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&attacker).await;
+    let expected = format!("is at another origin: {}", honest.auth);
+    assert!(why.contains(&expected), "{why}");
+    assert!(honest.everything_received().is_empty());
+    assert!(attacker.received("/token").is_empty());
+}
+
+#[tokio::test]
+async fn secrets_go_to_another_origin_than_the_issuer_only_if_the_user_names_it() {
+    let other = Site::start(Behaviour::default()).await;
+    let site = Site::start(Behaviour {
+        token_endpoint: Some(format!("{}/token", other.auth)),
+        ..Behaviour::default()
+    })
+    .await;
+    let why = is_down(server(&site, registered(&site, oauth().0))).await;
+    let expected = format!("add {} to the endpoint origins", other.auth);
+    assert!(why.contains(&expected), "{why}");
+    assert!(other.everything_received().is_empty());
+
+    let settings = registered(&site, oauth().0).endpoint_origins([&other.auth]);
+    started(server(&site, settings)).await;
+    let token = other.received("/token").remove(0);
+    assert_eq!(token.form["client_secret"], "secret-mine");
 }

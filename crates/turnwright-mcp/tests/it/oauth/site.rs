@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::{Url, form_urlencoded};
 
+/// Where the authorization server has its metadata too. No issuer has it there.
+pub(super) const UNUSUAL: &str = "/x/.well-known/y";
+
 /// A request that was received.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
@@ -34,6 +37,8 @@ pub(super) struct Behaviour {
     pub(super) resource: Option<String>,
     /// The authorization server that the MCP server names.
     pub(super) authorization_server: Option<String>,
+    /// The page for the person in the metadata of the authorization server.
+    pub(super) authorization_endpoint: Option<String>,
     /// The token endpoint in the metadata of the authorization server.
     pub(super) token_endpoint: Option<String>,
     /// Where the token endpoint redirects to.
@@ -42,6 +47,8 @@ pub(super) struct Behaviour {
     pub(super) redirect: Option<String>,
     /// `iss` of the redirect.
     pub(super) iss: Option<String>,
+    /// The metadata says that the redirect has `iss`.
+    pub(super) announces_iss: bool,
     pub(super) expires_in: Option<u64>,
     /// The scope that calls require.
     pub(super) call_scope: Option<&'static str>,
@@ -120,12 +127,15 @@ impl Site {
                 "authorization_servers": [behaviour.authorization_server.unwrap_or_else(|| self.auth.clone())],
                 "scopes_supported": ["basic"],
             })),
-            "/.well-known/oauth-authorization-server" => json_reply(&json!({
+            "/.well-known/oauth-authorization-server" | UNUSUAL => json_reply(&json!({
                 "issuer": behaviour.issuer.unwrap_or_else(|| self.auth.clone()),
-                "authorization_endpoint": format!("{}/authorize", self.auth),
+                "authorization_endpoint": behaviour
+                    .authorization_endpoint
+                    .unwrap_or_else(|| format!("{}/authorize", self.auth)),
                 "token_endpoint": behaviour.token_endpoint.unwrap_or_else(|| format!("{}/token", self.auth)),
                 "registration_endpoint": format!("{}/register", self.auth),
                 "code_challenge_methods_supported": ["S256"],
+                "authorization_response_iss_parameter_supported": behaviour.announces_iss,
                 "token_endpoint_auth_methods_supported": ["client_secret_post"],
                 "padding": if behaviour.huge { "x".repeat(1 << 20) } else { String::new() },
             })),

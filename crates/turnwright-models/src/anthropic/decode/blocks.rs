@@ -6,13 +6,21 @@ use serde_json::{Map, Value};
 use turnwright_core::Error;
 
 use super::event::BlockDelta;
-use crate::decode::{Delta, too_large};
+use crate::decode::{Delta, provider_content, too_large};
 use crate::engine::{Block, Layout, Part};
 
 /// The maximum number of calls and of blocks in one response. Tiny blocks take many times their bytes in memory, and
 /// every call would be executed.
 const MAX_CALLS: usize = 1_000;
 const MAX_BLOCKS: usize = 10_000;
+
+/// Blocks that the model wrote itself. Any other block is what a tool of the provider returned.
+const OWN_BLOCKS: [&str; 4] = [
+    "redacted_thinking",
+    "server_tool_use",
+    "mcp_tool_use",
+    "compaction",
+];
 
 /// The blocks of a message, in the order in which they started.
 #[derive(Default)]
@@ -26,6 +34,8 @@ pub(super) struct Blocks {
     last_thinking: Option<usize>,
     /// Whether text arrived out of order: then the layout does not describe it.
     is_disordered: bool,
+    /// Whether a call did not end.
+    has_cut_call: bool,
 }
 
 /// A block that may get more, and its position in the message.
@@ -52,13 +62,14 @@ impl Blocks {
         Ok(())
     }
 
-    /// Starts a block.
+    /// Starts a block. One with the same index that did not end is truncated.
     pub(super) fn start(
         &mut self,
         index: u64,
         block: Value,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
+        self.has_cut_call |= matches!(self.open.get(&index), Some(Open::Call { .. }));
         self.stop(index, deltas);
         let Value::Object(mut fields) = block else {
             return Ok(());
@@ -77,7 +88,10 @@ impl Blocks {
                 self.thinking_block(text, attached(fields), deltas)
             }
             "tool_use" => self.call(fields, deltas),
-            _ => {
+            kind => {
+                if !OWN_BLOCKS.contains(&kind) {
+                    deltas.push(provider_content(kind));
+                }
                 self.parts.push(Part::Raw(Value::Object(fields)));
                 Open::Raw {
                     part: self.parts.len() - 1,
@@ -197,8 +211,15 @@ impl Blocks {
         }
     }
 
+    /// Returns whether a call did not end: only `content_block_stop` ends it, and its input may be truncated before that.
+    pub(super) fn has_cut_call(&self) -> bool {
+        self.has_cut_call
+    }
+
     /// Ends all blocks, at the end of the message.
     pub(super) fn close(&mut self, deltas: &mut Vec<Delta>) {
+        let mut open = self.open.values();
+        self.has_cut_call |= open.any(|open| matches!(open, Open::Call { .. }));
         self.remove_incomplete();
         let mut open: Vec<u64> = self.open.keys().copied().collect();
         open.sort_unstable();

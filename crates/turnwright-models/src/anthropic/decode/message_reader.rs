@@ -8,7 +8,7 @@ use super::event::{BlockDelta, End, Event, Message};
 use super::server_error;
 use super::stop_reason::finish;
 use super::usage::Counts;
-use crate::decode::{Delta, FrameReader, looks_like, parse, wrong_protocol};
+use crate::decode::{Cut, Delta, Finish, FrameReader, looks_like, parse, wrong_protocol};
 
 /// The detail of a reply with the stop sequence that it reached.
 pub(in crate::anthropic) const STOP_SEQUENCE: &str = "stop_sequence";
@@ -22,6 +22,7 @@ pub(in crate::anthropic) struct MessageReader {
     blocks: Blocks,
     counts: Counts,
     container: Option<String>,
+    stop_reason: Option<String>,
     /// Whether an event of the protocol arrived.
     has_begun: bool,
     /// Whether the start of the message arrived.
@@ -106,6 +107,13 @@ impl MessageReader {
             }
             "message_stop" => {
                 self.blocks.close(deltas);
+                // It may have begun after the stop reason.
+                if self.blocks.has_cut_call() {
+                    deltas.extend(self.stop_reason.take().map(|reason| Delta::Finish {
+                        reason,
+                        finish: Finish::Cut(Cut::Failure),
+                    }));
+                }
                 deltas.push(Delta::Done);
                 return Ok(true);
             }
@@ -153,8 +161,16 @@ impl MessageReader {
         if let Some(text) = explanation.filter(|text| !text.is_empty()) {
             deltas.push(Delta::Refusal(text.to_owned()));
         }
+        let finish = match finish(&reason) {
+            // A server must not say that it is done in the middle of a call.
+            complete if complete.is_complete() && self.blocks.has_cut_call() => {
+                Finish::Cut(Cut::Failure)
+            }
+            finish => finish,
+        };
+        self.stop_reason = Some(reason.to_string());
         deltas.push(Delta::Finish {
-            finish: finish(&reason),
+            finish,
             reason: reason.into_owned(),
         });
     }

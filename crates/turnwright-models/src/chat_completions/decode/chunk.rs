@@ -16,6 +16,8 @@ pub(super) struct Chunk<'a> {
     /// Parsed later, so that an error in it does not lose the rest.
     pub(super) usage: Option<Value>,
     pub(super) x_groq: Option<Value>,
+    /// The pages that the provider has searched.
+    pub(super) citations: Option<Value>,
     pub(super) error: bool,
     /// Whether the chunk has a field that servers use to report an error without `error`.
     pub(super) message: bool,
@@ -31,6 +33,7 @@ impl<'de> Object<'de> for Chunk<'de> {
             "choices" => field.objects(&mut self.choices)?,
             "usage" => self.usage = field.value()?,
             "x_groq" => self.x_groq = field.value()?,
+            "citations" | "search_results" => self.citations = field.value()?,
             "error" => self.error = field.presence()?,
             "message" => self.message = field.presence()?,
             "detail" => self.detail = field.presence()?,
@@ -77,6 +80,8 @@ pub(super) struct Message<'a> {
     pub(super) refusal: Option<Cow<'a, str>>,
     pub(super) tool_calls: Option<Vec<Call<'a>>>,
     pub(super) function_call: Option<Box<Function<'a>>>,
+    /// What tools of the provider returned, or the sources of the text.
+    pub(super) sources: Option<Value>,
 }
 
 impl<'de> Object<'de> for Message<'de> {
@@ -98,6 +103,7 @@ impl<'de> Object<'de> for Message<'de> {
             "refusal" => self.refusal = field.text()?,
             "tool_calls" => field.objects(&mut self.tool_calls)?,
             "function_call" => field.object(&mut self.function_call)?,
+            "annotations" | "executed_tools" => self.sources = field.value()?,
             _ => field.skip()?,
         }
         Ok(())

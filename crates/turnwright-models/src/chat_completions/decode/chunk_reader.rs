@@ -12,7 +12,7 @@ use super::finish_reason::finish;
 use super::reasoning::Reasoning;
 use super::{content, usage};
 use crate::decode::{
-    Delta, FrameReader, Function, looks_like, parse, parse_list, reported, too_large,
+    Delta, FrameReader, Function, cited, looks_like, parse, parse_list, reported, too_large,
     wrong_protocol,
 };
 
@@ -109,6 +109,8 @@ impl ChunkReader {
             self.has_model = true;
             deltas.push(Delta::Model(model.into_owned()));
         }
+        let citations = chunk.citations.as_ref().and_then(Value::as_array);
+        deltas.extend(citations.into_iter().flatten().map(cited));
         match &mut chunk.choices {
             Some(choices) => {
                 self.has_begun = true;
@@ -150,6 +152,8 @@ impl ChunkReader {
             Delivery::Complete => message.or(delta),
         };
         if let Some(message) = message {
+            let sources = message.sources.as_ref().and_then(Value::as_array);
+            deltas.extend(sources.into_iter().flatten().map(cited));
             let before = deltas.len();
             self.message(message, delivery, deltas);
             if deltas.len() > before {

@@ -119,3 +119,27 @@ fn errors_and_other_protocols_are_reported() {
     let error = decode(&[chunk(&json!(parts), None)]).unwrap_err();
     assert!(error.message().contains("more than 1000 parts"), "{error}");
 }
+
+#[test]
+fn results_of_provider_tools_are_content_of_third_parties() {
+    use turnwright_core::trust::TrustTier::{ThirdPartyPrivate, ThirdPartyPublic};
+    let tiers = |mut candidate: Value| {
+        candidate["finishReason"] = "STOP".into();
+        let body = json!({ "candidates": [candidate] }).to_string();
+        let reply = Protocol::Gemini.decode(Some("application/json"), body.as_bytes());
+        let tiers = reply.unwrap().provider_content.into_iter();
+        tiers.collect::<Vec<_>>()
+    };
+    let part = |part: Value| json!({ "content": { "parts": [part] } });
+    assert_eq!(
+        tiers(part(json!({ "codeExecutionResult": {} }))),
+        [ThirdPartyPrivate]
+    );
+    assert_eq!(tiers(part(json!({ "executableCode": {} }))), []);
+    assert_eq!(tiers(part(json!({ "text": "a" }))), []);
+    let search = json!({ "groundingMetadata": { "webSearchQueries": ["q"] } });
+    assert_eq!(tiers(search), [ThirdPartyPublic]);
+    let files = json!({ "groundingMetadata": { "groundingChunks": [{ "retrievedContext": {} }] } });
+    assert_eq!(tiers(files), [ThirdPartyPrivate]);
+    assert_eq!(tiers(json!({ "groundingMetadata": {} })), []);
+}

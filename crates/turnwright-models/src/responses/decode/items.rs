@@ -15,12 +15,25 @@ use super::entries::Entries;
 use super::item::{Item, message_parts, reasoning_part};
 use super::places::{Place, Places};
 use super::streamed_text::{Kind, StreamedText};
-use crate::decode::{Delta, too_large, unreadable};
+use crate::decode::{Delta, cited, provider_content, too_large, unreadable};
 use crate::engine::{Layout, Part};
 
 /// The maximum number of items and their parts in one response. Tiny items take hundreds of times their bytes in
 /// memory.
 const MAX_PARTS: usize = 10_000;
+
+/// Items that the model wrote itself. Any other item that is not a message, reasoning or a call is of a tool that ran at the
+/// provider.
+const OWN_ITEMS: [&str; 8] = [
+    "image_generation_call",
+    "custom_tool_call",
+    "computer_call",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+    "mcp_approval_request",
+    "compaction",
+];
 
 /// The items of a response.
 #[derive(Default)]
@@ -166,7 +179,12 @@ impl Items {
         self.complete.insert(index, id);
         self.count_part()?;
         match (item, class) {
-            (Item::Other(item), _) => self.entries.add(index, vec![Part::Raw(item)]),
+            (Item::Other(item), _) => {
+                let kind = item.get("type").and_then(Value::as_str);
+                let kind = kind.filter(|kind| !OWN_ITEMS.contains(kind));
+                deltas.extend(kind.map(provider_content));
+                self.entries.add(index, vec![Part::Raw(item)]);
+            }
             (
                 Item::Call {
                     id,
@@ -370,7 +388,11 @@ impl Items {
                 fragments,
                 annotations,
                 fields,
-            }) => (Some(fragments), annotations, fields),
+            }) => {
+                let sources = annotations.iter().flatten();
+                deltas.extend(sources.map(cited));
+                (Some(fragments), annotations, fields)
+            }
             Some(Item::Reasoning { fragments, fields }) => (Some(fragments), Vec::new(), fields),
             _ => (None, Vec::new(), Map::new()),
         };

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use turnwright_core::{ErrorCode, ErrorKind};
 
-use super::{body, decode, delta, layout, reply, start, stop, with_end};
+use super::{body, decode, delta, end, layout, reply, start, stop, with_end};
 use crate::Protocol;
 use crate::decode::{Cut, Finish};
 
@@ -50,8 +50,8 @@ fn call_without_pieces_of_input_has_the_input_of_its_start() {
                 json!({ "type": "input_json_delta", "partial_json": "2}" }),
             ),
             stop(2),
-            // Without its end.
             start(3, call("d", Value::Null)),
+            stop(3),
         ],
         "tool_use",
     );
@@ -278,4 +278,54 @@ fn huge_indexes_and_many_blocks_are_bounded() {
     assert!(error.message().contains("1000 calls"), "{error}");
     let error = many(10_001, json!({ "type": "text", "text": "a" })).unwrap_err();
     assert!(error.message().contains("10000 blocks"), "{error}");
+}
+
+#[test]
+fn call_without_its_end_is_never_complete() {
+    let call = || {
+        start(
+            0,
+            json!({ "type": "tool_use", "id": "c", "name": "f", "input": {} }),
+        )
+    };
+    let input = || {
+        delta(
+            0,
+            json!({ "type": "input_json_delta", "partial_json": "{}" }),
+        )
+    };
+    let [reason, done] = end("tool_use");
+    let complete = [call(), input(), stop(0), reason.clone(), done.clone()];
+    assert!(reply(&complete).is_complete());
+    for events in [
+        vec![call(), reason.clone(), done.clone()],
+        vec![call(), input(), reason.clone(), done.clone()],
+        // Opened after the stop reason.
+        vec![reason.clone(), call(), done.clone()],
+        vec![reason.clone(), call(), input(), done.clone()],
+        vec![reason.clone(), call()],
+        // Another block in its place, or two calls of which one ends.
+        vec![call(), call(), stop(0), reason.clone(), done.clone()],
+        vec![call(), input(), reason, stop(0), done],
+    ] {
+        let reply = reply(&events);
+        assert!(!reply.is_complete(), "{events:?}");
+        assert_eq!(reply.finish_reason.as_deref(), Some("tool_use"));
+    }
+}
+
+#[test]
+fn results_of_provider_tools_are_content_of_third_parties() {
+    use turnwright_core::trust::TrustTier::{ThirdPartyPrivate, ThirdPartyPublic};
+    let tiers = |kind: &str| {
+        let reply = with_end(vec![start(0, json!({ "type": kind })), stop(0)], "end_turn");
+        reply.provider_content.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(tiers("web_search_tool_result"), [ThirdPartyPublic]);
+    assert_eq!(tiers("web_fetch_tool_result"), [ThirdPartyPublic]);
+    assert_eq!(tiers("mcp_tool_result"), [ThirdPartyPrivate]);
+    assert_eq!(tiers("code_execution_tool_result"), [ThirdPartyPrivate]);
+    for own in ["text", "thinking", "redacted_thinking", "server_tool_use"] {
+        assert_eq!(tiers(own), [], "{own}");
+    }
 }

@@ -261,3 +261,22 @@ fn debug_of_deltas_and_replies_hides_content() {
     assert!(!shown.contains("secret"), "{shown}");
     assert!(shown.contains("6 bytes"), "{shown}");
 }
+
+#[test]
+fn sources_that_the_server_names_are_content_of_third_parties() {
+    use turnwright_core::trust::TrustTier::{ThirdPartyPrivate, ThirdPartyPublic};
+    let of = |annotations: Value| {
+        let message = json!({ "content": "a", "annotations": annotations });
+        let reply = body(&json!({ "choices": [{ "message": message, "finish_reason": "stop" }] }));
+        reply.provider_content.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(of(json!([])), []);
+    assert_eq!(of(json!([{ "type": "url_citation" }])), [ThirdPartyPublic]);
+    assert_eq!(
+        of(json!([{ "type": "file_citation" }])),
+        [ThirdPartyPrivate]
+    );
+    let choices = json!([{ "message": { "content": "a" }, "finish_reason": "stop" }]);
+    let reply = body(&json!({ "choices": choices, "citations": ["https://soup.example/"] }));
+    assert!(reply.provider_content.contains(&ThirdPartyPublic));
+}

@@ -314,3 +314,31 @@ fn servers_may_leave_out_event_names_and_add_an_end_mark() {
     let reply = super::decode("data: {\"type\":\"response.created\"}\n\ndata: [DONE]\n\n").unwrap();
     assert!(!reply.done && reply.finish.is_none());
 }
+
+#[test]
+fn items_of_provider_tools_and_citations_are_content_of_third_parties() {
+    use turnwright_core::trust::TrustTier::{ThirdPartyPrivate, ThirdPartyPublic};
+    let tiers = |item: Value| {
+        let body = json!({ "status": "completed", "output": [item] }).to_string();
+        let reply = crate::Protocol::Responses.decode(Some("application/json"), body.as_bytes());
+        let tiers = reply.unwrap().provider_content.into_iter();
+        tiers.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        tiers(json!({ "type": "web_search_call" })),
+        [ThirdPartyPublic]
+    );
+    assert_eq!(
+        tiers(json!({ "type": "file_search_call" })),
+        [ThirdPartyPrivate]
+    );
+    assert_eq!(tiers(json!({ "type": "mcp_call" })), [ThirdPartyPrivate]);
+    assert_eq!(tiers(json!({ "type": "image_generation_call" })), []);
+    let message = |annotations: Value| {
+        let content = json!([{ "type": "output_text", "text": "a", "annotations": annotations }]);
+        json!({ "type": "message", "role": "assistant", "content": content })
+    };
+    assert_eq!(tiers(message(json!([]))), []);
+    let cited = message(json!([{ "type": "url_citation" }]));
+    assert_eq!(tiers(cited), [ThirdPartyPublic]);
+}
