@@ -6,6 +6,7 @@ use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
 use crate::gate::Gates;
 use crate::ids::new_id;
+use crate::principal::Principal;
 use crate::settings::{ModelSettings, TurnSettings};
 use crate::stash::Stash;
 use crate::storage::Storage;
@@ -32,6 +33,7 @@ use crate::tool::registry::ToolRegistry;
 pub struct DispatchContextBuilder {
     turn_id: Option<Arc<str>>,
     conversation_id: Option<ConversationId>,
+    principal: Option<Principal>,
     tools: ToolRegistry,
     stash: Stash,
     events: EventBus,
@@ -153,6 +155,14 @@ impl DispatchContextBuilder {
         self
     }
 
+    /// Sets who the calls act for: see [`TurnInput::principal`](crate::TurnInput::principal).
+    ///
+    /// Default: none.
+    pub fn principal(mut self, principal: impl Into<Principal>) -> Self {
+        self.principal = Some(principal.into());
+        self
+    }
+
     /// Sets the tools.
     pub fn tools(mut self, tools: ToolRegistry) -> Self {
         self.tools = tools;
@@ -201,6 +211,7 @@ impl DispatchContextBuilder {
                 .conversation_id
                 .unwrap_or_else(|| ConversationId::new(Arc::clone(&id))),
             id,
+            principal: self.principal,
             setup: Arc::new(self.setup),
             tools: self.tools,
             stash: self.stash,

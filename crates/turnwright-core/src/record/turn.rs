@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::new_id;
+use crate::principal::Principal;
 use crate::settings::TurnSettings;
 use crate::trust::TrustTier;
 use crate::usage::Usage;
@@ -19,6 +20,8 @@ pub struct TurnRecord {
     pub(crate) id: Arc<str>,
     /// The state of the turn.
     pub state: TurnState,
+    /// Who it acts for, if its input named a principal.
+    pub principal: Option<Principal>,
     /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id. Turns of
     /// earlier releases have none.
     pub(crate) nonce: Option<Arc<str>>,
@@ -104,6 +107,7 @@ impl TurnRecord {
         TurnRecord {
             id,
             state: TurnState::Running,
+            principal: None,
             nonce: Some(new_id().into()),
             stash,
             settings: TurnSettings::default(),

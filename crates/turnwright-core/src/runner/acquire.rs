@@ -70,6 +70,7 @@ impl TurnContext {
         };
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
         self.note_outer(&mut record);
+        record.principal = self.principal().cloned();
         record.settings = self.inner().parts.settings.clone();
         let record = Arc::new(record);
         // A turn starts once.

@@ -9,6 +9,7 @@ use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;
 use crate::media::Media;
+use crate::principal::Principal;
 use crate::record::Message;
 use crate::schema::admit;
 use crate::settings::{Budget, ModelSettings, TurnSettings};
@@ -37,6 +38,7 @@ pub struct TurnInput {
     message: Option<Arc<Message>>,
     pub(crate) conversation: Option<Arc<str>>,
     pub(crate) turn_id: Option<Arc<str>>,
+    pub(crate) principal: Option<Principal>,
     pub(crate) stash: Vec<(String, Value)>,
     /// Why the first invalid value for the stash was rejected.
     not_stashed: Option<Error>,
@@ -79,6 +81,7 @@ impl TurnInput {
             message: None,
             conversation: None,
             turn_id: None,
+            principal: None,
             stash: Vec::new(),
             not_stashed: None,
             tools: Vec::new(),
@@ -146,6 +149,31 @@ impl TurnInput {
     /// Default: a new id.
     pub fn turn_id(mut self, id: impl AsRef<str>) -> Self {
         self.turn_id = Some(id.as_ref().into());
+        self
+    }
+
+    /// Sets who the turn acts for: the person or service for whom your program starts it, as your program has authenticated
+    /// them. The model does not see it. Handlers, policies and middleware read it with
+    /// [`TurnContext::principal`](crate::TurnContext::principal). Turns under a call inherit it.
+    ///
+    /// It is stored with the turn: a resumed turn acts for the same principal, and naming another one is an error.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnInput};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     let principal = ctx.principal().map(ToString::to_string);
+    ///     ctx.answer(principal.unwrap_or_default()).await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// assert_eq!(runner.run(TurnInput::new("Who am I?").principal("ada")).await.text, "ada");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[doc(alias("user", "user_id", "subject"))]
+    pub fn principal(mut self, principal: impl Into<Principal>) -> Self {
+        self.principal = Some(principal.into());
         self
     }
 
@@ -311,6 +339,9 @@ impl TurnInput {
             if let Some(id) = id {
                 wrong.check_named_id(field, id);
             }
+        }
+        if let Some(principal) = &self.principal {
+            principal.check("principal", &mut wrong);
         }
         self.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn input")?;

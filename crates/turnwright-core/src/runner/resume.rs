@@ -18,6 +18,7 @@ use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
 };
+use crate::telemetry;
 use crate::tool::context::TurnContext;
 
 /// The state of a resumed turn.
@@ -161,6 +162,7 @@ impl TurnContext {
             // Nor for one that cannot be resumed.
             resumable(self, &found)?;
             self.restore_outer(&found.turn)?;
+            self.restore_principal(&found.turn)?;
             let free = self.wait_until_free(&**store, None).await?;
             // Its current state: it may have ended meanwhile.
             let Some((place, turn)) = free.known.clone() else {
@@ -174,6 +176,7 @@ impl TurnContext {
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
             let mut record = found.turn.resumed();
+            record.principal = self.principal().cloned();
             record.settings = self.settings_with(&found.turn);
             let record = Arc::new(record);
             let hold = self.held_lease(&free, Arc::clone(&record));
@@ -224,6 +227,26 @@ impl TurnContext {
             step,
             proposed,
         }))
+    }
+
+    /// Restores who the turn acts for.
+    ///
+    /// # Errors
+    /// Returns `E_TURN_NOT_RESUMABLE` if it started for another principal than the one named now.
+    fn restore_principal(&self, record: &TurnRecord) -> Result<(), Error> {
+        let Some(started_for) = &record.principal else {
+            return Ok(());
+        };
+        let now = self.inner().principal.get_or_init(|| started_for.clone());
+        if now != started_for {
+            let (id, now) = (escape(self.turn_id(), 80), escape(now.as_str(), 80));
+            let message = format!(
+                "the turn `{id}` acts for `{started_for}` and cannot be resumed for `{now}`: resume it without naming a principal"
+            );
+            return Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message));
+        }
+        telemetry::principal(self);
+        Ok(())
     }
 
     /// Returns the last message of the model, if nothing follows it.

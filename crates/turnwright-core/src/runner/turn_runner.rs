@@ -318,8 +318,11 @@ impl TurnRunner {
             Some(given) => given.child(),
             None => Cancellation::new(),
         };
+        let outer = (input.under.as_ref()).map(|call| Outer::new(call, input.inherits));
+        let inherited = || outer.as_ref()?.turn.principal().cloned();
         Ok(TurnParts {
             id: Arc::clone(turn_id),
+            principal: input.principal.or_else(inherited),
             conversation_id: ConversationId::new(Arc::clone(conversation)),
             stored: input.conversation.is_some(),
             setup: Arc::clone(&self.0.setup),
@@ -329,7 +332,7 @@ impl TurnRunner {
             cancellation,
             hub: EventHub::new(self.0.stream_capacity, false),
             answer: None,
-            outer: (input.under.as_ref()).map(|call| Outer::new(call, input.inherits)),
+            outer,
             inherits: input.inherits,
             settings: input.settings,
             runtime: None,

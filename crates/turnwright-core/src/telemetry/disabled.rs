@@ -24,6 +24,8 @@ impl TurnSpan {
     }
 }
 
+pub(crate) fn principal(_: &TurnContext) {}
+
 pub(crate) struct ModelSpan<'c>(PhantomData<&'c DispatchContext>);
 
 impl<'c> ModelSpan<'c> {

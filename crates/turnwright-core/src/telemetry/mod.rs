@@ -48,12 +48,12 @@ mod tests;
 #[cfg(feature = "tracing")]
 pub(crate) use {
     events::{failed, is_traced, log, refused, warning},
-    spans::{ModelSpan, ToolSpan, TurnSpan, here},
+    spans::{ModelSpan, ToolSpan, TurnSpan, here, principal},
 };
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) use disabled::{
-    ModelSpan, ToolSpan, TurnSpan, failed, here, is_traced, log, refused, warning,
+    ModelSpan, ToolSpan, TurnSpan, failed, here, is_traced, log, principal, refused, warning,
 };
 
 /// The target of all spans and events, for filters.

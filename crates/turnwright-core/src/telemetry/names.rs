@@ -40,6 +40,7 @@ names! {
 
     // Our own.
     TURN = "turnwright.turn.id";
+    PRINCIPAL = "turnwright.turn.principal";
     ENDED = "turnwright.turn.ended";
     ITERATIONS = "turnwright.turn.iterations";
     ITERATION = "turnwright.iteration";

@@ -11,6 +11,7 @@ use super::{TARGET, content, names};
 use crate::dispatch::Executor;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
+use crate::principal::Principal;
 use crate::record::Message;
 use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::{Tool, ToolOutput};
@@ -39,6 +40,7 @@ impl TurnSpan {
             { names::MODEL } = executor.model(),
             { names::CONVERSATION } = turn.conversation_id().as_str(),
             { names::TURN } = turn.turn_id(),
+            { names::PRINCIPAL } = turn.principal().map(Principal::as_str),
             { names::ENDED } = Empty,
             { names::ITERATIONS } = Empty,
             { names::INPUT_TOKENS } = Empty,
@@ -69,6 +71,11 @@ impl TurnSpan {
         work.inspect(move |outcome| end_turn(&ended, outcome, content))
             .instrument(span)
     }
+}
+
+/// Records who a resumed turn acts for, in its span.
+pub(crate) fn principal(turn: &TurnContext) {
+    Span::current().record(names::PRINCIPAL, turn.principal().map(Principal::as_str));
 }
 
 fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::error::{Error, ErrorCode};
+use crate::principal::Principal;
 use crate::record::{ByteResolver, Record, RecordKind, TurnFailure, TurnRecord, TurnState};
 use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::trust::TrustTier;
@@ -21,6 +22,8 @@ pub(super) struct StoredTurn<'a> {
     kind: RecordKind,
     id: Text<'a>,
     state: TurnState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    principal: Option<Principal>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stash: Option<Vec<StoredStash<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +133,7 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
             kind: RecordKind::Turn,
             id: turn.id().into(),
             state: turn.state,
+            principal: turn.principal.clone(),
             stash: (!stash.is_empty()).then_some(stash),
             instructions: instructions.as_ref().map(Text::from),
             settings: (!model.is_empty()).then(|| settings(model)).transpose()?,
@@ -187,6 +191,7 @@ impl Stored for StoredTurn<'_> {
             id: (*self.id.not_empty("id")?).into(),
             nonce: self.nonce.map(|nonce| (*nonce).into()),
             state: self.state,
+            principal: self.principal,
             stash: stash
                 .map(|one| (one.path.into_owned(), one.value.into_value()))
                 .collect(),

@@ -17,6 +17,7 @@ use crate::effects::Effects;
 use crate::error::Error;
 use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
 use crate::gate::{TurnGate, Waiter};
+use crate::principal::Principal;
 use crate::record::{CallRequest, Exposure};
 use crate::schema::CheckedArgs;
 use crate::stash::Stash;
@@ -262,6 +263,12 @@ impl ToolContext {
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
         self.turn().conversation_id()
+    }
+
+    /// Returns who the turn acts for: see [`TurnInput::principal`](crate::TurnInput::principal).
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.turn().principal()
     }
 
     /// Returns a handle to the records of the turn.

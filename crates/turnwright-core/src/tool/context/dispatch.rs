@@ -15,6 +15,7 @@ use crate::cancel::Cancellation;
 use crate::error::Error;
 use crate::event::{Level, LogEntry};
 use crate::gate::TurnGate;
+use crate::principal::Principal;
 use crate::record::Message;
 use crate::render::Taint;
 use crate::settings::ModelSettings;
@@ -149,6 +150,12 @@ impl DispatchContext {
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
         self.0.turn.conversation_id()
+    }
+
+    /// Returns who the turn acts for: see [`TurnInput::principal`](crate::TurnInput::principal).
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.turn.principal()
     }
 
     /// Returns the turn's tools. Changes to them are not seen by other turns.

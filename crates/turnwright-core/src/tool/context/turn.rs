@@ -21,6 +21,7 @@ use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
 use crate::outcome::TurnOutcome;
+use crate::principal::Principal;
 use crate::record::{Exposure, Record, RecordKind, ToolCall};
 use crate::render::Taint;
 use crate::spool::Spool;
@@ -59,6 +60,13 @@ impl TurnContext {
     #[must_use]
     pub fn conversation_id(&self) -> &ConversationId {
         &self.0.parts.conversation_id
+    }
+
+    /// Returns who the turn acts for, if its input names a principal: see
+    /// [`TurnInput::principal`](crate::TurnInput::principal).
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal.get()
     }
 
     /// Returns the tools of the turn. Changes to them are not visible to other turns.

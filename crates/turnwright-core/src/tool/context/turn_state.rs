@@ -18,6 +18,7 @@ use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
 use crate::outcome::{Stop, TurnOutcome};
+use crate::principal::Principal;
 use crate::record_log::Records;
 use crate::render::Taint;
 use crate::settings::TurnSettings;
@@ -32,6 +33,8 @@ use crate::usage::Usage;
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
     pub(crate) started: Instant,
+    /// Who the turn acts for. Known once a resumed turn has been loaded.
+    pub(crate) principal: OnceLock<Principal>,
     /// Attached handles that wait for the outcome. `None` once the turn has one.
     pub(crate) watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
     pub(crate) records: RwLock<Records>,
@@ -88,6 +91,8 @@ pub(crate) struct Used {
 pub(crate) struct TurnParts {
     pub(crate) id: Arc<str>,
     pub(crate) conversation_id: ConversationId,
+    /// Who the turn acts for.
+    pub(crate) principal: Option<Principal>,
     /// Whether records and results are written to the store and the spool. If not, they stay in memory.
     pub(crate) stored: bool,
     pub(crate) setup: Arc<Setup>,
@@ -109,8 +114,13 @@ pub(crate) struct TurnParts {
 }
 
 impl TurnState {
-    pub(crate) fn new(parts: TurnParts) -> Self {
+    pub(crate) fn new(mut parts: TurnParts) -> Self {
         TurnState {
+            principal: parts
+                .principal
+                .take()
+                .map(OnceLock::from)
+                .unwrap_or_default(),
             ids: CallIds::new(&parts.id),
             // The gates of the outer turn are used for this one.
             gates: match &parts.outer {

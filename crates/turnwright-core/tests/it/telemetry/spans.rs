@@ -91,7 +91,10 @@ impl InstrumentedOutcome for turnwright_core::Turn {
 #[tokio::test]
 async fn attributes_contain_request_usage_and_error() {
     let traced = Collector::start();
-    let input = TurnInput::new("hi").conversation("c-1").turn_id("t-1");
+    let input = TurnInput::new("hi")
+        .conversation("c-1")
+        .turn_id("t-1")
+        .principal("ada");
     let outcome = two_iterations().run(input).await;
     let seen = traced.seen();
 
@@ -102,6 +105,7 @@ async fn attributes_contain_request_usage_and_error() {
         ("gen_ai.request.model", "acme-large"),
         ("gen_ai.conversation.id", "c-1"),
         ("turnwright.turn.id", "t-1"),
+        ("turnwright.turn.principal", "ada"),
         ("turnwright.turn.ended", "answered"),
         ("otel.kind", "internal"),
     ] {

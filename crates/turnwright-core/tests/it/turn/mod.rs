@@ -18,6 +18,7 @@ mod info;
 mod on_result;
 mod order;
 mod partial;
+mod principal;
 mod resume;
 mod settings;
 mod signals;

@@ -126,7 +126,7 @@ fn results_of_provider_tools_are_content_of_third_parties() {
     let tiers = |mut candidate: Value| {
         candidate["finishReason"] = "STOP".into();
         let body = json!({ "candidates": [candidate] }).to_string();
-        let reply = crate::Protocol::Gemini.decode(Some("application/json"), body.as_bytes());
+        let reply = Protocol::Gemini.decode(Some("application/json"), body.as_bytes());
         let tiers = reply.unwrap().provider_content.into_iter();
         tiers.collect::<Vec<_>>()
     };

@@ -306,7 +306,7 @@ fn call_without_its_end_is_never_complete() {
         vec![reason.clone(), call()],
         // Another block in its place, or two calls of which one ends.
         vec![call(), call(), stop(0), reason.clone(), done.clone()],
-        vec![call(), input(), reason.clone(), stop(0), done.clone()],
+        vec![call(), input(), reason, stop(0), done],
     ] {
         let reply = reply(&events);
         assert!(!reply.is_complete(), "{events:?}");
