@@ -4,13 +4,14 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 use turnwright_core::schema::near;
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Error, ErrorCode, Tool};
 use url::Url;
 
 use crate::decode::{FrameReader, Reply};
 use crate::engine::{
-    Codec, Encoded, ErrorBody, ErrorClass, Info, Item, Model, ModelBuilder, Quirks, RequestParts,
-    StrictRules, WireMessage,
+    Codec, Encoded, ErrorBody, ErrorClass, Info, Item, Model, ModelBuilder, OptionMap, Quirks,
+    RequestParts, StrictRules, WireMessage,
 };
 use crate::protocol::Protocol;
 
@@ -188,6 +189,10 @@ impl Codec for AnyCodec {
 
     fn strict_rules(&self) -> Option<&'static StrictRules> {
         self.0.strict_rules()
+    }
+
+    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier> {
+        self.0.unseen_content(options)
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

@@ -76,9 +76,12 @@ mod book;
 mod narrow;
 pub mod prelude;
 
-// `turnwright_core::tool` gets another name here: `use turnwright::tool` would import the module beside the attribute.
+// The documented name is `tools`, so that the page of `tool` is that of the attribute.
 #[doc(inline)]
 pub use turnwright_core::tool as tools;
+// For those who write `turnwright::tool::OnCollision`.
+#[doc(hidden)]
+pub use turnwright_core::tool;
 #[doc(inline)]
 pub use turnwright_core::tool::{approval, context, reconcile};
 #[doc(inline)]

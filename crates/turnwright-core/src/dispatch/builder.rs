@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
 use crate::gate::Gates;
@@ -144,6 +145,12 @@ impl DispatchContextBuilder {
     /// Default: 64 MiB.
     pub fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.setup.max_result_bytes = bytes;
+        self
+    }
+
+    /// Sets the limits for artifact queries.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.setup.artifact_limits = limits;
         self
     }
 

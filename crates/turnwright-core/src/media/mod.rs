@@ -32,6 +32,8 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
 
+#[doc(no_inline)]
+pub use crate::spool::MemoryReader;
 use base64_stream::Base64Stream;
 pub use builder::MediaBuilder;
 pub use descriptor::MediaDescriptor;

@@ -139,6 +139,8 @@ fn an_invalid_definition_reports_every_invalid_field() {
             "{field} is not in {error}"
         );
     }
+    let name = "name: must not contain ' ': use only [A-Za-z0-9_-], which all providers support";
+    assert!(error.message().contains(name), "{error}");
     assert_eq!(error.problems()[0].pointer, "/type");
     assert!(std::error::Error::source(&error).is_some());
 }

@@ -17,7 +17,9 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
+use super::connections;
 use super::handler::Handler;
+use super::request_body::{Bodies, read_body};
 use super::server::Server;
 use super::session_limit::LimitedSessions;
 use super::stdio::error_line;
@@ -25,9 +27,11 @@ use super::stdio::error_line;
 /// An HTTP endpoint of a server. Created by [`McpService::http`](super::McpService::http).
 ///
 /// By default it serves local clients: requests with another `Host` than a loopback name, and requests of web pages of other origins,
-/// also local ones, get status 403. Bodies are limited to [`ServeLimits::request_bytes`](super::ServeLimits::request_bytes). There are no
-/// CORS headers: a browser reaches the endpoint only through its own origin. There is no authentication: add it as a layer to the
-/// router if other users can reach the endpoint.
+/// also local ones, get status 403. There are no CORS headers: a browser reaches the endpoint only through its own origin. There is no
+/// authentication: add it as a layer to the router if other users can reach the endpoint.
+///
+/// Requests are limited in size, in time and in number: see [`ServeLimits`](super::ServeLimits). In an application of your own, its
+/// server accepts the connections, so [`connections`](super::ServeLimits::connections) and the time for the head of a request are up to it.
 ///
 /// ```no_run
 /// use turnwright_core::ToolRegistry;
@@ -109,6 +113,7 @@ impl McpHttp {
     fn router(self, config: StreamableHttpServerConfig) -> Router {
         let limits = &self.server.service.limits;
         let sessions = Arc::new(LimitedSessions::new(limits));
+        let bodies = Bodies::new(limits);
         // An empty list would allow every host.
         let hosts = match self.hosts.is_empty() {
             true => vec!["invalid.".to_owned()],
@@ -125,6 +130,7 @@ impl McpHttp {
         let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
         let router = Router::new()
             .route_service(&self.path, service)
+            .layer(from_fn_with_state(bodies, read_body))
             .layer(from_fn_with_state(sessions, explain_full))
             .layer(from_fn(explain_malformed));
         match is_default {
@@ -143,17 +149,21 @@ impl McpHttp {
         self.serve_on(listener).await
     }
 
-    /// Serves the clients of a listener, until the future is dropped, which cancels all calls.
+    /// Serves the clients of a listener, until the future is dropped, which cancels all calls. If connections cannot be accepted, for
+    /// lack of file descriptors for example, it tries again.
     ///
     /// # Errors
-    /// Returns an error if the listener fails.
+    /// Never returns an error now.
     pub async fn serve_on(self, listener: TcpListener) -> io::Result<()> {
         let config = StreamableHttpServerConfig::default();
-        let connections = config.cancellation_token.clone().drop_guard();
+        let stop = config.cancellation_token.clone();
+        let connections = stop.clone().drop_guard();
         let calls = StopOnDrop(Arc::clone(&self.server));
-        let served = axum::serve(listener, self.router(config)).await;
+        let limits = self.server.service.limits.clone();
+        let stopped = || stop.clone().cancelled_owned();
+        connections::serve(listener, self.router(config), &limits, stopped).await;
         drop((connections, calls));
-        served
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The Anthropic Messages protocol, for the engine.
 
 use serde_json::{Map, Value, json};
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
@@ -9,9 +10,9 @@ use super::models::WINDOWS;
 use super::{body, describe, messages, options, quirks, strict_tools};
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
-    RequestParts, StrictRules, TypedAnswers, WireMessage, is_common_image, is_pdf, with_ending,
-    with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionMap,
+    OptionType, RequestParts, StrictRules, TypedAnswers, WireMessage, is_common_image, is_pdf,
+    with_ending, with_path,
 };
 
 /// The Anthropic Messages protocol, as the type parameter of a [`Model`](crate::Model).
@@ -123,6 +124,11 @@ impl Codec for AnthropicCodec {
 
     fn strict_rules(&self) -> Option<&'static StrictRules> {
         self.strict_tools.then_some(&strict_tools::RULES)
+    }
+
+    /// A block of the response shows each of them.
+    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
+        Vec::new()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

@@ -5,7 +5,7 @@
 //!
 //! # async fn run() -> Result<(), turnwright_core::Error> {
 //! // The key comes from ANTHROPIC_API_KEY.
-//! let model = Anthropic::builder().model("claude-sonnet-4-5").build()?;
+//! let model = Anthropic::from_env().model("claude-sonnet-4-5").build()?;
 //! let runner = turnwright_core::runner(model).build()?;
 //! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
 //! # Ok(()) }
@@ -41,7 +41,7 @@ mod tests;
 
 pub use codec::AnthropicCodec;
 
-use crate::engine::{Model, ModelBuilder};
+use crate::engine::Model;
 
 /// The name of the protocol. Used for its [`Options`] in
 /// [`ModelSettings::provider`](turnwright_core::ModelSettings::provider), and for its state in records.
@@ -52,24 +52,3 @@ pub type Anthropic = Model<AnthropicCodec>;
 
 /// Parameters of a request that only Anthropic Messages has.
 pub type Options = crate::Options<AnthropicCodec>;
-
-impl Anthropic {
-    /// Creates a builder. Defaults come from the environment: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` (default:
-    /// Anthropic's) and `ANTHROPIC_MODEL`. [`build`](ModelBuilder::build) reports what is missing.
-    ///
-    /// ```
-    /// use turnwright_core::ModelSettings;
-    /// use turnwright_core::settings::ReasoningEffort;
-    /// use turnwright_models::Anthropic;
-    ///
-    /// let model = Anthropic::builder()
-    ///     .api_key("sk-ant-…")
-    ///     .model("claude-sonnet-4-5")
-    ///     .settings(ModelSettings::new().reasoning_effort(ReasoningEffort::Medium))
-    ///     .build()?;
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    pub fn builder() -> ModelBuilder<AnthropicCodec> {
-        ModelBuilder::from_env()
-    }
-}

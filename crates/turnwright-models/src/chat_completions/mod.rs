@@ -26,7 +26,7 @@ mod tests;
 pub use codec::ChatCompletionsCodec;
 pub use settings::{ReturnReasoning, SystemRole};
 
-use crate::engine::{Model, ModelBuilder};
+use crate::engine::Model;
 
 /// The name of the protocol. Used for its [`Options`] in
 /// [`ModelSettings::provider`](turnwright_core::ModelSettings::provider), and for its state in records.
@@ -37,29 +37,3 @@ pub type ChatCompletions = Model<ChatCompletionsCodec>;
 
 /// Parameters of a request that only Chat Completions has.
 pub type Options = crate::Options<ChatCompletionsCodec>;
-
-impl ChatCompletions {
-    /// Creates a builder for the server at a base URL, which usually ends in `/v1`.
-    pub fn builder(base_url: impl Into<String>) -> ModelBuilder<ChatCompletionsCodec> {
-        ModelBuilder::new(base_url.into())
-    }
-
-    /// Creates a builder from the environment: `OPENAI_API_KEY`, `OPENAI_BASE_URL` (default: OpenAI's) and
-    /// `OPENAI_MODEL`. Values set on the builder take precedence. [`build`](ModelBuilder::build) reports what is
-    /// missing.
-    ///
-    /// ```no_run
-    /// use std::time::Duration;
-    /// use turnwright_models::ChatCompletions;
-    ///
-    /// let model = ChatCompletions::from_env().build()?;
-    /// let patient = ChatCompletions::from_env()
-    ///     .model("gpt-4.1-mini")
-    ///     .request_timeout(Duration::from_secs(900))
-    ///     .build()?;
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    pub fn from_env() -> ModelBuilder<ChatCompletionsCodec> {
-        ModelBuilder::from_env()
-    }
-}

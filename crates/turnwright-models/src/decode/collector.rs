@@ -22,6 +22,8 @@ const MAX_AHEAD: usize = 1_024;
 #[derive(Clone, Default)]
 pub struct Collector {
     reply: Reply,
+    /// Whether a call began after the last finish reason.
+    has_late_call: bool,
 }
 
 impl Collector {
@@ -34,7 +36,11 @@ impl Collector {
     /// Adds a delta.
     pub fn add(&mut self, delta: Delta) {
         let reply = &mut self.reply;
-        reply.continues |= reply.finish_reason.is_some() && delta.is_content();
+        if reply.finish_reason.is_some() {
+            reply.continues |= delta.is_content();
+            let known = reply.tool_calls.len();
+            self.has_late_call |= delta.call_slot().is_some_and(|slot| slot >= known);
+        }
         match delta {
             Delta::Id(id) => reply.id = Some(id),
             Delta::Model(model) => reply.model = Some(model),
@@ -67,6 +73,7 @@ impl Collector {
             Delta::Finish { reason, .. } if reason.is_empty() => {}
             Delta::Finish { reason, finish } => {
                 reply.continues = false;
+                self.has_late_call = false;
                 // A second finish reason does not make a truncated response complete.
                 let known = reply.finish.map_or(0, Finish::severity);
                 if finish.severity() >= known {
@@ -86,7 +93,8 @@ impl Collector {
             }
             Delta::Done => {
                 reply.done = true;
-                reply.continues = false;
+                // Only another finish reason says that the model meant a call that began after the first one.
+                reply.continues = self.has_late_call;
             }
         }
     }

@@ -73,6 +73,14 @@ impl Delta {
             Delta::Text(_) | Delta::Reasoning(_) | Delta::Refusal(_) | Delta::Call { .. }
         )
     }
+
+    /// Returns the position of the call that this is a piece of.
+    pub(super) fn call_slot(&self) -> Option<usize> {
+        match self {
+            Delta::Call { slot, .. } => Some(*slot),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Debug for Delta {

@@ -42,7 +42,8 @@ pub struct Reply {
     pub provider_content: BTreeSet<TrustTier>,
     /// Whether the server marked the end of the response.
     pub done: bool,
-    /// Whether output followed the finish reason without another finish reason.
+    /// Whether output followed the finish reason without another finish reason. The end of the response completes text,
+    /// but not a call that began there.
     pub(super) continues: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The builder for [`ChatCompletions`].
+//! The builder for the models of all protocols.
 
 use std::fmt;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ impl<C: Codec> ModelBuilder<C> {
         self
     }
 
-    /// Sets whether the system prompt explains the fences around untrusted text. Without the explanation they protect
+    /// Sets whether the system prompt explains the envelopes around untrusted text. Without the explanation they protect
     /// little. Default: `true`.
     pub fn explain_envelopes(mut self, explains: bool) -> Self {
         self.settings.explains_envelopes = explains;

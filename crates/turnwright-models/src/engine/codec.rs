@@ -55,11 +55,9 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns the tiers of what tools of the provider may return for a request without a trace in the response.
-    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier> {
-        let _ = options;
-        Vec::new()
-    }
+    /// Returns the tiers of what tools of the provider may return for a request without a trace in the response. Every
+    /// protocol must decide this: with a default, what a wrapper forgot would count as trusted.
+    fn unseen_content(&self, options: &OptionMap) -> Vec<TrustTier>;
 
     /// Writes one item of the prompt as messages.
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>);

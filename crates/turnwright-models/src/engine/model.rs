@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use turnwright_core::dispatch::Executor;
 use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ModelSettings, Tool};
 
+use super::builder::ModelBuilder;
 use super::codec::{Codec, Info};
 use super::options::{OptionMap, Options};
 use super::server::Server;
@@ -30,6 +31,42 @@ pub(crate) struct Engine {
     pub(crate) options: Arc<OptionMap>,
     /// Defaults for settings that neither the turn nor the runner sets.
     pub(crate) settings: Arc<ModelSettings>,
+}
+
+impl<C: Codec + Default> Model<C> {
+    /// Creates a builder for the server at a base URL, which usually ends in `/v1`. Does not read the
+    /// variables of [`from_env`](Self::from_env).
+    ///
+    /// ```
+    /// use turnwright_models::{Anthropic, ChatCompletions};
+    ///
+    /// let local = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
+    /// let gateway = Anthropic::builder("https://gateway.example/v1").api_key("…").model("claude-sonnet-4-5").build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn builder(base_url: impl Into<String>) -> ModelBuilder<C> {
+        ModelBuilder::new(base_url.into())
+    }
+
+    /// Creates a builder from the environment. Values set on the builder take precedence.
+    /// [`build`](ModelBuilder::build) reports what is missing.
+    ///
+    /// | model | key | server | model name |
+    /// | --- | --- | --- | --- |
+    /// | `ChatCompletions`, `Responses` | `OPENAI_API_KEY` | `OPENAI_BASE_URL` (default: OpenAI's) | `OPENAI_MODEL` |
+    /// | `Anthropic` | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL` (default: Anthropic's) | `ANTHROPIC_MODEL` |
+    /// | `Gemini` | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `GEMINI_BASE_URL` (default: Google's) | `GEMINI_MODEL` |
+    /// | `Ollama` | | `OLLAMA_HOST` (default: `http://127.0.0.1:11434`) | `OLLAMA_MODEL` |
+    ///
+    /// ```no_run
+    /// use turnwright_models::Anthropic;
+    ///
+    /// let model = Anthropic::from_env().model("claude-sonnet-4-5").build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn from_env() -> ModelBuilder<C> {
+        ModelBuilder::from_env()
+    }
 }
 
 impl<C: Codec> Model<C> {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
@@ -9,8 +10,8 @@ use super::decode::PartReader;
 use super::{SIGNATURE, body, contents};
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, Layout, OptionType,
-    Part, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, Layout, OptionMap,
+    OptionType, Part, RequestParts, TypedAnswers, WireMessage, is_common_image, is_pdf, with_path,
 };
 
 /// The Gemini API, as the type parameter of a [`Model`](crate::Model).
@@ -119,6 +120,11 @@ impl Codec for GeminiCodec {
             "description": described.description,
             "parametersJsonSchema": described.input_schema,
         })
+    }
+
+    /// A part of the response, or its grounding, shows each of them.
+    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
+        Vec::new()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

@@ -5,7 +5,7 @@
 //!
 //! # async fn run() -> Result<(), turnwright_core::Error> {
 //! // The key is in `GEMINI_API_KEY`.
-//! let model = Gemini::builder().model("gemini-2.5-flash").build()?;
+//! let model = Gemini::from_env().model("gemini-2.5-flash").build()?;
 //! let runner = turnwright_core::runner(model).build()?;
 //! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
 //! # Ok(()) }
@@ -22,7 +22,7 @@ mod tests;
 
 pub use codec::GeminiCodec;
 
-use crate::engine::{Model, ModelBuilder};
+use crate::engine::Model;
 
 /// The name of the protocol. Used for its [`Options`] in
 /// [`ModelSettings::provider`](turnwright_core::ModelSettings::provider), and for its state in records.
@@ -33,14 +33,6 @@ pub type Gemini = Model<GeminiCodec>;
 
 /// Parameters of a request that only Gemini has.
 pub type Options = crate::Options<GeminiCodec>;
-
-impl Gemini {
-    /// Creates a builder. The key is `GEMINI_API_KEY` or `GOOGLE_API_KEY`, the server is `GEMINI_BASE_URL` or Google's,
-    /// and the model is `GEMINI_MODEL`. Values set on the builder take precedence.
-    pub fn builder() -> ModelBuilder<GeminiCodec> {
-        ModelBuilder::from_env()
-    }
-}
 
 /// The field with the signature of a part.
 const SIGNATURE: &str = "thoughtSignature";

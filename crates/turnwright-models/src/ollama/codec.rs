@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use turnwright_core::media::MediaKind;
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
@@ -9,8 +10,8 @@ use super::decode::LineReader;
 use super::{body, messages};
 use crate::decode::{FrameReader, Framing, Reply};
 use crate::engine::{
-    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionType,
-    RequestParts, TypedAnswers, WireMessage, with_ending, with_path,
+    Codec, Encoded, Environment, ErrorBody, ErrorClass, FUNCTION, Info, Item, OptionMap,
+    OptionType, RequestParts, TypedAnswers, WireMessage, with_ending, with_path,
 };
 
 /// The protocol of Ollama, as the type parameter of a [`Model`](crate::Model).
@@ -92,6 +93,11 @@ impl Codec for OllamaCodec {
             "parameters": described.input_schema,
         });
         json!({ "type": "function", "function": function })
+    }
+
+    /// It has no such tools.
+    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
+        Vec::new()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

@@ -4,7 +4,7 @@
 //! use turnwright_models::Ollama;
 //!
 //! # async fn run() -> Result<(), turnwright_core::Error> {
-//! let model = Ollama::builder().model("qwen3:4b").build()?;
+//! let model = Ollama::from_env().model("qwen3:4b").build()?;
 //! let runner = turnwright_core::runner(model).build()?;
 //! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
 //! # Ok(()) }
@@ -24,7 +24,7 @@ mod tests;
 
 pub use codec::OllamaCodec;
 
-use crate::engine::{Model, ModelBuilder};
+use crate::engine::Model;
 
 /// The name of the protocol. Used for its [`Options`] in
 /// [`ModelSettings::provider`](turnwright_core::ModelSettings::provider), and for its state in records.
@@ -35,14 +35,6 @@ pub type Ollama = Model<OllamaCodec>;
 
 /// Parameters of a request that only Ollama has.
 pub type Options = crate::Options<OllamaCodec>;
-
-impl Ollama {
-    /// Creates a builder. The server is `OLLAMA_HOST`, or `http://127.0.0.1:11434`; the model is `OLLAMA_MODEL`. Values
-    /// set on the builder take precedence.
-    pub fn builder() -> ModelBuilder<OllamaCodec> {
-        ModelBuilder::from_env()
-    }
-}
 
 /// Returns the URL of a host as Ollama writes it: the scheme and the port are optional, and the address on which a
 /// server listens may be all of them.

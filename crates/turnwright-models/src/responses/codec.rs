@@ -1,6 +1,7 @@
 //! The Responses protocol, for the engine.
 
 use serde_json::{Map, Value, json};
+use turnwright_core::trust::TrustTier;
 use turnwright_core::{Media, Tool};
 use url::Url;
 
@@ -9,9 +10,9 @@ use super::settings::SystemPrompt;
 use super::{body, describe, input, quirks, strict_tools};
 use crate::decode::{FrameReader, Reply};
 use crate::engine::{
-    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionType,
-    RequestParts, StrictRules, WireMessage, is_common_image, is_pdf, is_quota, openai_parameters,
-    with_ending, with_path,
+    Codec, Encoded, ErrorBody, ErrorClass, FUNCTION, Info, Item, OPENAI, OpenAi, OptionMap,
+    OptionType, RequestParts, StrictRules, WireMessage, is_common_image, is_pdf, is_quota,
+    openai_parameters, with_ending, with_path,
 };
 
 /// The Responses protocol, as the type parameter of a [`Model`](crate::Model).
@@ -117,6 +118,11 @@ impl Codec for ResponsesCodec {
 
     fn strict_rules(&self) -> Option<&'static StrictRules> {
         self.strict.then_some(&strict_tools::RULES)
+    }
+
+    /// An item of the response shows each of them.
+    fn unseen_content(&self, _: &OptionMap) -> Vec<TrustTier> {
+        Vec::new()
     }
 
     fn write(&self, item: Item<'_>, messages: &mut Vec<WireMessage>) {

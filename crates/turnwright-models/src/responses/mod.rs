@@ -5,7 +5,7 @@
 //!
 //! # async fn run() -> Result<(), turnwright_core::Error> {
 //! // Reads OPENAI_API_KEY.
-//! let model = Responses::builder().model("gpt-5").build()?;
+//! let model = Responses::from_env().model("gpt-5").build()?;
 //! let runner = turnwright_core::runner(model).build()?;
 //! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
 //! # Ok(()) }
@@ -33,7 +33,7 @@ mod tests;
 pub use codec::ResponsesCodec;
 pub use settings::SystemPrompt;
 
-use crate::engine::{Model, ModelBuilder};
+use crate::engine::Model;
 
 /// The name of the protocol. Used for its [`Options`] in
 /// [`ModelSettings::provider`](turnwright_core::ModelSettings::provider), and for its state in records.
@@ -44,29 +44,12 @@ pub type Responses = Model<ResponsesCodec>;
 
 /// Parameters of a request that only the Responses protocol has.
 ///
-/// ```
+/// ```no_run
 /// use turnwright_models::Responses;
 /// use turnwright_models::responses::Options;
 ///
 /// let options = Options::new().verbosity("low").reasoning_summary("auto").prompt_cache_key("support");
-/// let model = Responses::builder().api_key("…").model("gpt-5").options(options).build()?;
+/// let model = Responses::from_env().model("gpt-5").options(options).build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 pub type Options = crate::Options<ResponsesCodec>;
-
-impl Responses {
-    /// Creates a builder from the environment: `OPENAI_API_KEY`, `OPENAI_BASE_URL` (default:
-    /// `https://api.openai.com/v1`) and `OPENAI_MODEL`. Values set on the builder take precedence.
-    /// [`build`](ModelBuilder::build) reports what is missing.
-    ///
-    /// ```no_run
-    /// use turnwright_models::Responses;
-    ///
-    /// let model = Responses::builder().model("gpt-5-mini").build()?;
-    /// let local = Responses::builder().base_url("http://127.0.0.1:8080/v1").model("qwen3").build()?;
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
-    pub fn builder() -> ModelBuilder<ResponsesCodec> {
-        ModelBuilder::from_env()
-    }
-}

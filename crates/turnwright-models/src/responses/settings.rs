@@ -30,10 +30,10 @@ impl ModelBuilder<ResponsesCodec> {
     /// `previous_response_id` instead of repeating the conversation. If the server no longer has the response, the
     /// conversation is repeated. Default: `false`.
     ///
-    /// ```
+    /// ```no_run
     /// use turnwright_models::Responses;
     ///
-    /// let model = Responses::builder().api_key("…").model("gpt-5").use_previous_response_id(true).build()?;
+    /// let model = Responses::from_env().model("gpt-5").use_previous_response_id(true).build()?;
     /// # Ok::<(), turnwright_core::Error>(())
     /// ```
     pub fn use_previous_response_id(mut self, uses: bool) -> Self {

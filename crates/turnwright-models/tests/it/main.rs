@@ -21,6 +21,7 @@ mod generated;
 mod media;
 mod options;
 mod prefix;
+mod provider_tools;
 mod real_server;
 mod recordings;
 mod requests;

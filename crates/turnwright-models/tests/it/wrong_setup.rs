@@ -1,8 +1,8 @@
-//! A wrong key, a model that does not exist, and a base URL of something else, for all protocols.
+//! A missing variable, a wrong key, a model that does not exist, and a base URL of something else, for all protocols.
 
 use serde_json::{Value, json};
 use turnwright_core::{Error, ErrorCode, ErrorKind};
-use turnwright_models::Protocol;
+use turnwright_models::{Anthropic, ChatCompletions, Gemini, Ollama, Protocol, Responses};
 use turnwright_testkit::server::{Answer, Server};
 
 const KEY: &str = "sk-secret-1234567890";
@@ -24,6 +24,74 @@ async fn error_after(protocol: Protocol, answer: Answer) -> Error {
     assert_eq!(server.requests().len(), 1, "{protocol}: {error}");
     assert!(!error.with_causes().contains(KEY), "{error}");
     error
+}
+
+/// Reads the environment, so the test below runs it in a separate process.
+#[test]
+#[ignore = "run by the test below, with an empty environment"]
+fn reads_an_empty_environment() {
+    let errors = [
+        ChatCompletions::from_env().build().unwrap_err(),
+        Responses::from_env().build().unwrap_err(),
+        Anthropic::from_env().build().unwrap_err(),
+        Gemini::from_env().build().unwrap_err(),
+        Ollama::from_env().build().unwrap_err(),
+    ];
+    for (error, protocol) in errors.iter().zip(Protocol::ALL) {
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG, "{protocol}");
+        // Ollama needs no key: the model is the first thing that is missing.
+        let keys = protocol.key_variables();
+        let variable = keys.first().copied().unwrap_or("OLLAMA_MODEL");
+        assert!(error.message().contains(variable), "{protocol}: {error}");
+    }
+    let errors = [
+        ChatCompletions::from_env().api_key(KEY).build().err(),
+        Responses::from_env().api_key(KEY).build().err(),
+        Anthropic::from_env().api_key(KEY).build().err(),
+        Gemini::from_env().api_key(KEY).build().err(),
+    ];
+    let variables = [
+        "OPENAI_MODEL",
+        "OPENAI_MODEL",
+        "ANTHROPIC_MODEL",
+        "GEMINI_MODEL",
+    ];
+    for (error, variable) in errors.iter().flatten().zip(variables) {
+        assert!(error.message().contains(variable), "{error}");
+    }
+}
+
+#[test]
+fn missing_variables_are_named_in_all_protocols() {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.env_clear();
+    child.args([
+        "--ignored",
+        "--exact",
+        "wrong_setup::reads_an_empty_environment",
+    ]);
+    let done = child.output().unwrap();
+    let message = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && message.contains("1 passed"),
+        "{message}"
+    );
+}
+
+#[test]
+fn all_protocols_have_a_builder_with_a_base_url() {
+    let url = "http://127.0.0.1:9/v1";
+    let models = [
+        format!("{:?}", ChatCompletions::builder(url).model("m").build()),
+        format!("{:?}", Responses::builder(url).model("m").build()),
+        format!("{:?}", Anthropic::builder(url).model("m").build()),
+        format!("{:?}", Gemini::builder(url).model("m").build()),
+        format!("{:?}", Ollama::builder(url).model("m").build()),
+    ];
+    for (model, protocol) in models.iter().zip(Protocol::ALL) {
+        assert!(model.starts_with("Ok(Model"), "{protocol}: {model}");
+        assert!(model.contains("http://127.0.0.1:9/"), "{protocol}: {model}");
+    }
 }
 
 /// The answers of real servers to a wrong key.

@@ -13,8 +13,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let report = conformance(Protocol::Anthropic, |setup: &ModelSetup| {
 //!     let retry = RetryPolicy::new().attempts(setup.attempts).first_wait(setup.first_wait);
-//!     Anthropic::builder()
-//!         .base_url(&setup.base_url)
+//!     Anthropic::builder(&setup.base_url)
 //!         .model(&setup.model)
 //!         .api_key(&setup.api_key)
 //!         .settings(setup.settings())
@@ -96,7 +95,7 @@ where
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let only = ["images are sent", "tokens are counted"];
 /// let report = try_requirements(Protocol::Ollama, &only, |setup: &ModelSetup| {
-///     Ollama::builder().base_url(&setup.base_url).model(&setup.model).settings(setup.settings()).no_proxy().build()
+///     Ollama::builder(&setup.base_url).model(&setup.model).settings(setup.settings()).no_proxy().build()
 /// })
 /// .await;
 /// assert_eq!(report.passed, only);

@@ -22,7 +22,6 @@ pub(in crate::anthropic) struct MessageReader {
     blocks: Blocks,
     counts: Counts,
     container: Option<String>,
-    stop_reason: Option<String>,
     /// Whether an event of the protocol arrived.
     has_begun: bool,
     /// Whether the start of the message arrived.
@@ -107,13 +106,6 @@ impl MessageReader {
             }
             "message_stop" => {
                 self.blocks.close(deltas);
-                // It may have begun after the stop reason.
-                if self.blocks.has_cut_call() {
-                    deltas.extend(self.stop_reason.take().map(|reason| Delta::Finish {
-                        reason,
-                        finish: Finish::Cut(Cut::Failure),
-                    }));
-                }
                 deltas.push(Delta::Done);
                 return Ok(true);
             }
@@ -168,7 +160,6 @@ impl MessageReader {
             }
             finish => finish,
         };
-        self.stop_reason = Some(reason.to_string());
         deltas.push(Delta::Finish {
             finish,
             reason: reason.into_owned(),

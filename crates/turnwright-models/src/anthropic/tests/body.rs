@@ -56,8 +56,7 @@ impl Request {
 
     /// Returns the body, and the warning.
     pub(super) fn write(self) -> (Value, String) {
-        let model = Anthropic::builder()
-            .base_url("http://127.0.0.1:9")
+        let model = Anthropic::builder("http://127.0.0.1:9")
             .model(self.model)
             .options(self.options);
         let model = model.build().unwrap();

@@ -66,6 +66,14 @@ fn text_may_follow_a_finish_reason() {
         let cut = decode(&[first, chunk(&after, None)]).unwrap();
         assert!(!cut.done && !cut.is_complete(), "{after}");
     }
+    // The end of the body does not make up for it.
+    let call = json!([{ "functionCall": { "name": "weather" } }]);
+    for (reason, complete) in [(None, false), (Some("STOP"), true)] {
+        let first = chunk(&json!([{ "text": "So " }]), Some("STOP"));
+        let body = json!([first, chunk(&call, reason)]).to_string();
+        let reply = Protocol::Gemini.decode(None, body.as_bytes()).unwrap();
+        assert_eq!(reply.is_complete(), complete);
+    }
 }
 
 #[test]

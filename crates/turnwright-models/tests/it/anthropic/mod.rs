@@ -13,8 +13,7 @@ use turnwright_testkit::server::Answer;
 
 /// Returns a builder that does not depend on the environment.
 pub(crate) fn builder(base_url: &str) -> ModelBuilder<AnthropicCodec> {
-    Anthropic::builder()
-        .base_url(base_url)
+    Anthropic::builder(base_url)
         .api_key("sk-ant-secret-1234")
         .model("claude-sonnet-4-5")
 }

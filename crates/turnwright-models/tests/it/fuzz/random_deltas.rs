@@ -28,6 +28,8 @@ struct Sums {
     complete: Option<bool>,
     /// Output followed the finish reason without another one.
     continues: bool,
+    /// A call began after the finish reason, without another one.
+    late_call: bool,
     done: bool,
     usage: Option<Usage>,
 }
@@ -98,6 +100,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
             let complete = matches!(reason, "stop" | "tool_calls" | "pause_turn");
             if !reason.is_empty() {
                 sums.continues = false;
+                sums.late_call = false;
                 sums.complete = Some(complete && sums.complete.unwrap_or(true));
             }
             let reason = reason.to_owned();
@@ -113,11 +116,12 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
         }
         6 => {
             sums.done = true;
-            sums.continues = false;
+            sums.continues = sums.late_call;
             Delta::Done
         }
         _ => {
             let slot = rng.below(6);
+            sums.late_call |= slot >= sums.slots && sums.complete.is_some();
             sums.slots = sums.slots.max(slot + 1);
             let name = rng.chance(50).then(|| "f".to_owned());
             sums.names += name.as_ref().map_or(0, String::len);

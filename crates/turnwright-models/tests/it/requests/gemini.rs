@@ -55,8 +55,7 @@ async fn send(exchange: &Recorded, steps: &[Step]) -> Value {
 }
 
 fn builder(caught: &Caught) -> ModelBuilder<GeminiCodec> {
-    Gemini::builder()
-        .base_url(UNUSED_URL)
+    Gemini::builder(UNUSED_URL)
         .api_key("key-123456")
         .transport(caught.clone())
         .explain_envelopes(false)

@@ -94,8 +94,7 @@ async fn send(body: &Value, system: &str, steps: &[Step]) -> Value {
 }
 
 fn builder(caught: &Caught) -> ModelBuilder<OllamaCodec> {
-    Ollama::builder()
-        .base_url("http://127.0.0.1:9")
+    Ollama::builder("http://127.0.0.1:9")
         .transport(caught.clone())
         .explain_envelopes(false)
 }

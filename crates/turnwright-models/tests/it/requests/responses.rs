@@ -58,8 +58,7 @@ async fn recorded_requests_are_reproduced() {
 }
 
 fn builder(caught: &Caught) -> ModelBuilder<ResponsesCodec> {
-    Responses::builder()
-        .base_url(UNUSED_URL)
+    Responses::builder(UNUSED_URL)
         .transport(caught.clone())
         .explain_envelopes(false)
         .accepted_media(|_| true)

@@ -20,8 +20,7 @@ use turnwright_testkit::server::{Answer, Server, Step};
 const KEY: &str = "sk-very-secret-key";
 
 fn builder(server: &Server) -> ModelBuilder<ResponsesCodec> {
-    Responses::builder()
-        .base_url(format!("{}/v1", server.url()))
+    Responses::builder(format!("{}/v1", server.url()))
         .api_key(KEY)
         .model("gpt-5")
         .explain_envelopes(false)

@@ -18,7 +18,7 @@ fn model(test: &str) -> Option<ModelBuilder<ResponsesCodec>> {
         return None;
     }
     let settings = ModelSettings::new().temperature(0.0).max_output_tokens(200);
-    let model = Responses::builder().base_url(url).no_proxy().model("any");
+    let model = Responses::builder(url).no_proxy().model("any");
     Some(model.explain_envelopes(false).settings(settings))
 }
 

@@ -304,6 +304,8 @@ fn call_without_its_end_is_never_complete() {
         vec![reason.clone(), call(), done.clone()],
         vec![reason.clone(), call(), input(), done.clone()],
         vec![reason.clone(), call()],
+        vec![reason.clone(), call(), stop(0), done.clone()],
+        vec![reason.clone(), call(), input(), stop(0), done.clone()],
         // Another block in its place, or two calls of which one ends.
         vec![call(), call(), stop(0), reason.clone(), done.clone()],
         vec![call(), input(), reason, stop(0), done],
