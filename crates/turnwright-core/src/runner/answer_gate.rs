@@ -93,7 +93,8 @@ impl TurnRunner {
         if let Some(turn) = self.attach_answered(&conversation, &gate).await {
             return Ok(turn);
         }
-        let stored = StoredTurn::load(&**store, &conversation_id, &gate.turn_id).await?;
+        let stored =
+            StoredTurn::load(&**store, &conversation_id, &gate.turn_id, self.tools()).await?;
         let stored = stored.ok_or_else(|| unknown(&gate.turn_id, &conversation_id))?;
         if stored.turn.state == TurnState::Running && stored.may_be_running(&**store).await? {
             let runner = self.clone();

@@ -75,7 +75,7 @@ impl TurnRunner {
         }
         let store = self.storage().store();
         let conversation_id = ConversationId::new(conversation);
-        let stored = StoredTurn::load(&**store, &conversation_id, turn_id).await?;
+        let stored = StoredTurn::load(&**store, &conversation_id, turn_id, self.tools()).await?;
         let stored = stored.ok_or_else(|| unknown(turn_id, &conversation_id))?;
         if stored.turn.state != TurnState::Running {
             return Ok(ended(&stored));

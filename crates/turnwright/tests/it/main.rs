@@ -4,6 +4,7 @@ mod book;
 mod example_programs;
 mod examples;
 mod links;
+mod media;
 mod names;
 mod outside_package;
 mod rustdoc_examples;
