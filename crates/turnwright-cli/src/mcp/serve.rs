@@ -75,7 +75,7 @@ fn service(
     let mut service = McpService::of(tools)?.name(name, version);
     if options.yes {
         let approves = |_: ApprovalRequest| async { Approval::Granted };
-        service = service.context(DispatchContext::builder().approver(approves));
+        service = service.context(|context| context.approver(approves));
     }
     let service = apply_to_service(extensions.settings, service);
     Ok(service
