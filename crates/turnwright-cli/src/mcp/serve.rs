@@ -12,7 +12,6 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, when};
-use turnwright::prelude::*;
 use turnwright_mcp::McpService;
 
 use crate::agent::asks_before_writes;
