@@ -8,7 +8,6 @@ use crate::error::{Error, ErrorCode};
 use crate::record::Lease;
 use crate::runner::turn_runner::TurnRunner;
 use crate::tool::Tool;
-use crate::tool::context::Setup;
 use crate::tool::registry::ToolRegistry;
 use crate::validate::Violations;
 
@@ -60,30 +59,11 @@ impl TurnRunnerBuilder {
             .tools
             .into_iter()
             .collect::<Result<Vec<Tool>, Error>>()?;
-        check_state(&tools, &self.plan.setup)?;
+        self.plan.setup.check_state(&tools)?;
         check_kinds(&tools)?;
         self.plan.executor.check_tools(&tools)?;
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
-    }
-}
-
-/// Checks that the state that tools need is present, and reports all missing types.
-fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
-    let missing: Vec<String> = tools
-        .iter()
-        .flat_map(|tool| {
-            let types = tool.missing_state(&setup.state);
-            types.map(|name| format!("the tool `{}` needs state of type `{name}`", tool.name()))
-        })
-        .collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => {
-            let missing = missing.join("; ");
-            let message = format!("{missing}: call `.state(value)` for each type");
-            Err(Error::new(ErrorCode::MISSING_STATE, message))
-        }
     }
 }
 
