@@ -132,6 +132,11 @@ impl<C: Codec> Executor for Model<C> {
         self.engine.options.model_name()
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        let endpoint = &self.engine.server.endpoint;
+        Some((endpoint.host_str()?, endpoint.port_or_known_default()?))
+    }
+
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
         let mut admission = Admission::new(&*self.engine.server.codec);
         let rejected = tools
