@@ -491,6 +491,18 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// Sets the name of the agent in traces and metrics (`gen_ai.agent.name`).
+    ///
+    /// ```
+    /// # let executor = |_: turnwright_core::DispatchContext| async { Ok(()) };
+    /// let runner = turnwright_core::runner(executor).name("support").build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.setup().name = Some(name.into());
+        self
+    }
+
     /// Sets whether traces contain messages, arguments and results.
     ///
     /// Default: `false`.

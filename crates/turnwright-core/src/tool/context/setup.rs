@@ -41,6 +41,8 @@ pub(crate) struct Setup {
     /// How many times the model is asked again after a rejected answer.
     pub(crate) answer_retries: u32,
     pub(crate) artifact_tools: Option<ArtifactToolPolicy>,
+    /// The name of the agent, for traces and metrics.
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) trace_content: bool,
     pub(crate) state: TypeMap,
     /// Instructions, model settings and budget of every turn.
@@ -95,6 +97,7 @@ impl Default for Setup {
             auto_ack: true,
             answer_retries: 3,
             artifact_tools: Some(ArtifactToolPolicy::Stable),
+            name: None,
             trace_content: false,
             state: TypeMap::default(),
             settings: TurnSettings::default(),
