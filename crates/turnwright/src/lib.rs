@@ -124,6 +124,9 @@ pub mod __private {
     pub use turnwright_core::tool::{Concurrency, Effects, OnCollision, returned};
     pub use {schemars, serde, serde_json};
 
+    /// Compiles for a type that can be an argument.
+    pub fn argument<T: turnwright_core::schema::Typed>() {}
+
     /// Compiles for a type whose default can be shown to the model.
     pub fn shown_default<T: serde::Serialize>() {}
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::error::ErrorCode;
 use crate::ids::new_id;
 use crate::principal::Principal;
 use crate::settings::TurnSettings;
@@ -68,6 +70,20 @@ pub struct TurnFailure {
     pub message: String,
 }
 
+impl TurnFailure {
+    /// Returns the message for users of the application. That of an error may contain addresses, paths and names of functions;
+    /// the reason of an abort and the name of a limit are meant for them.
+    pub(crate) fn public_message(&self, state: TurnState) -> &str {
+        match state {
+            TurnState::Aborted | TurnState::Limit | TurnState::Abandoned => &self.message,
+            _ => ErrorCode::ALL
+                .iter()
+                .find(|known| known.as_str() == self.code)
+                .map_or("The turn failed.", |known| known.meaning()),
+        }
+    }
+}
+
 /// The state of a turn.
 ///
 /// ```
@@ -77,7 +93,7 @@ pub struct TurnFailure {
 /// let filter = TurnFilter::all().state(TurnState::Failed).state(TurnState::Limit).limit(100);
 /// assert_eq!(TurnState::Suspended.as_str(), "suspended");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TurnState {

@@ -107,7 +107,7 @@ impl Follower {
         self.hub.end(|| TurnEventKind::Ended {
             status: TurnState::Running,
             code: Some(error.code().as_str().into()),
-            message: Some(error.message().to_owned()),
+            message: Some(error.code().meaning().to_owned()),
             blocked_by: None,
             gates: Vec::new(),
             usage: self.stored.turn.usage,

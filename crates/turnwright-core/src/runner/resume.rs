@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
@@ -14,7 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::TurnEvent;
 use crate::gate::Step;
 use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
-use crate::schema::escape;
+use crate::schema::{Typed, escape};
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
 };
@@ -108,7 +105,7 @@ impl TurnRunner {
     ///
     /// # Errors
     /// See [`TurnRunner::resume`].
-    pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
+    pub async fn resume_typed<T: Typed>(
         &self,
         turn: impl Into<ResumeInput>,
     ) -> Result<TypedTurn<T>, Error> {

@@ -137,7 +137,8 @@ impl StoredTurn {
             _ => {
                 let error = self.turn.error.as_ref();
                 let code = error.map(|error| error.code.clone().into());
-                (code, error.map(|error| error.message.clone()), Vec::new())
+                let message = error.map(|error| error.public_message(self.turn.state).to_owned());
+                (code, message, Vec::new())
             }
         };
         TurnEvent {

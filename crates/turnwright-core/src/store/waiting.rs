@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{ConversationId, FoundTurn, Store, StoreError, TurnCursor, TurnFilter};
@@ -115,7 +116,7 @@ impl fmt::Debug for WaitingQuery<'_> {
 /// A turn that waits to be answered or resumed, with everything that a user interface shows.
 ///
 /// As JSON: `conversation`, `turnId`, `state`, `beganAt` and `gates`, an array of [`OpenGate`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Waiting {
@@ -127,13 +128,14 @@ pub struct Waiting {
     pub state: WaitingState,
     /// When it started. The Unix epoch if its record is damaged.
     #[serde(rename = "beganAt", serialize_with = "rfc3339")]
+    #[schemars(with = "String")]
     pub started_at: SystemTime,
     /// The gates where it waits, in the order in which they were opened. Empty if it only has to be resumed.
     pub gates: Vec<OpenGate>,
 }
 
 /// What a [`Waiting`] turn waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum WaitingState {

@@ -1,6 +1,7 @@
 //! Tests of the facade, in one binary.
 
 mod book;
+mod events;
 mod example_programs;
 mod examples;
 mod links;
