@@ -135,6 +135,10 @@ impl Executor for Fallback {
         self.models.first()?.model()
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        self.models.first()?.server()
+    }
+
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
         self.models
             .iter()

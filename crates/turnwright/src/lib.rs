@@ -65,7 +65,7 @@
 //! | `artifact-markdown` | yes | Markdown artifacts |
 //! | `frontmatter` | yes | the metadata before a Markdown document |
 //! | `sniff` | yes | detects the type of media from the first bytes |
-//! | `tracing` | yes | spans for turns, model calls and tool calls: see [`telemetry`] |
+//! | `tracing` | yes | spans and metrics for turns, model calls and tool calls: see [`telemetry`] |
 //! | `mcp` | no | tools of MCP servers with pinned definitions, and an MCP server for your tools: see `turnwright::mcp` |
 //! | `sqlite` | no | `SqliteStore`, which stores conversations in one file; SQLite is compiled in |
 //! | `tokens` | no | exact token counts for OpenAI's vocabularies; without it counts are estimates |

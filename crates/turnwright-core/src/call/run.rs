@@ -310,8 +310,8 @@ impl<'c> Watch<'c> {
     fn end(&mut self, error: Option<&Error>, abandoned: bool) {
         self.ended = true;
         let code = error.map(|error| error.code().as_str());
-        self.span.end(code, abandoned);
-        let facts = self.facts;
+        let (facts, duration) = (self.facts, self.start.elapsed());
+        self.span.end(facts.tool.name(), duration, code, abandoned);
         // Cancel the token, so that a detached handler and the tasks it started can see that its time is over.
         if code.is_some() {
             let dispatch = facts.call.ctx.cancellation();
@@ -326,7 +326,7 @@ impl<'c> Watch<'c> {
                 id: facts.call.id.shared(),
                 checksum: facts.checksum.shared(),
                 tool: Arc::clone(&facts.call.name),
-                duration: self.start.elapsed(),
+                duration,
                 is_error: code.is_some(),
                 code,
                 message: error.map(Error::with_causes),

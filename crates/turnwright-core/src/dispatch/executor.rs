@@ -62,13 +62,19 @@ pub trait Executor: Send + Sync {
     /// `E_LLM_EXECUTION_EXECUTOR_ERROR`, with this error as its source.
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError>;
 
-    /// Returns the name for traces and logs: the provider, such as `openai`.
+    /// Returns the name for traces, metrics and logs: the provider, such as `openai`. If OpenTelemetry's conventions have a value
+    /// for the provider (`gen_ai.provider.name`), return that.
     fn name(&self) -> &str {
         "executor"
     }
 
     /// Returns the model that it uses, if any.
     fn model(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the host and the port of its server for traces and metrics, if it has one.
+    fn server(&self) -> Option<(&str, u16)> {
         None
     }
 
@@ -110,6 +116,10 @@ impl Executor for Box<dyn Executor> {
         (**self).model()
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        (**self).server()
+    }
+
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {
         (**self).check_tools(tools)
     }
@@ -127,6 +137,10 @@ impl<E: Executor + ?Sized> Executor for Arc<E> {
 
     fn model(&self) -> Option<&str> {
         (**self).model()
+    }
+
+    fn server(&self) -> Option<(&str, u16)> {
+        (**self).server()
     }
 
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {

@@ -55,6 +55,9 @@ pub struct TurnRecord {
     pub error: Option<TurnFailure>,
     /// The step in which it was suspended, if it was.
     pub(crate) step: Option<u32>,
+    /// Whether it waited at gates when it was suspended. If none of them is open any more, all are answered, and it was not
+    /// resumed.
+    pub suspended_at_gates: bool,
     /// When it started.
     pub started_at: SystemTime,
     /// When it ended, if it did.
@@ -139,6 +142,7 @@ impl TurnRecord {
             elapsed: Duration::ZERO,
             error: None,
             step: None,
+            suspended_at_gates: false,
             started_at: SystemTime::now(),
             ended_at: None,
         }
@@ -150,13 +154,15 @@ impl TurnRecord {
         record.state = TurnState::Running;
         record.runs = record.runs.saturating_add(1);
         (record.error, record.ended_at, record.step) = (None, None, None);
+        record.suspended_at_gates = false;
         record
     }
 
-    /// Returns the record of the turn, suspended in a step.
-    pub(crate) fn suspended(&self, step: u32) -> Self {
+    /// Returns the record of the turn, suspended in a step. `at_gates`: whether it waits at gates.
+    pub(crate) fn suspended(&self, step: u32, at_gates: bool) -> Self {
         let mut record = self.clone();
         (record.state, record.step) = (TurnState::Suspended, Some(step));
+        record.suspended_at_gates = at_gates;
         record
     }
 
@@ -164,6 +170,7 @@ impl TurnRecord {
     pub(crate) fn ended(&self, state: TurnState, error: Option<TurnFailure>) -> Self {
         let mut record = self.clone();
         (record.state, record.error) = (state, error);
+        record.suspended_at_gates = false;
         // If the clock was set back, the end must not precede the start.
         record.ended_at = Some(SystemTime::now().max(record.started_at));
         record

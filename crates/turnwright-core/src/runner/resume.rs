@@ -307,7 +307,7 @@ impl TurnContext {
         self.warn_of(&loaded.damaged);
         let mut left = OpenCalls::default();
         let (mut own, mut step, mut summary) = (Vec::new(), None, None);
-        for record in self.with_kinds(loaded.into_records()) {
+        for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {

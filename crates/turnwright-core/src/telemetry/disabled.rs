@@ -1,6 +1,7 @@
 //! Stubs for builds without the feature `tracing`. They compile to nothing.
 
 use std::marker::PhantomData;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
 use crate::outcome::TurnOutcome;
-use crate::record::Message;
+use crate::record::{GateKind, Message};
 use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::{Tool, ToolOutput};
 
@@ -26,10 +27,14 @@ impl TurnSpan {
 
 pub(crate) fn principal(_: &TurnContext) {}
 
+pub(crate) fn gate_opened(_: &GateKind) {}
+
+pub(crate) fn gate_closed(_: &GateKind, _: &'static str, _: SystemTime) {}
+
 pub(crate) struct ModelSpan<'c>(PhantomData<&'c DispatchContext>);
 
 impl<'c> ModelSpan<'c> {
-    pub(crate) fn start(_: &dyn Executor, _: &'c DispatchContext) -> Self {
+    pub(crate) fn start(_: &'c dyn Executor, _: &'c DispatchContext) -> Self {
         ModelSpan(PhantomData)
     }
 
@@ -53,7 +58,7 @@ impl ToolSpan {
 
     pub(crate) fn result(&self, _: &Result<ToolOutput, Error>) {}
 
-    pub(crate) fn end(&self, _: Option<&'static str>, _: bool) {}
+    pub(crate) fn end(&self, _: &str, _: Duration, _: Option<&'static str>, _: bool) {}
 }
 
 pub(crate) struct Here;

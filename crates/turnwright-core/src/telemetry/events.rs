@@ -2,7 +2,7 @@
 
 use tracing::{debug, enabled, error, info, warn};
 
-use super::{TARGET, content, names};
+use super::{TARGET, content, measure, names};
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
 use crate::tool::context::{DispatchContext, TurnContext};
@@ -61,6 +61,7 @@ pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'sta
 pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCode) {
     // A name that no tool has was chosen by the model and counts as content.
     let known = (code != ErrorCode::UNKNOWN_TOOL).then_some(tool);
+    measure::refusal(known, code);
     info!(
         target: TARGET,
         {

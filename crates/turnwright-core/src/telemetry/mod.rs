@@ -1,5 +1,5 @@
-//! Traces: spans of the `tracing` crate with the names of the OpenTelemetry conventions for generative AI. Requires the feature
-//! `tracing`.
+//! Traces and metrics: spans and events of the `tracing` crate with the names of the OpenTelemetry conventions for generative
+//! AI. Requires the feature `tracing`.
 //!
 //! ```text
 //! invoke_agent               a turn, child of the span in which it was started
@@ -13,6 +13,9 @@
 //! and status. `error.type` contains a stable error code. Log messages, errors and refused calls are events within the spans. A
 //! refused call has no span, since nothing ran. A blocking handler runs within the span of its call, so the span of a detached
 //! thread stays open until the thread ends.
+//!
+//! [`METRICS`] are events at the level `TRACE` with the target [`METRICS_TARGET`], in the form that the `MetricsLayer` of
+//! `tracing-opentelemetry` reads. A filter that applies to all layers must let them pass.
 //!
 //! Messages, arguments and results are not recorded by default. Neither are the messages of errors and warnings, which may
 //! contain any of these. With `trace_content(true)` each is recorded, up to 8 KiB:
@@ -34,6 +37,9 @@ mod content;
 #[cfg(feature = "tracing")]
 mod events;
 #[cfg(feature = "tracing")]
+mod measure;
+mod metric;
+#[cfg(feature = "tracing")]
 mod names;
 #[cfg(feature = "tracing")]
 mod spans;
@@ -48,13 +54,19 @@ mod tests;
 #[cfg(feature = "tracing")]
 pub(crate) use {
     events::{failed, is_traced, log, refused, warning},
+    measure::{gate_closed, gate_opened},
     spans::{ModelSpan, ToolSpan, TurnSpan, here, principal},
 };
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) use disabled::{
-    ModelSpan, ToolSpan, TurnSpan, failed, here, is_traced, log, principal, refused, warning,
+    ModelSpan, ToolSpan, TurnSpan, failed, gate_closed, gate_opened, here, is_traced, log,
+    principal, refused, warning,
 };
+pub use metric::{METRICS, Metric};
 
 /// The target of all spans and events, for filters.
 pub const TARGET: &str = "turnwright";
+
+/// The target of the events with metrics, for filters.
+pub const METRICS_TARGET: &str = "turnwright::metrics";

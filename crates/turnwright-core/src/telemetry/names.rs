@@ -1,4 +1,4 @@
-//! All names used in traces.
+//! All names used in traces and metrics.
 
 /// Generates the names from one table, so that a test can check all of them.
 macro_rules! names {
@@ -15,7 +15,12 @@ names! {
     OPERATION = "gen_ai.operation.name";
     PROVIDER = "gen_ai.provider.name";
     MODEL = "gen_ai.request.model";
+    RESPONSE_MODEL = "gen_ai.response.model";
+    FINISH_REASONS = "gen_ai.response.finish_reasons";
+    TIME_TO_FIRST_CHUNK = "gen_ai.response.time_to_first_chunk";
     CONVERSATION = "gen_ai.conversation.id";
+    AGENT = "gen_ai.agent.name";
+    TOKEN_TYPE = "gen_ai.token.type";
     INPUT_TOKENS = "gen_ai.usage.input_tokens";
     CACHED_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens";
     CACHE_WRITE_TOKENS = "gen_ai.usage.cache_creation.input_tokens";
@@ -32,6 +37,8 @@ names! {
 
     // From OpenTelemetry's general conventions.
     ERROR_TYPE = "error.type";
+    SERVER = "server.address";
+    PORT = "server.port";
 
     // Read by the bridge from `tracing` to OpenTelemetry, not exported as attributes.
     SPAN_NAME = "otel.name";
@@ -47,4 +54,15 @@ names! {
     ABANDONED = "turnwright.tool.abandoned";
     PIPELINE = "turnwright.pipeline";
     FATAL = "turnwright.error.fatal";
+    GATE = "turnwright.gate.kind";
+    GATE_ENDED = "turnwright.gate.ended";
+
+    // Metrics. The bridge reads the instrument from the start of the name.
+    OPERATION_DURATION = "histogram.gen_ai.client.operation.duration";
+    TOKEN_USAGE = "histogram.gen_ai.client.token.usage";
+    TURN_DURATION = "histogram.turnwright.turn.duration";
+    TOOL_DURATION = "histogram.turnwright.tool.duration";
+    TOOL_REFUSALS = "monotonic_counter.turnwright.tool.refusals";
+    GATE_OPENINGS = "monotonic_counter.turnwright.gate.openings";
+    GATE_DURATION = "histogram.turnwright.gate.duration";
 }

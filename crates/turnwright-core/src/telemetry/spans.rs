@@ -1,13 +1,15 @@
 //! Spans of turns, model requests and tool calls.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
+use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
-use super::{TARGET, content, names};
+use super::{TARGET, content, measure, names};
 use crate::dispatch::Executor;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
@@ -15,12 +17,14 @@ use crate::principal::Principal;
 use crate::record::Message;
 use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::{Tool, ToolOutput};
-use crate::usage::Usage;
+use crate::usage::{FinishReason, ModelUsage, Usage};
 
 /// The span of a turn.
 pub(crate) struct TurnSpan {
     span: Span,
     content: bool,
+    agent: Option<Arc<str>>,
+    start: Instant,
 }
 
 impl TurnSpan {
@@ -30,12 +34,15 @@ impl TurnSpan {
         turn: &TurnContext,
         message: Option<&Message>,
     ) -> Self {
+        let agent = turn.setup().name.clone();
         let span = info_span!(
             target: TARGET,
             "invoke_agent",
+            { names::SPAN_NAME } = agent.as_ref().map(|agent| format!("invoke_agent {agent}")),
             { names::SPAN_KIND } = "internal",
             { names::SPAN_STATUS } = Empty,
             { names::OPERATION } = "invoke_agent",
+            { names::AGENT } = agent.as_deref(),
             { names::PROVIDER } = executor.name(),
             { names::MODEL } = executor.model(),
             { names::CONVERSATION } = turn.conversation_id().as_str(),
@@ -57,7 +64,12 @@ impl TurnSpan {
             let message = content::messages(std::iter::once(message));
             span.record(names::INPUT_MESSAGES, message);
         }
-        TurnSpan { span, content }
+        TurnSpan {
+            span,
+            content,
+            agent,
+            start: Instant::now(),
+        }
     }
 
     /// Runs the turn within the span.
@@ -65,11 +77,29 @@ impl TurnSpan {
     where
         F: Future<Output = TurnOutcome>,
     {
-        let TurnSpan { span, content } = self;
-        let ended = span.clone();
+        let span = self.span.clone();
         // An async block would hold the future twice.
-        work.inspect(move |outcome| end_turn(&ended, outcome, content))
+        work.inspect(move |outcome| self.end(outcome))
             .instrument(span)
+    }
+
+    fn end(&self, outcome: &TurnOutcome) {
+        let span = &self.span;
+        measure::turn(self.agent.as_deref(), outcome, self.start.elapsed());
+        if span.is_disabled() {
+            return;
+        }
+        span.record(names::ENDED, outcome.status.name());
+        span.record(names::ITERATIONS, i64::from(outcome.iterations));
+        record_usage(span, Usage::default(), outcome.usage);
+        if let Some(error) = outcome.error() {
+            record_error(span, error.code().as_str());
+        }
+        if self.content {
+            let answers = outcome.messages().filter(|message| message.is_answer());
+            let last = answers.last().cloned();
+            record_messages(span, names::OUTPUT_MESSAGES, last.as_slice());
+        }
     }
 }
 
@@ -78,27 +108,12 @@ pub(crate) fn principal(turn: &TurnContext) {
     Span::current().record(names::PRINCIPAL, turn.principal().map(Principal::as_str));
 }
 
-fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
-    if span.is_disabled() {
-        return;
-    }
-    span.record(names::ENDED, outcome.status.name());
-    span.record(names::ITERATIONS, i64::from(outcome.iterations));
-    record_usage(span, Usage::default(), outcome.usage);
-    if let Some(error) = outcome.error() {
-        record_error(span, error.code().as_str());
-    }
-    if content {
-        let answers = outcome.messages().filter(|message| message.is_answer());
-        let last = answers.last().cloned();
-        record_messages(span, names::OUTPUT_MESSAGES, last.as_slice());
-    }
-}
-
 /// The span of one run of the executor.
 pub(crate) struct ModelSpan<'c> {
     span: Span,
+    executor: &'c dyn Executor,
     ctx: &'c DispatchContext,
+    start: Instant,
     /// The usage of the turn when the executor started.
     usage_before: Usage,
     last_message: Option<Arc<Message>>,
@@ -107,8 +122,11 @@ pub(crate) struct ModelSpan<'c> {
 }
 
 impl<'c> ModelSpan<'c> {
-    pub(crate) fn start(executor: &dyn Executor, ctx: &'c DispatchContext) -> Self {
+    pub(crate) fn start(executor: &'c dyn Executor, ctx: &'c DispatchContext) -> Self {
+        // What middleware has reported is not of this executor.
+        ctx.turn().take_responses();
         let model = executor.model();
+        let (server, port) = measure::server_of(executor);
         let span = info_span!(
             target: TARGET,
             "chat",
@@ -118,8 +136,13 @@ impl<'c> ModelSpan<'c> {
             { names::OPERATION } = "chat",
             { names::PROVIDER } = executor.name(),
             { names::MODEL } = model,
+            { names::SERVER } = server,
+            { names::PORT } = port,
             { names::CONVERSATION } = ctx.conversation_id().as_str(),
             { names::ITERATION } = i64::from(ctx.iteration()),
+            { names::RESPONSE_MODEL } = Empty,
+            { names::FINISH_REASONS } = Empty,
+            { names::TIME_TO_FIRST_CHUNK } = Empty,
             { names::INPUT_TOKENS } = Empty,
             { names::CACHED_INPUT_TOKENS } = Empty,
             { names::CACHE_WRITE_TOKENS } = Empty,
@@ -131,7 +154,9 @@ impl<'c> ModelSpan<'c> {
         );
         let mut model = ModelSpan {
             span,
+            executor,
             ctx,
+            start: Instant::now(),
             usage_before: Usage::default(),
             last_message: None,
             ended: None,
@@ -160,18 +185,35 @@ impl<'c> ModelSpan<'c> {
         let nacked = || self.ctx.nack_error().map(|error| error.code().as_str());
         self.ended = Some(failed.or_else(nacked));
     }
+
+    /// Measures the requests that the executor made: one for each response that it reported.
+    fn measure(&self, responses: &[Arc<ModelUsage>], code: Option<&'static str>) {
+        for response in responses {
+            let duration = response.duration.unwrap_or_else(|| self.start.elapsed());
+            // A response with a finish reason succeeded. The error occurred after it.
+            let code = code.filter(|_| response.finish_reason.is_none());
+            measure::operation(self.executor, Some(response), duration, code);
+        }
+        if responses.is_empty() {
+            measure::operation(self.executor, None, self.start.elapsed(), code);
+        }
+    }
 }
 
 impl Drop for ModelSpan<'_> {
     fn drop(&mut self) {
         let (span, ctx) = (&self.span, self.ctx);
+        // If the executor did not return, it was dropped because the turn was stopped.
+        let stopped = || Some(ctx.turn().stop_code().as_str());
+        let code = self.ended.unwrap_or_else(stopped);
+        let responses = ctx.turn().take_responses();
+        self.measure(&responses, code);
         if span.is_disabled() {
             return;
         }
         record_usage(span, self.usage_before, ctx.turn().own_usage());
-        // If the executor did not return, it was dropped because the turn was stopped.
-        let ended = self.ended.take();
-        if let Some(code) = ended.unwrap_or_else(|| Some(ctx.turn().stop_code().as_str())) {
+        record_responses(span, &responses);
+        if let Some(code) = code {
             record_error(span, code);
         }
         if ctx.turn().setup().trace_content {
@@ -241,7 +283,14 @@ impl ToolSpan {
     }
 
     /// Ends the span. `code`: the error code, if the handler failed, was interrupted or dropped.
-    pub(crate) fn end(&self, code: Option<&'static str>, abandoned: bool) {
+    pub(crate) fn end(
+        &self,
+        tool: &str,
+        duration: Duration,
+        code: Option<&'static str>,
+        abandoned: bool,
+    ) {
+        measure::tool(tool, duration, code);
         if let Some(code) = code {
             record_error(&self.span, code);
         }
@@ -271,6 +320,23 @@ impl Here {
 fn record_error(span: &Span, code: &'static str) {
     span.record(names::ERROR_TYPE, code);
     span.record(names::SPAN_STATUS, "ERROR");
+}
+
+/// Records what the model answered. Finish reasons are a list, which `tracing` does not have: they are recorded as JSON.
+fn record_responses(span: &Span, responses: &[Arc<ModelUsage>]) {
+    let Some(last) = responses.last() else {
+        return;
+    };
+    span.record(names::RESPONSE_MODEL, last.model.as_deref());
+    let reasons = responses
+        .iter()
+        .filter_map(|response| response.finish_reason.as_ref());
+    let reasons: Vec<&str> = reasons.map(FinishReason::as_str).collect();
+    if !reasons.is_empty() {
+        span.record(names::FINISH_REASONS, Value::from(reasons).to_string());
+    }
+    let first = last.time_to_first_token.map(|time| time.as_secs_f64());
+    span.record(names::TIME_TO_FIRST_CHUNK, first);
 }
 
 /// Records the usage between two moments as signed numbers: the bridge to OpenTelemetry turns unsigned ones into text.

@@ -1,7 +1,7 @@
 use opentelemetry_semantic_conventions::attribute as agreed;
 use serde_json::{Value, json};
 
-use super::{content, names};
+use super::{METRICS, content, names};
 use crate::error::{Error, ErrorCode};
 use crate::record::Message;
 use crate::tool::ToolOutput;
@@ -9,11 +9,22 @@ use crate::tool::ToolOutput;
 /// The package marks all names for generative AI as deprecated, because they moved to another repository. Those that are really
 /// obsolete are listed below.
 #[expect(deprecated, reason = "the names moved and did not change")]
-const OURS: [(&str, &str); 17] = [
+const OURS: [(&str, &str); 22] = [
     (names::OPERATION, agreed::GEN_AI_OPERATION_NAME),
     (names::PROVIDER, agreed::GEN_AI_PROVIDER_NAME),
     (names::MODEL, agreed::GEN_AI_REQUEST_MODEL),
+    (names::RESPONSE_MODEL, agreed::GEN_AI_RESPONSE_MODEL),
+    (
+        names::FINISH_REASONS,
+        agreed::GEN_AI_RESPONSE_FINISH_REASONS,
+    ),
+    (
+        names::TIME_TO_FIRST_CHUNK,
+        agreed::GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK,
+    ),
     (names::CONVERSATION, agreed::GEN_AI_CONVERSATION_ID),
+    (names::AGENT, agreed::GEN_AI_AGENT_NAME),
+    (names::TOKEN_TYPE, agreed::GEN_AI_TOKEN_TYPE),
     (names::INPUT_TOKENS, agreed::GEN_AI_USAGE_INPUT_TOKENS),
     (
         names::CACHED_INPUT_TOKENS,
@@ -36,6 +47,12 @@ const OURS: [(&str, &str); 17] = [
     (names::TOOL_CALL, agreed::GEN_AI_TOOL_CALL_ID),
     (names::TOOL_ARGUMENTS, agreed::GEN_AI_TOOL_CALL_ARGUMENTS),
     (names::TOOL_RESULT, agreed::GEN_AI_TOOL_CALL_RESULT),
+];
+
+const GENERAL: [(&str, &str); 3] = [
+    (names::ERROR_TYPE, agreed::ERROR_TYPE),
+    (names::SERVER, agreed::SERVER_ADDRESS),
+    (names::PORT, agreed::SERVER_PORT),
 ];
 
 /// Replaced or removed names.
@@ -66,14 +83,44 @@ fn names_for_generative_ai_follow_the_conventions() {
         );
         assert!(!GIVEN_UP.contains(name), "{name} is obsolete");
     }
-    assert_eq!(names::ERROR_TYPE, agreed::ERROR_TYPE);
+    for (ours, theirs) in GENERAL {
+        assert_eq!(ours, theirs);
+    }
 }
 
 #[test]
 fn every_other_name_is_ours_or_belongs_to_the_bridge() {
     let known = ["gen_ai.", "turnwright.", "otel."];
-    for name in names::ALL.iter().filter(|name| **name != "error.type") {
+    let attributes = names::ALL.iter().filter(|name| metric_of(name).is_none());
+    let is_general = |name: &&str| GENERAL.iter().any(|(general, _)| general == name);
+    for name in attributes.filter(|name| !is_general(name)) {
         assert!(known.iter().any(|start| name.starts_with(start)), "{name}");
+    }
+}
+
+/// Returns the instrument and the name of a metric.
+fn metric_of(name: &'static str) -> Option<(&'static str, &'static str)> {
+    let (instrument, name) = name.split_once('.')?;
+    matches!(instrument, "histogram" | "monotonic_counter").then_some((instrument, name))
+}
+
+#[test]
+fn every_metric_is_defined_once() {
+    let emitted: Vec<_> = names::ALL
+        .iter()
+        .filter_map(|name| metric_of(name))
+        .collect();
+    let defined = METRICS.iter().map(|metric| {
+        let instrument = if metric.boundaries.is_empty() {
+            "monotonic_counter"
+        } else {
+            "histogram"
+        };
+        (instrument, metric.name)
+    });
+    assert_eq!(emitted, defined.collect::<Vec<_>>());
+    for metric in METRICS {
+        assert!(metric.boundaries.is_sorted(), "{}", metric.name);
     }
 }
 

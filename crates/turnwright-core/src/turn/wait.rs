@@ -15,6 +15,7 @@ use crate::gate::{
 };
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
+use crate::telemetry;
 use crate::tool::context::TurnContext;
 
 /// An open gate, on the side of the turn. Dropping it closes the gate.
@@ -115,6 +116,9 @@ impl TurnContext {
                 message,
             ));
         };
+        if opened_before.is_none() {
+            telemetry::gate_opened(&gate.kind);
+        }
         self.notify(|| EventKind::GateOpened {
             id: Arc::clone(&id),
             kind: gate.kind.clone(),
@@ -339,6 +343,7 @@ impl Drop for Asked {
             return;
         }
         let (id, how) = (&self.id, self.how);
+        telemetry::gate_closed(&self.gate.kind, how, self.opened_at);
         for turn in self.turn.and_outer().filter(|_| self.emitted) {
             turn.emit(|| TurnEventKind::GateClosed {
                 id: Arc::clone(id),

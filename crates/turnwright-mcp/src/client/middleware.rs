@@ -154,8 +154,7 @@ fn report(server: &Supervised, ctx: &TurnContext) {
         )),
         State::Ready(ready) => {
             for Withheld { tool, reason, .. } in &ready.withheld {
-                // The name of a malformed definition is in backticks.
-                let tool = escape(tool.trim_matches('`'), 80);
+                let tool = escape(tool, 80);
                 warn(format!(
                     "`{tool}` of the MCP server `{alias}` is withheld: {reason}"
                 ));

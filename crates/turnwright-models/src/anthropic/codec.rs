@@ -31,6 +31,7 @@ static INFO: Info = Info {
         model: "ANTHROPIC_MODEL",
     },
     base_url: "https://api.anthropic.com/v1",
+    provider: None,
     key_header: ("x-api-key", ""),
     headers: &[("anthropic-version", "2023-06-01")],
     framing: Framing::Events,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnwright_core::{Error, ErrorCode};
+use turnwright_core::{Error, ErrorCode, Executor as _};
 
 use super::ChatCompletions;
 use super::ChatCompletionsCodec;
@@ -101,6 +101,19 @@ fn builder_takes_precedence_over_the_environment() {
     assert!(empty().build().is_err());
     assert!(empty().api_key("sk-123456").build().is_ok());
     assert!(empty().base_url("http://127.0.0.1:8080/v1").build().is_ok());
+}
+
+#[test]
+fn provider_and_server_are_named_for_traces() {
+    let at = |base: &str| ChatCompletions::builder(base).model("m");
+    let openai = at("https://api.openai.com/v1").build().unwrap();
+    assert_eq!(openai.name(), "openai");
+    assert_eq!(openai.server(), Some(("api.openai.com", 443)));
+    let local = at("http://127.0.0.1:8080/v1").build().unwrap();
+    assert_eq!(local.name(), "127.0.0.1");
+    assert_eq!(local.server(), Some(("127.0.0.1", 8080)));
+    let named = at("http://127.0.0.1:8080/v1").name("vllm").build();
+    assert_eq!(named.unwrap().name(), "vllm");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::codec::Codec;
 use super::model::{Engine, Model, check};
 use super::options::Options;
 use super::parameters::no_model;
+use super::provider::provider;
 use super::server::{Server, endpoint, redactor};
 use super::settings::{MediaPolicy, Settings, TypedAnswers};
 use super::tools::WrittenTools;
@@ -284,7 +285,9 @@ impl<C: Codec> ModelBuilder<C> {
         self
     }
 
-    /// Sets the name of the server in traces. Default: its host.
+    /// Sets the name of the provider in traces and metrics (`gen_ai.provider.name`). Default: for hosts of known providers
+    /// the value of OpenTelemetry's conventions, such as `openai` or `aws.bedrock`; otherwise `ollama` for Ollama, and the
+    /// host for other protocols.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -349,7 +352,9 @@ impl<C: Codec> ModelBuilder<C> {
             }
             None => Arc::new(self.client.build()?),
         };
-        let host = endpoint.host_str().unwrap_or_default().to_owned();
+        let name = self
+            .name
+            .unwrap_or_else(|| provider(&endpoint, info.provider));
         let quirks = self.codec.quirks_of(&endpoint);
         let server = Server {
             codec: Box::new(self.codec),
@@ -358,7 +363,7 @@ impl<C: Codec> ModelBuilder<C> {
             redactor,
             transport,
             settings: self.settings,
-            name: self.name.unwrap_or(host),
+            name,
             tools: WrittenTools::default(),
             quirks: Mutex::new(quirks),
             endpoint,

@@ -106,6 +106,8 @@ pub struct Info {
     pub(crate) environment: Environment,
     /// The provider's own base URL.
     pub(crate) base_url: &'static str,
+    /// The name of the provider in traces, if servers of this protocol are of one product wherever they run.
+    pub(crate) provider: Option<&'static str>,
     /// The header with the key, and the text before the key.
     pub(crate) key_header: (&'static str, &'static str),
     /// Headers of every request.

@@ -20,6 +20,7 @@ mod openai;
 mod options;
 mod parameters;
 mod prompt;
+mod provider;
 mod quirks;
 mod reading;
 mod sanitise;

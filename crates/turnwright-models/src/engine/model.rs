@@ -18,7 +18,15 @@ use super::tools::Admission;
 ///
 /// The type parameter is the wire protocol. Use the names [`ChatCompletions`](crate::ChatCompletions),
 /// [`Responses`](crate::Responses), [`Anthropic`](crate::Anthropic), [`Gemini`](crate::Gemini) and
-/// [`Ollama`](crate::Ollama).
+/// [`Ollama`](crate::Ollama). All of them have [`builder`](Model::builder) and [`from_env`](Model::from_env):
+///
+/// ```
+/// use turnwright_models::{Anthropic, ChatCompletions};
+///
+/// let local = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
+/// let gateway = Anthropic::builder("https://gateway.example/v1").api_key("…").model("claude-sonnet-4-5").build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 pub struct Model<C> {
     engine: Engine,
     codec: PhantomData<fn() -> C>,
@@ -36,14 +44,6 @@ pub(crate) struct Engine {
 impl<C: Codec + Default> Model<C> {
     /// Creates a builder for the server at a base URL, which usually ends in `/v1`. Does not read the
     /// variables of [`from_env`](Self::from_env).
-    ///
-    /// ```
-    /// use turnwright_models::{Anthropic, ChatCompletions};
-    ///
-    /// let local = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
-    /// let gateway = Anthropic::builder("https://gateway.example/v1").api_key("…").model("claude-sonnet-4-5").build()?;
-    /// # Ok::<(), turnwright_core::Error>(())
-    /// ```
     pub fn builder(base_url: impl Into<String>) -> ModelBuilder<C> {
         ModelBuilder::new(base_url.into())
     }
@@ -130,6 +130,11 @@ impl<C: Codec> Executor for Model<C> {
 
     fn model(&self) -> Option<&str> {
         self.engine.options.model_name()
+    }
+
+    fn server(&self) -> Option<(&str, u16)> {
+        let endpoint = &self.engine.server.endpoint;
+        Some((endpoint.host_str()?, endpoint.port_or_known_default()?))
     }
 
     fn check_tools(&self, tools: &[Tool]) -> Result<(), Error> {

@@ -24,6 +24,7 @@ pub(crate) const OPENAI: Info = Info {
         model: "OPENAI_MODEL",
     },
     base_url: "https://api.openai.com/v1",
+    provider: None,
     key_header: ("authorization", "Bearer "),
     headers: &[],
     framing: Framing::Events,

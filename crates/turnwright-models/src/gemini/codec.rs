@@ -28,6 +28,7 @@ static INFO: Info = Info {
         model: "GEMINI_MODEL",
     },
     base_url: "https://generativelanguage.googleapis.com/v1beta",
+    provider: None,
     key_header: ("x-goog-api-key", ""),
     headers: &[],
     framing: Framing::Events,

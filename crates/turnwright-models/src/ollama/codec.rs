@@ -28,6 +28,7 @@ static INFO: Info = Info {
         model: "OLLAMA_MODEL",
     },
     base_url: "http://127.0.0.1:11434",
+    provider: Some(super::PROTOCOL),
     // For servers behind a proxy, and for Ollama's cloud.
     key_header: ("authorization", "Bearer "),
     headers: &[],

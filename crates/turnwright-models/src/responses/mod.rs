@@ -12,10 +12,10 @@
 //! ```
 //!
 //! Requests are stateless by default: they have `store: false`, ask for encrypted reasoning, and repeat the items of
-//! the conversation. [`ModelBuilder::use_previous_response_id`] lets the server store the responses instead.
+//! the conversation. [`use_previous_response_id`](crate::ModelBuilder::use_previous_response_id) lets the server store the responses instead.
 //!
 //! Tools are sent with `strict: false`. Without it, OpenAI applies strict mode and rewrites their schemas.
-//! [`ModelBuilder::strict_tools`] enables strict mode for tools whose schemas fit it as they are.
+//! [`strict_tools`](crate::ModelBuilder::strict_tools) enables strict mode for tools whose schemas fit it as they are.
 
 mod body;
 mod codec;

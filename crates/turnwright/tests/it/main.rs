@@ -5,6 +5,7 @@ mod events;
 mod example_programs;
 mod examples;
 mod links;
+mod media;
 mod names;
 mod outside_package;
 mod rustdoc_examples;

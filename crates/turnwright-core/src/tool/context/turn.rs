@@ -221,11 +221,21 @@ impl TurnContext {
         self.0.usage.lock().itself
     }
 
+    /// Returns the responses that were reported since the last time.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn take_responses(&self) -> Vec<Arc<ModelUsage>> {
+        std::mem::take(&mut self.0.usage.lock().responses)
+    }
+
     /// Adds the usage of a model response and emits it on the event stream and to observers. It also counts for outer turns,
     /// which do not emit it again.
     pub(crate) fn add_usage(&self, usage: impl Into<ModelUsage>) {
         let usage = Arc::new(usage.into());
-        self.0.usage.lock().itself += usage.tokens;
+        let mut used = self.0.usage.lock();
+        used.itself += usage.tokens;
+        #[cfg(feature = "tracing")]
+        used.responses.push(Arc::clone(&usage));
+        drop(used);
         for outer in self.and_outer().skip(1) {
             outer.0.usage.lock().below += usage.tokens;
         }

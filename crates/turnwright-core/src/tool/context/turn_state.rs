@@ -27,6 +27,8 @@ use crate::state::TypeMap;
 use crate::store::ConversationId;
 use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
+#[cfg(feature = "tracing")]
+use crate::usage::ModelUsage;
 use crate::usage::Usage;
 
 /// The state of a turn.
@@ -85,6 +87,9 @@ pub(crate) struct TurnShared {
 pub(crate) struct Used {
     pub(crate) itself: Usage,
     pub(crate) below: Usage,
+    /// The responses of the running executor, for its span and metrics.
+    #[cfg(feature = "tracing")]
+    pub(crate) responses: Vec<Arc<ModelUsage>>,
 }
 
 /// What a turn is created from.

@@ -10,14 +10,17 @@ use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
+use turnwright_core::telemetry::METRICS_TARGET;
 
-type Fields = BTreeMap<&'static str, Recorded>;
+pub(super) type Fields = BTreeMap<&'static str, Recorded>;
 
 /// A value with its original type: a bridge treats each type differently.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Recorded {
     Text(String),
     Number(i64),
+    Count(u64),
+    Float(f64),
     Flag(bool),
     Debug(String),
 }
@@ -41,6 +44,7 @@ pub(super) struct SeenEvent {
 pub(super) struct Seen {
     pub(super) spans: Vec<SeenSpan>,
     pub(super) events: Vec<SeenEvent>,
+    pub(super) metrics: Vec<SeenEvent>,
 }
 
 /// Records the traces of this thread until it is dropped.
@@ -183,7 +187,12 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Collect {
         let span = span.map(|span| Collect::at(&span.id(), &ctx));
         let mut fields = Reading::default();
         event.record(&mut fields);
-        self.0.lock().unwrap().events.push(SeenEvent {
+        let mut seen = self.0.lock().unwrap();
+        let list = match event.metadata().target() {
+            METRICS_TARGET => &mut seen.metrics,
+            _ => &mut seen.events,
+        };
+        list.push(SeenEvent {
             level: *event.metadata().level(),
             span,
             fields: fields.0,
@@ -206,6 +215,14 @@ impl Visit for Reading {
 
     fn record_i64(&mut self, field: &Field, value: i64) {
         self.0.insert(field.name(), Recorded::Number(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name(), Recorded::Count(value));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name(), Recorded::Float(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {

@@ -1,7 +1,9 @@
-//! Traces of turns.
+//! Traces and metrics of turns.
 
 mod collect;
 mod content;
+mod conventions;
+mod metrics;
 mod spans;
 
 use std::sync::Arc;
@@ -38,6 +40,10 @@ impl Executor for Named {
 
     fn model(&self) -> Option<&str> {
         Some("acme-large")
+    }
+
+    fn server(&self) -> Option<(&str, u16)> {
+        Some(("models.acme.example", 443))
     }
 }
 

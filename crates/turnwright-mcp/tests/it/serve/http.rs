@@ -16,14 +16,18 @@ fn service() -> McpService {
     McpService::of([tool("pings", |_| async { Ok("pong".to_owned()) })]).unwrap()
 }
 
-fn initialize() -> String {
+pub(super) fn initialize() -> String {
     let client = json!({ "name": "raw", "version": "1" });
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string()
 }
 
-async fn post(url: &str, body: String, more: &[(reqwest::header::HeaderName, &str)]) -> Response {
+pub(super) async fn post(
+    url: &str,
+    body: String,
+    more: &[(reqwest::header::HeaderName, &str)],
+) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let both = HeaderValue::from_static("application/json, text/event-stream");

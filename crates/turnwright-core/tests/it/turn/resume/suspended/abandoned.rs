@@ -118,7 +118,7 @@ async fn a_new_message_fails_soon_while_a_turn_waits_in_memory() {
     let message = event["message"].as_str().unwrap();
     assert!(message.contains(&*gate.id), "{message}");
     // The waiting turn is not affected. After it was cancelled, the next one waits for its end.
-    turn.cancel();
+    turn.cancel().unwrap();
     let next = world.paying(&answers()).build().unwrap();
     assert!(next.run(more()).await.is_answered());
     assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));

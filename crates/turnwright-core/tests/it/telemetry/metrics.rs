@@ -1,0 +1,244 @@
+//! What is measured: requests, tokens, tools, gates and turns.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tracing::Level;
+use turnwright_core::dispatch::{FinishReason, ModelUsage};
+use turnwright_core::gate::{GateAnswer, TurnGate};
+use turnwright_core::tool::approval::always;
+use turnwright_core::{DispatchContext, Error, ErrorCode, TurnInput, Usage};
+
+use super::collect::{Collector, Recorded, Seen};
+use super::{Named, args, echo};
+
+/// Returns the values of a metric, with its attributes in the order of their names.
+fn measured(seen: &Seen, name: &str) -> Vec<(Recorded, Vec<String>)> {
+    let of_name = |(field, _): &(&&'static str, &Recorded)| {
+        field.split_once('.').is_some_and(|(_, rest)| rest == name)
+    };
+    let values = seen.metrics.iter().filter_map(|metric| {
+        let (field, value) = metric.fields.iter().find(of_name)?;
+        let others = metric.fields.iter().filter(|(other, _)| *other != field);
+        let shown = |(name, value): (&&str, &Recorded)| match value {
+            Recorded::Text(text) => format!("{name}={text}"),
+            other => format!("{name}={other:?}"),
+        };
+        Some((value.clone(), others.map(shown).collect()))
+    });
+    values.collect()
+}
+
+fn of_model(rest: &[&str]) -> Vec<String> {
+    let own = [
+        "gen_ai.operation.name=chat",
+        "gen_ai.provider.name=acme",
+        "gen_ai.request.model=acme-large",
+        "server.address=models.acme.example",
+        "server.port=Number(443)",
+    ];
+    let mut all: Vec<String> = own
+        .iter()
+        .chain(rest)
+        .map(|text| (*text).to_owned())
+        .collect();
+    all.sort();
+    all
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_and_tokens_are_measured_without_the_tools_that_run_meanwhile() {
+    let traced = Collector::start();
+    let slow = super::tool("slow", |text, _| async move {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        Ok(text)
+    });
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let usage = ModelUsage::new(Usage::tokens(100, 20)).duration(Duration::from_secs(2));
+        let usage = usage.model("acme-large-2026");
+        if ctx.iteration() == 1 {
+            ctx.reporter()
+                .usage(usage.finish_reason(FinishReason::ToolCalls));
+            ctx.call("slow", args("a")).await;
+            return Ok(());
+        }
+        ctx.reporter()
+            .usage(usage.finish_reason(FinishReason::Stop));
+        ctx.answer("done").await?;
+        Ok(())
+    });
+    let runner = turnwright_core::runner(executor)
+        .name("support")
+        .tool(slow)
+        .build()
+        .unwrap();
+    assert!(runner.run("hi").await.is_answered());
+    let seen = traced.seen();
+
+    let answered = "gen_ai.response.model=acme-large-2026";
+    let request = (Recorded::Float(2.0), of_model(&[answered]));
+    let requests = measured(&seen, "gen_ai.client.operation.duration");
+    assert_eq!(requests, [request.clone(), request]);
+    let tokens = measured(&seen, "gen_ai.client.token.usage");
+    let of_type = |count: u64, kind: &str| {
+        (
+            Recorded::Count(count),
+            of_model(&[answered, &format!("gen_ai.token.type={kind}")]),
+        )
+    };
+    assert_eq!(tokens[..2], [of_type(100, "input"), of_type(20, "output")]);
+    assert_eq!(tokens.len(), 4);
+    assert_eq!(
+        measured(&seen, "turnwright.tool.duration"),
+        [(
+            Recorded::Float(5.0),
+            vec!["gen_ai.tool.name=slow".to_owned()]
+        )]
+    );
+    let ended = [
+        "gen_ai.agent.name=support",
+        "turnwright.turn.ended=answered",
+    ];
+    assert_eq!(
+        measured(&seen, "turnwright.turn.duration"),
+        [(Recorded::Float(9.0), ended.map(str::to_owned).to_vec())]
+    );
+    // The bridge would add an event with a parent to its span.
+    assert!(
+        seen.metrics
+            .iter()
+            .all(|metric| metric.span.is_none() && metric.level == Level::TRACE)
+    );
+}
+
+#[tokio::test]
+async fn failed_requests_are_measured_once_with_their_error() {
+    let overloaded = || Error::new(ErrorCode::MODEL_SERVER_ERROR, "overloaded");
+    let error = "error.type=E_MODEL_SERVER_ERROR";
+    let partial = || ModelUsage::new(Usage::tokens(100, 3));
+    let cases = [
+        // Without a response.
+        (None, of_model(&[error])),
+        // In the middle of one.
+        (Some(partial()), of_model(&[error])),
+        // After a complete one.
+        (
+            Some(partial().finish_reason(FinishReason::Stop)),
+            of_model(&[]),
+        ),
+    ];
+    for (usage, attributes) in cases {
+        let traced = Collector::start();
+        let known = usage.is_some();
+        let executor = Named::new(move |ctx: DispatchContext| {
+            let usage = usage.clone();
+            async move {
+                if let Some(usage) = usage {
+                    ctx.reporter().usage(usage);
+                }
+                Err(overloaded().into())
+            }
+        });
+        turnwright_core::runner(executor)
+            .build()
+            .unwrap()
+            .run("hi")
+            .await;
+        let seen = traced.seen();
+        let [(_, found)] = &measured(&seen, "gen_ai.client.operation.duration")[..] else {
+            panic!("{:#?}", seen.metrics);
+        };
+        assert_eq!(*found, attributes);
+        let tokens = measured(&seen, "gen_ai.client.token.usage");
+        assert_eq!(tokens.len(), if known { 2 } else { 0 });
+        let turns = measured(&seen, "turnwright.turn.duration");
+        assert_eq!(turns[0].1, [error, "turnwright.turn.ended=failed"]);
+    }
+}
+
+#[tokio::test]
+async fn unknown_usage_is_not_reported() {
+    let traced = Collector::start();
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        ctx.reporter().usage(Usage::tokens(0, 0));
+        ctx.answer("done").await?;
+        Ok(())
+    });
+    turnwright_core::runner(executor)
+        .build()
+        .unwrap()
+        .run("hi")
+        .await;
+    let seen = traced.seen();
+    assert_eq!(measured(&seen, "gen_ai.client.operation.duration").len(), 1);
+    assert_eq!(measured(&seen, "gen_ai.client.token.usage"), []);
+}
+
+#[tokio::test]
+async fn gates_and_refused_calls_are_counted() {
+    let traced = Collector::start();
+    let executor = |ctx: DispatchContext| async move {
+        let gate = TurnGate::new("colour").question("Which?").build()?;
+        ctx.turn().wait_for(gate).await?;
+        ctx.call("echo", args("a")).await;
+        ctx.call("nothing", "{}").await;
+        ctx.answer("done").await?;
+        Ok(())
+    };
+    let runner = turnwright_core::runner(executor)
+        .tool(echo())
+        .policy(always("Sure?"));
+    let mut turn = runner
+        .build()
+        .unwrap()
+        .start(TurnInput::new("hi").conversation("c"));
+    let gates = turn.gates();
+    while let Some(event) = turn.next().await {
+        if let turnwright_core::TurnEventKind::GateOpened(gate) = event.kind {
+            let answer = match gate.kind.as_str() {
+                "colour" => GateAnswer::from(json!("red")),
+                _ => GateAnswer::deny("No."),
+            };
+            assert!(gates.answer(&gate.id, answer).unwrap());
+        }
+    }
+    assert!(turn.await.is_answered());
+    let seen = traced.seen();
+    let attributes = |name: &str| -> Vec<Vec<String>> {
+        let all = measured(&seen, name);
+        all.into_iter().map(|(_, attributes)| attributes).collect()
+    };
+    assert_eq!(
+        attributes("turnwright.gate.openings"),
+        [
+            ["turnwright.gate.kind=colour"],
+            ["turnwright.gate.kind=approval"]
+        ]
+    );
+    assert_eq!(
+        attributes("turnwright.gate.duration"),
+        [
+            [
+                "turnwright.gate.ended=resolved",
+                "turnwright.gate.kind=colour"
+            ],
+            [
+                "turnwright.gate.ended=resolved",
+                "turnwright.gate.kind=approval"
+            ],
+        ]
+    );
+    // The name of an unknown tool is the model's, and could be anything.
+    assert_eq!(
+        attributes("turnwright.tool.refusals"),
+        [
+            vec![
+                "error.type=E_TOOL_DENIED".to_owned(),
+                "gen_ai.tool.name=echo".to_owned()
+            ],
+            vec!["error.type=E_UNKNOWN_TOOL".to_owned()],
+        ]
+    );
+    assert_eq!(attributes("turnwright.tool.duration").len(), 0);
+}
