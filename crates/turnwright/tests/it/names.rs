@@ -1,5 +1,9 @@
 //! Names that users try first, and names that the documentation has, exist.
-#![allow(clippy::unwrap_used, reason = "a test may end loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
 
 use std::collections::HashSet;
 use std::fs;
