@@ -1,5 +1,6 @@
 //! Unit tests.
 
+mod connections;
 mod sessions;
 
 use std::sync::Arc;
