@@ -8,6 +8,7 @@
 # Parts:
 #   packages   compile errors of `#[tool]`, a package outside of the workspace, the package that `turnwright new` creates
 #   features   each feature of each package alone
+#   sqlx       whether the feature `sqlite` resolves beside the newest sqlx
 #   fresh      the README's two commands on a fresh clone with an empty cargo home
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,16 +35,21 @@ features() {
   done
 }
 
+sqlx() {
+  step 'beside sqlx'
+  scripts/resolve-beside-sqlx.sh
+}
+
 fresh() {
   step 'a fresh clone'
   scripts/fresh.sh
 }
 
-[ $# -gt 0 ] || set -- packages features fresh
+[ $# -gt 0 ] || set -- packages features sqlx fresh
 for part in "$@"; do
   case $part in
-    packages | features | fresh) "$part" ;;
-    *) echo "nightly.sh: unknown part '$part' (packages, features, fresh)" >&2 && exit 2 ;;
+    packages | features | sqlx | fresh) "$part" ;;
+    *) echo "nightly.sh: unknown part '$part' (packages, features, sqlx, fresh)" >&2 && exit 2 ;;
   esac
 done
 step 'done'

@@ -17,6 +17,8 @@ pub(crate) enum State {
     Waiting,
     /// No process runs it; it waits for answers at its gates, or to be resumed
     Suspended,
+    /// All its gates are answered, but no process has resumed it
+    AnsweredNotResumed,
     /// Its process ended before the turn did
     Interrupted,
     /// It was answered
@@ -59,7 +61,12 @@ impl State {
     pub(crate) fn can_continue(self) -> bool {
         matches!(
             self,
-            State::Suspended | State::Interrupted | State::Aborted | State::Failed | State::Limit
+            State::Suspended
+                | State::AnsweredNotResumed
+                | State::Interrupted
+                | State::Aborted
+                | State::Failed
+                | State::Limit
         )
     }
 
@@ -67,7 +74,9 @@ impl State {
         match self {
             State::Answered => style::GOOD,
             State::Running | State::Waiting | State::Suspended => style::NAME,
-            State::Interrupted | State::Aborted | State::Limit => style::WARN,
+            State::AnsweredNotResumed | State::Interrupted | State::Aborted | State::Limit => {
+                style::WARN
+            }
             State::Nacked | State::Failed => style::BAD,
             State::Abandoned => style::DIM,
         }

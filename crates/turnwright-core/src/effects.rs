@@ -1,5 +1,6 @@
 //! Declared effects and concurrency of tools.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a call may change outside of the conversation.
@@ -16,7 +17,7 @@ use serde::Serialize;
 /// assert_eq!(stock.effects(), Effects::ReadOnly);
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effects {

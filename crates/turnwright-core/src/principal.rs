@@ -42,11 +42,11 @@ impl Principal {
         wrong.check_named_id(field, &self.0);
     }
 
-    /// Checks the id.
+    /// Returns the principal if its id is valid.
     ///
     /// # Errors
     /// Returns `E_INVALID_TURN_CONTEXT` if it is empty, too long, or has characters that are not allowed.
-    pub(crate) fn checked(self) -> Result<Self, Error> {
+    pub fn checked(self) -> Result<Self, Error> {
         let mut wrong = Violations::default();
         self.check("id", &mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "principal")?;

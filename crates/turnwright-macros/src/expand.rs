@@ -106,6 +106,9 @@ fn build_tool(
     let fields = numbered.clone();
     let fields = fields.map(|(argument, default)| field(argument, &default));
     let defaults = numbered.filter_map(|(argument, function)| default(argument, &function));
+    let types = arguments.clone().map(|argument| &argument.ty);
+    let types =
+        types.map(|ty| quote_spanned!(ty.span()=> ::turnwright::__private::argument::<#ty>));
     let format_checks = arguments.flat_map(format_checks);
     let builder_calls = &options.builder_calls;
     let states = function.parameters.iter();
@@ -120,6 +123,8 @@ fn build_tool(
         #[allow(clippy::unused_async, clippy::too_many_arguments)]
         #handler
         #(#defaults)*
+        // Explains the error for a type of the author's that lacks a derive.
+        #(const _: fn() = #types;)*
         #[derive(
             ::turnwright::__private::serde::Deserialize,
             ::turnwright::__private::schemars::JsonSchema,

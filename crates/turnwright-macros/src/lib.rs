@@ -36,7 +36,7 @@ mod text;
 /// | `description` | the description for the model | the doc comment |
 /// | `effects` | `"read_only"` or `"writes"` | undeclared, which counts as writes |
 /// | `approval` | an approval policy: `always("…")`, or a function `fn(&PendingCall<'_>) -> Review` | calls need no approval |
-/// | `check` | the path of an `async fn(Value) -> Result<(), Rejection>` that checks the arguments after the schema; can be repeated | none |
+/// | `check` | the path of an `async fn(Value) -> Result<(), Rejection>` that checks the arguments after the schema; may take a `DispatchContext` as its second parameter; can be repeated | none |
 /// | `reconcile` | an `async fn(UnknownCall) -> Result<Finding, BoxError>` that determines whether a call took effect | unknown |
 /// | `timeout_secs` | the timeout in seconds | five minutes |
 /// | `max_result_bytes` | the maximum size of a result | the runner's limit, 64 MiB |

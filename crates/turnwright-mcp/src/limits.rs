@@ -30,7 +30,7 @@ pub struct Limits {
     /// Maximum age of the list of tools when a call is sent, if the server does not announce changes. An older one is read again
     /// first. Default: 60 s.
     pub list_age: Duration,
-    /// Maximum time to start the server and to list its tools. Default: 60 s.
+    /// Maximum time to start the server, to list its tools and to build them. Default: 60 s.
     pub start: Duration,
     /// Maximum time to wait for an answer without progress. Default: 60 s.
     pub idle: Duration,

@@ -1,6 +1,7 @@
 //! Checks arguments: decodes, coerces, fills defaults, validates, then runs the external checks.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ pub struct CheckedArgs {
     raw: RawArgs,
     value: Value,
     repairs: Vec<Repair>,
+    checks_not_run: Vec<Arc<str>>,
 }
 
 impl CheckedArgs {
@@ -47,6 +49,19 @@ impl CheckedArgs {
         &self.raw
     }
 
+    /// Returns the names of the external checks that were not run because they need the context of a call. Only
+    /// `Tool::validate` leaves them out.
+    #[must_use]
+    pub fn checks_not_run(&self) -> &[Arc<str>] {
+        &self.checks_not_run
+    }
+
+    #[doc(hidden)]
+    pub fn with_checks_not_run(mut self, names: Vec<Arc<str>>) -> Self {
+        self.checks_not_run = names;
+        self
+    }
+
     /// Returns empty arguments (`{}`).
     #[doc(hidden)]
     pub fn none() -> Self {
@@ -54,6 +69,7 @@ impl CheckedArgs {
             raw: RawArgs::from(Value::Object(Map::new())),
             value: Value::Object(Map::new()),
             repairs: Vec::new(),
+            checks_not_run: Vec::new(),
         }
     }
 
@@ -191,6 +207,7 @@ impl Schema {
             raw,
             value,
             repairs,
+            checks_not_run: Vec::new(),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use serde_json::Value;
 /// let fault = Fault::new("/city", "city_exists", "is not a known city");
 /// assert_eq!(fault.to_string(), "/city is not a known city");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Fault {
     /// The JSON pointer of the location. For a missing or unexpected property, the pointer of that property.

@@ -1,8 +1,11 @@
 //! The JSON Schema keywords that are enforced, and those that only describe.
 
-use referencing::Draft;
+use std::collections::HashSet;
 
-use super::fault::escape;
+use referencing::Draft;
+use serde_json::Value;
+
+use super::fault::{escape, quote};
 
 /// What the value of a keyword contains, as far as the walk needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +208,39 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
             "`{shown}` is not a keyword and would be ignored: remove it, rename it to `x-{shown}`, or allow it with `SchemaOptions::annotation`"
         ),
     }
+}
+
+const TYPES: [&str; 7] = [
+    "string", "integer", "number", "boolean", "array", "object", "null",
+];
+
+/// Returns what is wrong with the value of `type`, if anything is.
+pub(crate) fn wrong_type(value: &Value) -> Option<String> {
+    let names = match value {
+        Value::Array(names) => names.as_slice(),
+        name => std::slice::from_ref(name),
+    };
+    let known = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+    if let Some(wrong) = names.iter().find(|name| !known(name)) {
+        let advice = match wrong.as_str().and_then(meant_type) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "use one of {}",
+                TYPES.map(|name| format!("`{name}`")).join(", ")
+            ),
+        };
+        return Some(format!("{} is not a type: {advice}", quote(wrong)));
+    }
+    let different: HashSet<&Value> = names.iter().collect();
+    let fits = !names.is_empty() && different.len() == names.len();
+    (!fits).then(|| "must name at least one type, and each only once".to_owned())
+}
+
+/// Returns the type that was probably meant, by a similar or a shorter name such as `str`.
+fn meant_type(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    let begins = |name: &&str| lower.len() > 2 && name.starts_with(&lower);
+    nearest(word, TYPES).or_else(|| TYPES.into_iter().find(begins))
 }
 
 /// Returns `true` if some draft has a keyword of this name.

@@ -76,6 +76,7 @@ pub use problem::{SchemaError, SchemaProblem};
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 pub use schema::Schema;
+pub use typed::Typed;
 pub use unenforced::{Unenforced, UnenforcedKind};
 
 // Shared with the other crates of Turnwright. Not part of the public API.

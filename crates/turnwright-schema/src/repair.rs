@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ use super::pointer;
 /// assert_eq!(checked.repairs()[0].kind, RepairKind::Number);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Repair {
     /// The JSON pointer of the location.
@@ -45,7 +46,7 @@ pub struct Repair {
 }
 
 /// The changes that checking can make. There are no others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RepairKind {

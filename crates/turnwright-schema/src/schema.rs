@@ -19,7 +19,7 @@ use super::problem::{SchemaError, SchemaProblem};
 use super::raw::{dismantle, survey};
 use super::unenforced::{Unenforced, UnenforcedKind};
 use super::validators::{self, Validators};
-use super::{foreign, graph, pointer, reference, stack, typed, walk};
+use super::{foreign, graph, keywords, pointer, reference, stack, typed, walk};
 
 /// A JSON Schema document with everything needed to enforce it. Immutable and cheap to clone.
 ///
@@ -268,10 +268,11 @@ fn draft_of(document: &Value, any_root: bool) -> Result<Draft, SchemaProblem> {
     match map.get("type") {
         _ if any_root => Ok(draft),
         Some(Value::String(name)) if name == "object" => Ok(draft),
-        Some(_) => wrong(
-            "/type",
-            "the root's `type` must be \"object\": put this schema into a property",
-        ),
+        Some(other) => {
+            let message = "the root's `type` must be \"object\": put this schema into a property";
+            let misspelled = keywords::wrong_type(other);
+            wrong("/type", misspelled.as_deref().unwrap_or(message))
+        }
         None if ["enum", "oneOf", "anyOf"]
             .iter()
             .any(|name| map.contains_key(*name)) =>

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::keywords;
@@ -9,6 +10,35 @@ use super::numeric;
 use super::pointer::join;
 use super::{SchemaProblem, fault::escape};
 use crate::problem::SchemaError;
+
+/// A type for arguments and typed answers. It has a JSON Schema, and JSON can be deserialised to it.
+///
+/// Implemented for every type that derives `serde::Deserialize` and `schemars::JsonSchema`.
+///
+/// ```
+/// use turnwright_schema::{Schema, Typed};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Order {
+///     pieces: u8,
+/// }
+///
+/// fn read<T: Typed>(text: &str) -> Result<T, Box<dyn std::error::Error>> {
+///     Ok(T::deserialize(Schema::of::<T>()?.check(text)?.value())?)
+/// }
+/// assert_eq!(read::<Order>(r#"{"pieces": "3"}"#)?.pieces, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no JSON Schema or cannot be deserialised",
+    label = "derive `Deserialize` and `JsonSchema` for this type",
+    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to each type of your own",
+    note = "in a package without these dependencies, derive `turnwright::serde::Deserialize` and `turnwright::schemars::JsonSchema`, and add `#[serde(crate = \"turnwright::serde\")]` and `#[schemars(crate = \"turnwright::schemars\")]`"
+)]
+pub trait Typed: JsonSchema + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: JsonSchema + DeserializeOwned> Typed for T {}
 
 /// Returns the document of `T`, narrowed to what `T` accepts.
 pub(crate) fn document_of<T: JsonSchema>() -> Result<Value, SchemaError> {

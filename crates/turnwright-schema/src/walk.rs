@@ -185,6 +185,11 @@ impl<'d> Walk<'d, '_> {
             "additionalItems" if map.get("items").is_some_and(|items| !items.is_array()) => {
                 self.problem(place, "has no effect unless `items` is a list: remove it");
             }
+            "type" => {
+                if let Some(wrong) = keywords::wrong_type(value) {
+                    self.problem(place, wrong);
+                }
+            }
             "format" => self.lint_format(value, place),
             "$schema" if place != "/$schema" && Some(value) != self.document.get("$schema") => {
                 self.problem(place, "must not change within a document: remove it");
@@ -231,7 +236,13 @@ impl<'d> Walk<'d, '_> {
             }
             (Shape::Named | Shape::NamedOrLists, Value::Object(schemas)) => {
                 for (key, schema) in schemas {
-                    if keyword.shape == Shape::NamedOrLists && schema.is_array() {
+                    if let (Shape::NamedOrLists, Some(names)) = (keyword.shape, schema.as_array()) {
+                        if !names.iter().all(Value::is_string) {
+                            self.problem(
+                                join(place, key),
+                                "must be a schema or a list of property names",
+                            );
+                        }
                         continue;
                     }
                     found.push((Some(key), self.schema(schema, join(place, key), scope)));

@@ -100,5 +100,5 @@ async fn check(
     args: impl Into<RawArgs>,
 ) -> Result<turnwright::schema::CheckedArgs, Option<Error>> {
     let tool = ctx.tools().get(name).ok_or(None)?;
-    tool.validate(args).await.map_err(Some)
+    tool.validate_in(ctx, args).await.map_err(Some)
 }

@@ -1,8 +1,8 @@
 //! An agent service for several users: turns as server-sent events, approvals over HTTP, and a database that survives a restart.
 //!
 //! A turn that needs an approval is suspended: it holds no memory and no lease while a person decides, and the process can be
-//! killed meanwhile. Turns that a killed process left are resumed at start; a payment that was interrupted is not repeated, and
-//! the model reads that its result is unknown. Runs offline:
+//! killed meanwhile. Turns that can go on are resumed at start, also those whose approval was recorded just before a kill. A
+//! payment that was interrupted is not repeated, and the model reads that its result is unknown. Runs offline:
 //!
 //! ```sh
 //! cargo run -p turnwright --features sqlite --example service -- service.db 8080
@@ -96,8 +96,8 @@ async fn main() -> Result<(), BoxError> {
         .suspend_at_gates()
         .lease(Duration::from_secs(5))
         .build()?;
-    // Turns that the last process left continue in the background.
-    for turn in runner.storage().waiting().running().await? {
+    // Turns that the last process left, interrupted or with a recorded approval, continue in the background.
+    for turn in runner.storage().waiting().resumable().await? {
         drop(runner.resume(&turn).await?);
     }
     let app = Router::new()

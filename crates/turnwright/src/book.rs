@@ -40,6 +40,7 @@ pages! {
     "cookbook-operations.md" => CookbookOperations;
     "coming-from-rig.md" => ComingFromRig;
     "coming-from-typescript.md" => ComingFromTypeScript;
+    "events.md" => Events;
     "error-codes.md" => ErrorCodes;
     "glossary.md" => Glossary;
 }

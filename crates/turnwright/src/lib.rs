@@ -76,9 +76,12 @@ mod book;
 mod narrow;
 pub mod prelude;
 
-// `turnwright_core::tool` gets another name here: `use turnwright::tool` would import the module beside the attribute.
+// The documented name is `tools`, so that the page of `tool` is that of the attribute.
 #[doc(inline)]
 pub use turnwright_core::tool as tools;
+// For those who write `turnwright::tool::OnCollision`.
+#[doc(hidden)]
+pub use turnwright_core::tool;
 #[doc(inline)]
 pub use turnwright_core::tool::{approval, context, reconcile};
 #[doc(inline)]
@@ -120,6 +123,9 @@ pub mod __private {
     pub use turnwright_core::artifact::{ArtifactKind, Inline};
     pub use turnwright_core::tool::{Concurrency, Effects, OnCollision, returned};
     pub use {schemars, serde, serde_json};
+
+    /// Compiles for a type that can be an argument.
+    pub fn argument<T: turnwright_core::schema::Typed>() {}
 
     /// Compiles for a type whose default can be shown to the model.
     pub fn shown_default<T: serde::Serialize>() {}

@@ -86,8 +86,7 @@ fn why_not(servers: &[McpServers], name: &str) -> Option<String> {
         }
     }
     let mut known = status.withheld.iter().chain(&status.left_out);
-    // The name of a malformed definition is in backticks.
-    let item = known.find(|item| exposed_name(alias, item.tool.trim_matches('`')) == name);
+    let item = known.find(|item| exposed_name(alias, &item.tool) == name);
     let Some(item) = item else {
         let gone = gone(&status, name)?;
         let advice = advice(servers);

@@ -1,6 +1,6 @@
 //! Shows how definitions differ from the lock file.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 use serde_json::{Value, json};
 use turnwright_mcp::{Change, Difference, shown_name};
@@ -9,6 +9,9 @@ use super::word_diff::word_diff;
 use crate::mcp_servers::{McpServers, quote, show_definition, shown};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, one_line, plain};
+
+/// Maximum number of characters of a pointer.
+const MAX_POINTER: usize = 200;
 
 /// Shows all differences. Returns their number.
 pub(super) fn show(servers: &McpServers, screen: &mut Screen) -> anyhow::Result<usize> {
@@ -48,7 +51,7 @@ fn show_change(server: &str, difference: &Difference, screen: &mut Screen) -> an
     match &difference.change {
         Change::Changed { before, after } => {
             for (pointer, before, after) in changed_fields(before, after) {
-                let pointer = one_line(&shown_name(&pointer), 200);
+                let pointer = one_line(&shown_name(&pointer), MAX_POINTER);
                 screen.line(format_args!("  {}", paint(style::NAME, pointer)))?;
                 let (before, after) = (before.map(text), after.map(text));
                 let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
@@ -79,51 +82,73 @@ type Field<'v> = (String, Option<&'v Value>, Option<&'v Value>);
 
 /// The fields that differ, by pointer, in the order of the new definition; those that were removed are last.
 fn changed_fields<'v>(before: &'v Value, after: &'v Value) -> Vec<Field<'v>> {
-    let (before, after) = (leaves(before), leaves(after));
-    let old: HashMap<&str, &Value> = before
-        .iter()
-        .map(|(at, leaf)| (at.as_str(), *leaf))
-        .collect();
-    let new: HashMap<&str, &Value> = after
-        .iter()
-        .map(|(at, leaf)| (at.as_str(), *leaf))
-        .collect();
-    let changed = after.iter().filter_map(|(at, leaf)| {
-        let before = old.get(at.as_str()).copied();
-        (before != Some(*leaf)).then(|| (at.clone(), before, Some(*leaf)))
-    });
-    let removed = before
-        .iter()
-        .filter(|(at, _)| !new.contains_key(at.as_str()));
-    let removed = removed.map(|(at, leaf)| (at.clone(), Some(*leaf), None));
-    changed.chain(removed).collect()
+    let mut fields = Fields::default();
+    fields.compare(String::new(), Some(before), Some(after));
+    fields.changed.append(&mut fields.removed);
+    fields.changed
 }
 
-/// All values without fields or items of their own, with their pointers.
-fn leaves(value: &Value) -> Vec<(String, &Value)> {
-    let mut leaves = Vec::new();
-    let mut open = vec![(String::new(), value)];
-    while let Some((at, value)) = open.pop() {
-        let first = open.len();
-        match value {
-            Value::Object(fields) if !fields.is_empty() => {
-                open.extend(fields.iter().map(|(name, field)| {
-                    let name = name.replace('~', "~0").replace('/', "~1");
-                    (format!("{at}/{name}"), field)
-                }));
-            }
-            Value::Array(items) if !items.is_empty() => {
-                let items = items.iter().enumerate();
-                open.extend(items.map(|(index, item)| (format!("{at}/{index}"), item)));
-            }
-            leaf => leaves.push((at, leaf)),
+#[derive(Default)]
+struct Fields<'v> {
+    changed: Vec<Field<'v>>,
+    removed: Vec<Field<'v>>,
+}
+
+impl<'v> Fields<'v> {
+    /// Compares the values at a pointer, in both definitions at once: a pointer that was cut does not identify a value.
+    fn compare(&mut self, at: String, before: Option<&'v Value>, after: Option<&'v Value>) {
+        let (old, new) = (parts(before), parts(after));
+        for (name, part) in &new {
+            self.compare(join(&at, name), part_of(before, name), Some(part));
         }
-        // The last one is taken first.
-        if let Some(added) = open.get_mut(first..) {
-            added.reverse();
+        for (name, part) in &old {
+            if part_of(after, name).is_none() {
+                self.compare(join(&at, name), Some(part), None);
+            }
+        }
+        // What has parts does not differ itself.
+        let before = before.filter(|_| old.is_empty());
+        let after = after.filter(|_| new.is_empty());
+        if before != after {
+            let fields = match after {
+                Some(_) => &mut self.changed,
+                None => &mut self.removed,
+            };
+            fields.push((at, before, after));
         }
     }
-    leaves
+}
+
+/// The pointer of a part, cut where it is longer than what is shown: a server chooses how long names are.
+fn join(at: &str, name: &str) -> String {
+    let name = name.replace('~', "~0").replace('/', "~1");
+    let pointer = at.chars().chain(['/']).chain(name.chars());
+    pointer.take(MAX_POINTER + 1).collect()
+}
+
+/// The fields or items of a value.
+fn parts(value: Option<&Value>) -> Vec<(Cow<'_, str>, &Value)> {
+    match value {
+        Some(Value::Object(fields)) => {
+            let fields = fields.iter();
+            fields.map(|(name, field)| (name.into(), field)).collect()
+        }
+        Some(Value::Array(items)) => {
+            let items = items.iter().enumerate();
+            items
+                .map(|(index, item)| (index.to_string().into(), item))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn part_of<'v>(value: Option<&'v Value>, name: &str) -> Option<&'v Value> {
+    match value? {
+        Value::Object(fields) => fields.get(name),
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
+    }
 }
 
 fn value(servers: &McpServers, alias: &str, difference: &Difference) -> Value {
@@ -173,5 +198,17 @@ mod tests {
                 ("/gone", some("{}"), None),
             ]
         );
+    }
+
+    #[test]
+    fn pointers_of_long_names_are_cut() {
+        let definition = |value: u64| {
+            let items = vec![json!(value); 1_000];
+            json!({ "n".repeat(10_000): { "items": items } })
+        };
+        let (before, after) = (definition(1), definition(2));
+        let fields = changed_fields(&before, &after);
+        assert_eq!(fields.len(), 1_000);
+        assert!(fields.iter().all(|(at, ..)| at.len() == MAX_POINTER + 1));
     }
 }

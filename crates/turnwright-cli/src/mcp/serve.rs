@@ -12,7 +12,6 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use turnwright::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, when};
-use turnwright::prelude::*;
 use turnwright_mcp::McpService;
 
 use crate::agent::asks_before_writes;
@@ -75,7 +74,7 @@ fn service(
     let mut service = McpService::of(tools)?.name(name, version);
     if options.yes {
         let approves = |_: ApprovalRequest| async { Approval::Granted };
-        service = service.context(DispatchContext::builder().approver(approves));
+        service = service.context(|context| context.approver(approves));
     }
     let service = apply_to_service(extensions.settings, service);
     Ok(service

@@ -107,8 +107,7 @@ pub(crate) fn unusable(mcp: &Mcp) -> Vec<Unusable> {
         let withheld = withheld.filter(|item| item.kind == WithheldKind::Unusable);
         unusable.extend(withheld.map(|item| Unusable {
             server: status.alias.clone(),
-            // A definition without a valid name has its number here, or the name in backticks.
-            tool: item.tool.trim_matches('`').to_owned(),
+            tool: item.tool,
             reason: item.reason,
         }));
     }

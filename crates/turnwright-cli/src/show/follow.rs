@@ -115,7 +115,7 @@ pub(crate) async fn follow(
         }
         if let Some(signal) = signal {
             (interrupted, terminated) = (true, terminated || signal == Signal::Terminate);
-            turn.cancel();
+            turn.cancel()?;
             viewer.cancelled()?;
             let doing = "cancelling; press Ctrl-C again to exit";
             viewer.screen().busy(doing);

@@ -318,6 +318,9 @@ impl Page<'_> {
             State::Suspended => {
                 "It is suspended. Answer with `turnwright turns answer`, then resume it:"
             }
+            State::AnsweredNotResumed => {
+                "All its gates are answered, but no process has resumed it. To resume it:"
+            }
             State::Interrupted => "Its process ended before the turn did. To resume it:",
             _ => "To resume it:",
         };

@@ -143,10 +143,16 @@ impl Found {
                 .as_ref()
                 .filter(|lease| lease.turn_id.as_deref() == Some(turn.id()));
             let held = own.and_then(|lease| lease.estimated_remaining());
-            let waits = held.is_some() && waits(storage, conversation_id, turn.id()).await?;
+            let may_wait = held.is_some() || turn.suspended_at_gates;
+            let waits = may_wait && waits(storage, conversation_id, turn.id()).await?;
+            let state = if turn.suspended_at_gates && !waits {
+                State::AnsweredNotResumed
+            } else {
+                State::of(turn.state, held.is_some(), waits)
+            };
             self.turns.push(TurnSummary {
                 conversation_id: conversation_id.clone(),
-                state: State::of(turn.state, held.is_some(), waits),
+                state,
                 title: title.clone(),
                 turn,
                 held,

@@ -12,21 +12,13 @@ impl Error {
         Error::with_text(ErrorCode::ARTIFACT_QUERY, message)
     }
 
-    /// `E_ARTIFACT_MALFORMED`: the content is not valid for its kind.
-    #[cfg_attr(
-        not(feature = "artifact-json"),
-        allow(dead_code, reason = "only parsers need it")
-    )]
-    pub(crate) fn malformed_artifact(message: impl Into<String>) -> Self {
+    /// Creates an `E_ARTIFACT_MALFORMED` error: the content is not valid for its kind.
+    pub fn malformed_artifact(message: impl Into<String>) -> Self {
         Error::with_text(ErrorCode::ARTIFACT_MALFORMED, message)
     }
 
-    /// `E_ARTIFACT_TOO_LARGE`: the content is too large for this query.
-    #[cfg_attr(
-        not(feature = "artifact-json"),
-        allow(dead_code, reason = "only parsers need it")
-    )]
-    pub(crate) fn artifact_too_large(message: impl Into<String>) -> Self {
+    /// Creates an `E_ARTIFACT_TOO_LARGE` error: the content is too large for this query.
+    pub fn artifact_too_large(message: impl Into<String>) -> Self {
         Error::with_text(ErrorCode::ARTIFACT_TOO_LARGE, message)
     }
 

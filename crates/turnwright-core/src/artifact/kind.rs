@@ -45,6 +45,15 @@ impl ArtifactKind {
     /// Markdown.
     pub const MARKDOWN: ArtifactKind = ArtifactKind::new("markdown", markdown_queries);
 
+    /// The kinds above.
+    pub(crate) const BUILT_IN: [ArtifactKind; 5] = [
+        ArtifactKind::TEXT,
+        ArtifactKind::JSON,
+        ArtifactKind::JSON_LINES,
+        ArtifactKind::JSON5,
+        ArtifactKind::MARKDOWN,
+    ];
+
     /// Creates a custom kind with the queries that it supports in addition to the text queries.
     #[must_use]
     pub const fn new(name: &'static str, queries: fn() -> &'static [Query]) -> Self {

@@ -6,13 +6,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{ArtifactKind, SpooledArtifact, text};
 use crate::error::ToolError;
-use crate::schema::{Schema, SchemaError, admit};
+use crate::schema::{Schema, SchemaError, Typed, admit};
 
 type Answer = Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>>;
 type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
@@ -55,7 +53,7 @@ impl Query {
         answer: F,
     ) -> Self
     where
-        A: DeserializeOwned + JsonSchema + Send + 'static,
+        A: Typed + Send + 'static,
         F: Fn(SpooledArtifact, A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, E>> + Send + 'static,
         E: Into<ToolError>,

@@ -27,7 +27,7 @@ pub(super) async fn ask(
     why: (String, &[TaintSource]),
 ) -> Approval {
     let asked = try_ask(call, level, why).await;
-    asked.unwrap_or_else(|error| denied(error.message()))
+    asked.unwrap_or_else(|error| denied(error.model_text()))
 }
 
 async fn try_ask(

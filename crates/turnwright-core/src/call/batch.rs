@@ -208,7 +208,7 @@ impl Step {
     fn of(call: ProposedCall, guard: Option<CallGuard>, tool: Option<Tool>) -> Self {
         let checked = match call.check_alone(tool) {
             // Neither an external check nor a policy applies.
-            Ok(checked) if !checked.tool().schema().has_external() && !checked.is_reviewed() => {
+            Ok(checked) if !checked.tool().has_checks() && !checked.is_reviewed() => {
                 return Step::admitted(checked.admitted(), guard);
             }
             Ok(checked) => match checked.context().turn().no_call_left() {

@@ -77,7 +77,7 @@ impl CheckedCall {
 
     /// Runs the external checks, if there are any.
     pub(super) async fn ask_external(self) -> Result<Self, RefusedCall> {
-        if !self.tool().schema().has_external() {
+        if !self.tool().has_checks() {
             return Ok(self);
         }
         // Boxed, so that the future of a call without them stays small.
@@ -133,11 +133,11 @@ impl CheckedCall {
 
 /// Runs the external checks within the timeout of the tool, until cancelled.
 async fn ask_external(checked: &Checked) -> Result<(), Error> {
-    let tool = &checked.tool;
+    let (tool, ctx) = (&checked.tool, &checked.call.ctx);
     let asked = within(
         TimeLimit::from_now(tool.timeout()),
-        checked.call.ctx.cancellation(),
-        tool.schema().ask_external(checked.args.value()),
+        ctx.cancellation(),
+        tool.schema_in(ctx).ask_external(checked.args.value()),
     )
     .await;
     match asked {

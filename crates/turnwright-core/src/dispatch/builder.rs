@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
+use crate::error::Error;
 use crate::event::{EventBus, EventHub};
 use crate::gate::Gates;
 use crate::ids::new_id;
@@ -147,6 +149,12 @@ impl DispatchContextBuilder {
         self
     }
 
+    /// Sets the limits for artifact queries.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.setup.artifact_limits = limits;
+        self
+    }
+
     /// Sets the turn id.
     ///
     /// Default: a new id.
@@ -198,6 +206,17 @@ impl DispatchContextBuilder {
         let TurnSettings { model, .. } = &mut self.setup.settings;
         *model = settings.over(model);
         self
+    }
+
+    /// Checks what [`build`](Self::build) does not: that the state that the tools need is present, and that the principal is valid.
+    ///
+    /// # Errors
+    /// Returns `E_MISSING_STATE` or `E_INVALID_TURN_CONTEXT`.
+    pub fn check(&self) -> Result<(), Error> {
+        if let Some(principal) = &self.principal {
+            principal.clone().checked()?;
+        }
+        self.setup.check_state(&self.tools.all())
     }
 
     /// Builds the dispatch.

@@ -22,6 +22,8 @@ mod tool_call_writer;
 #[cfg(test)]
 mod tests;
 
+#[doc(no_inline)]
+pub use crate::tool::context::Signal;
 pub use crate::usage::{FinishReason, ModelUsage};
 pub use builder::DispatchContextBuilder;
 pub use executor::Executor;

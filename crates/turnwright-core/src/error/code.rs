@@ -52,7 +52,7 @@ impl ErrorCode {
         }
     }
 
-    /// Sets the meaning of the code, in one sentence for operators.
+    /// Sets the meaning of the code, in plain words. Users of an application may read it.
     ///
     /// Default: empty.
     #[must_use]
@@ -86,7 +86,7 @@ impl ErrorCode {
         self.kind
     }
 
-    /// Returns the meaning of the code, in one sentence for operators.
+    /// Returns the meaning of the code, in plain words. Users of an application may read it.
     ///
     /// ```
     /// use turnwright_core::ErrorCode;
@@ -186,7 +186,7 @@ codes! {
     TURN_TAKEN_OVER, false, Cancelled, "The task was continued by another process.";
     /// The turn has ended, or its conversation has continued without it.
     TURN_NOT_RESUMABLE, false, InvalidArguments, "That turn cannot be resumed.";
-    /// The turn is waiting for answers: answer at its gates and resume it, or give it up with `abandon_suspended`.
+    /// The turn is waiting for answers: answer at its gates and resume it, or abandon it.
     TURN_WAITING, false, Unavailable, "The task is waiting for an answer.";
     /// The turn cannot be suspended: its input names no conversation, or it runs under a call.
     TURN_NOT_SUSPENDABLE, false, InvalidArguments, "That turn cannot be suspended.";
@@ -202,7 +202,7 @@ codes! {
     OUTPUT_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware of a dispatch failed.
     DISPATCH_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
-    /// Middleware returned without calling `next` and without aborting.
+    /// Middleware neither continued nor aborted the turn.
     PIPELINE_SHORT_CIRCUITED, false, Internal, "The task could not be completed.";
     /// The executor panicked or failed with a foreign error.
     LLM_EXECUTION_EXECUTOR_ERROR, false, Internal, "The task could not be completed.";

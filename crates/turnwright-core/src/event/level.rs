@@ -1,5 +1,6 @@
 //! Log levels.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The level of a log entry.
@@ -12,7 +13,7 @@ use serde::Serialize;
 /// ctx.log(Level::Warn, "the cache is not reachable: continuing without it");
 /// assert!(Level::Warn > Level::Info);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Level {

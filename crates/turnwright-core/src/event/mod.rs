@@ -25,11 +25,15 @@ mod stream;
 mod time;
 mod turn_event;
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,12 +56,14 @@ use time::{as_millis, rfc3339};
 /// Something that happened in a turn, as observers see it.
 ///
 /// Serialised as an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RunnerEvent")]
 #[non_exhaustive]
 pub struct Event {
     /// When it happened.
     #[serde(serialize_with = "rfc3339")]
+    #[schemars(with = "String")]
     pub time: SystemTime,
     /// The turn id.
     pub turn_id: Arc<str>,
@@ -77,7 +83,7 @@ impl Event {
 }
 
 /// What happened. Its serialised name is [`Event::name`].
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[serde(
     tag = "event",
     rename_all = "camelCase",
@@ -100,6 +106,7 @@ pub enum EventKind {
         code: Option<&'static str>,
         /// The duration of the turn.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
+        #[schemars(with = "f64")]
         duration: Duration,
         /// Token usage.
         usage: Usage,
@@ -134,6 +141,7 @@ pub enum EventKind {
         id: Arc<str>,
         /// The kind of gate.
         #[serde(rename = "name")]
+        #[schemars(with = "String")]
         kind: GateKind,
         /// The id of the call that waits, if any.
         tool_call: Option<Arc<str>>,
@@ -257,6 +265,7 @@ pub enum EventKind {
         tool: Arc<str>,
         /// How long it ran.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
+        #[schemars(with = "f64")]
         duration: Duration,
         /// Whether it failed.
         is_error: bool,

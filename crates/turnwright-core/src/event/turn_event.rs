@@ -1,12 +1,11 @@
 //! The events on the stream of a turn.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde::ser::Error as _;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -22,13 +21,14 @@ use crate::usage::{ModelUsage, Usage};
 /// An event on the stream of a turn.
 ///
 /// Serialised as an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow. A record
-/// has the form of [`Record::to_value`], except that for a result behind a handle only the kind, the length and the spool id are
-/// shown, because it may have any size. The state of the provider is left out.
-#[derive(Clone, Serialize)]
+/// has its public form (see [`Record`]), so that events can be forwarded to clients. The book lists the names and has types for
+/// TypeScript.
+#[derive(Clone, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TurnEvent {
     /// When it happened.
     #[serde(serialize_with = "rfc3339")]
+    #[schemars(with = "String")]
     pub time: SystemTime,
     /// What happened.
     #[serde(flatten)]
@@ -39,7 +39,7 @@ pub struct TurnEvent {
 ///
 /// [`Started`](Self::Started) comes first and [`Ended`](Self::Ended) last, even for a turn that could not start. The concatenated
 /// deltas of an id are the text of the record with that id.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[serde(
     tag = "event",
     rename_all = "camelCase",
@@ -61,11 +61,13 @@ pub enum TurnEventKind {
     MessageDelta(Delta),
     /// A message of the model was stored, by any part of the program. If it is stored again, the event is repeated.
     #[serde(serialize_with = "record")]
+    #[schemars(with = "Of<Message>")]
     Message(Arc<Message>),
     /// A piece of a thought of the model.
     ThoughtDelta(Delta),
     /// A thought was stored.
     #[serde(serialize_with = "record")]
+    #[schemars(with = "Of<Thought>")]
     Thought(Arc<Thought>),
     /// A piece of the arguments of a call that the model proposes.
     ToolCallDelta {
@@ -111,10 +113,12 @@ pub enum TurnEventKind {
     /// [`store`](crate::tool::context::TurnRecords::store). Calls that run together come in the order in which they end;
     /// their records are in the proposed order.
     #[serde(serialize_with = "record")]
+    #[schemars(with = "Of<ToolCall>")]
     ToolCall(Arc<ToolCall>),
     /// A call of a truncated response was stored. It did not run and never will: its record has no result, and
     /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
     #[serde(serialize_with = "record")]
+    #[schemars(with = "Of<ToolCall>")]
     ToolCallIncomplete(Arc<ToolCall>),
     /// An answer was rejected, because it does not match its type or because middleware rejected it. If there is a retry left,
     /// another message follows.
@@ -142,6 +146,7 @@ pub enum TurnEventKind {
         turn_id: Option<Arc<str>>,
         /// The longest time until the lease expires, if its process is gone.
         #[serde(rename = "atMostMs", serialize_with = "as_millis")]
+        #[schemars(with = "f64")]
         at_most: Duration,
     },
     /// The turn has ended. Always the last event.
@@ -151,7 +156,8 @@ pub enum TurnEventKind {
         status: TurnState,
         /// The code of the error if there is no answer.
         code: Option<Cow<'static, str>>,
-        /// The message of the error if there is no answer. Left out of the JSON if there is one.
+        /// The reason for users of the application if there is no answer, without the details of an error: those are for operators,
+        /// in [`TurnOutcome::error`] and [`EventKind::Error`](super::EventKind::Error). Left out of the JSON if there is an answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// The other turn of the conversation because of which this one could not start, with the codes `E_TURN_WAITING` and
@@ -166,12 +172,13 @@ pub enum TurnEventKind {
         usage: Usage,
         /// How long it ran.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
+        #[schemars(with = "f64")]
         duration: Duration,
     },
 }
 
 /// A piece of a text.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Delta {
     /// The id of the record that the pieces become.
@@ -231,7 +238,14 @@ impl TurnEventKind {
         TurnEventKind::Ended {
             status: outcome.status.state(),
             code: error.as_ref().map(|error| error.code().as_str().into()),
-            message: error.as_ref().map(|error| error.message().to_owned()),
+            message: match (waiting, held) {
+                (Some(waiting), _) => Some(waiting.to_string()),
+                (_, Some(held)) => Some(held.to_string()),
+                _ => outcome.status.failure().map(|failure| {
+                    let state = outcome.status.state();
+                    failure.public_message(state).to_owned()
+                }),
+            },
             blocked_by: other.filter(|other| **other != outcome.turn_id).cloned(),
             gates: waiting.map_or_else(Vec::new, |waiting| waiting.gates.clone()),
             usage: outcome.usage,
@@ -282,9 +296,14 @@ impl TurnEventKind {
     }
 }
 
-fn record<S: Serializer>(of: &(impl Clone + Into<Record>), to: S) -> Result<S::Ok, S::Error> {
-    let record = of.clone().into().to_event_value();
-    HashMap::from([("record", record.map_err(S::Error::custom)?)]).serialize(to)
+/// The fields of the event of a record.
+#[derive(Serialize, JsonSchema)]
+struct Of<T> {
+    record: T,
+}
+
+fn record<S: Serializer>(record: &impl Serialize, to: S) -> Result<S::Ok, S::Error> {
+    Of { record }.serialize(to)
 }
 
 impl fmt::Debug for TurnEvent {

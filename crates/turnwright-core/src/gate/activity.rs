@@ -34,6 +34,8 @@ pub enum TurnActivity {
     },
     /// The turn has ended or was suspended.
     Ended,
+    /// Another process or another runner runs the turn. What it is doing is not known here.
+    Elsewhere,
 }
 
 /// Tracks what a turn is doing. The turn can only wait if its main task waits at a gate or for its calls, and each call waits at

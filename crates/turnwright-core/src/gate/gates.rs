@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -39,7 +40,7 @@ pub struct Gates {
 ///
 /// As JSON: `id`, `name` (the kind), `toolCall`, `question`, `schema` and `openedAt`. The question of an approval is an object with
 /// `tool`, `args`, `reason`, `fingerprint` and `argsDigest`.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenGate {
@@ -47,6 +48,7 @@ pub struct OpenGate {
     pub id: Arc<str>,
     /// The kind of gate.
     #[serde(rename = "name")]
+    #[schemars(with = "String")]
     pub kind: GateKind,
     /// The id of the call that waits, if any.
     pub tool_call: Option<Arc<str>>,
@@ -56,6 +58,7 @@ pub struct OpenGate {
     pub schema: Option<Arc<Value>>,
     /// When it was opened.
     #[serde(serialize_with = "rfc3339")]
+    #[schemars(with = "String")]
     pub opened_at: SystemTime,
 }
 

@@ -43,7 +43,10 @@ impl fmt::Display for TurnWaiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let turn = escape(&self.turn_id, 80);
         match &*self.gates {
-            [] => write!(f, "the turn `{turn}` is suspended and can be resumed"),
+            [] => write!(
+                f,
+                "the turn `{turn}` is suspended, no gate is open, and it was not resumed"
+            ),
             [only] => write!(f, "the turn `{turn}` waits at the gate `{}`", only.id),
             several => write!(f, "the turn `{turn}` waits at {} gates", several.len()),
         }

@@ -24,6 +24,7 @@ use crate::trust::TrustTier;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct MediaBuilder {
     described: MediaDescriptor,
+    in_place: bool,
     reader: Box<dyn FnOnce(MediaDescriptor) -> Result<Media, Error> + Send>,
 }
 
@@ -92,6 +93,7 @@ impl Media {
                 modality_hazard: hazard,
                 stash: IndexMap::new(),
             },
+            in_place: false,
             reader: Box::new(move |described| described.attach(reader)),
         }
     }
@@ -123,12 +125,27 @@ impl MediaBuilder {
         self
     }
 
+    /// Leaves the bytes where they are. By default they are copied into the spool when a record with the media is written to a
+    /// persistent store, if they can be read by range.
+    ///
+    /// After a restart, [`ByteResolver::media`](crate::record::ByteResolver::media) finds them, by the [source](Self::source) for
+    /// example. They are not deleted with the conversation.
+    pub fn in_place(mut self) -> Self {
+        self.in_place = true;
+        self
+    }
+
     /// Builds the media.
     ///
     /// # Errors
     /// Returns `E_INVALID_INITIAL_MEDIA_VALUE`, which lists all invalid fields.
     pub fn build(self) -> Result<Media, Error> {
-        (self.reader)(self.described)
+        let media = (self.reader)(self.described)?;
+        Ok(if self.in_place {
+            media.in_place()
+        } else {
+            media
+        })
     }
 }
 

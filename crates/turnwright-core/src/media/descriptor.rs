@@ -79,6 +79,7 @@ impl MediaDescriptor {
             described: Arc::new(self),
             reader: Arc::new(reader),
             spooled: None,
+            in_place: false,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Kinds of media and the hazards that they pose.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A kind of media.
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(photo.kind(), MediaKind::Image);
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum MediaKind {

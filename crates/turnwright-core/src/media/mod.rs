@@ -32,6 +32,8 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
 
+#[doc(no_inline)]
+pub use crate::spool::MemoryReader;
 use base64_stream::Base64Stream;
 pub use builder::MediaBuilder;
 pub use descriptor::MediaDescriptor;
@@ -40,7 +42,7 @@ pub use reader::MediaReader;
 #[cfg(feature = "sniff")]
 pub use sniff::sniff;
 
-use crate::spool::{Body, ByteStream, Spool, Spooled};
+use crate::spool::{ByteReader, ByteStream, Spooled};
 use crate::trust::TrustTier;
 
 /// An image, audio, video or document. Immutable and cheap to clone. The bytes are read lazily, each time they are sent.
@@ -64,6 +66,8 @@ pub struct Media {
     reader: Arc<dyn MediaReader>,
     /// Where a spool stores the bytes, if one does.
     spooled: Option<Spooled>,
+    /// Whether the bytes are never copied into a spool.
+    in_place: bool,
 }
 
 /// Text derived from media: a transcript or a caption.
@@ -152,6 +156,7 @@ impl Media {
             described: Arc::new(described),
             reader: Arc::clone(&self.reader),
             spooled: self.spooled.clone(),
+            in_place: self.in_place,
         }
     }
 
@@ -171,24 +176,27 @@ impl Media {
         self
     }
 
-    /// Returns whether the bytes are not in a spool yet and can be written to one.
-    pub(crate) fn is_to_be_spooled(&self) -> bool {
-        self.spooled.is_none() && self.reader.byte_reader().is_some()
+    /// Leaves the bytes where they are: see [`MediaBuilder::in_place`].
+    pub(crate) fn in_place(mut self) -> Self {
+        self.in_place = true;
+        self
     }
 
-    /// Writes the bytes to a spool, unless they are already in one or cannot be read by range.
-    pub(crate) async fn store_bytes(self, spool: &dyn Spool, spool_id: &str) -> io::Result<Self> {
-        let reader = self.reader.byte_reader().filter(|_| self.spooled.is_none());
-        let Some(reader) = reader else {
-            return Ok(self);
-        };
-        let content = Body::Stream(ByteStream::of_reader(reader));
-        let (spooled, reader) = Spooled::put(spool, spool_id, content).await?;
-        Ok(Media {
+    /// Returns the reader of bytes that are to be copied into a spool.
+    pub(crate) fn unspooled(&self) -> Option<Arc<dyn ByteReader>> {
+        match (&self.spooled, self.in_place) {
+            (None, false) => self.reader.byte_reader(),
+            _ => None,
+        }
+    }
+
+    /// Replaces the reader with one of a spool entry.
+    pub(crate) fn moved(self, spooled: Spooled, reader: Arc<dyn ByteReader>) -> Self {
+        Media {
             reader: Arc::new(reader),
             spooled: Some(spooled),
             ..self
-        })
+        }
     }
 
     /// Returns the metadata.

@@ -49,8 +49,8 @@ pub trait MediaReader: Send + Sync + fmt::Debug {
     async fn open(&self) -> io::Result<ByteStream>;
 
     /// Returns a reader of byte ranges, if the source supports them. When a record with the media is written to a persistent
-    /// store, such bytes are copied into the spool. Other bytes stay where they are, and
-    /// [`ByteResolver::media`](crate::record::ByteResolver::media) finds them after a restart.
+    /// store, such bytes are copied into the spool, unless [`MediaBuilder::in_place`](super::MediaBuilder::in_place) is called.
+    /// Other bytes stay where they are, and [`ByteResolver::media`](crate::record::ByteResolver::media) finds them after a restart.
     fn byte_reader(&self) -> Option<Arc<dyn ByteReader>> {
         None
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -14,7 +15,12 @@ use crate::media::Media;
 
 /// A record of any kind.
 ///
+/// Records have two forms as JSON. `serde::Serialize` gives the public form, for user interfaces: without ids of the spool, digests,
+/// the state of the provider and what only the framework needs. The book describes it. [`Record::to_value`] gives the form for
+/// stores.
+///
 /// ```
+/// use serde_json::json;
 /// use turnwright_core::record::{Memory, Message, Record};
 ///
 /// let records = [Record::from(Message::user("Hello!").build()?), Memory::new("Likes tea.").build()?.into()];
@@ -24,7 +30,9 @@ use crate::media::Media;
 ///         other => println!("{} {}", other.kind(), other.id()),
 ///     }
 /// }
-/// # Ok::<(), turnwright_core::Error>(())
+/// let shown = serde_json::to_value(&records[0])?;
+/// assert_eq!((&shown["kind"], &shown["author"], &shown["text"]), (&json!("message"), &json!("user"), &json!("Hello!")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]
@@ -62,7 +70,9 @@ pub enum Record {
 /// let query = Query::all().kind(RecordKind::Message).kind(RecordKind::ToolCall).newest(20);
 /// assert_eq!(RecordKind::from_name("tool_call"), Some(RecordKind::ToolCall));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RecordKind {

@@ -54,13 +54,7 @@ impl ByteResolver {
     pub fn new(spool: Arc<dyn Spool>) -> Self {
         ByteResolver {
             spool,
-            kinds: vec![
-                ArtifactKind::TEXT,
-                ArtifactKind::JSON,
-                ArtifactKind::JSON_LINES,
-                ArtifactKind::JSON5,
-                ArtifactKind::MARKDOWN,
-            ],
+            kinds: ArtifactKind::BUILT_IN.to_vec(),
             media: None,
             verified: Arc::default(),
         }

@@ -64,6 +64,12 @@ impl GateRecord {
         record
     }
 
+    /// Returns whether its timeout has expired. Then it accepts no answer, and its turn asks again when it is resumed.
+    pub(crate) fn is_expired(&self, now: SystemTime) -> bool {
+        let waited = now.duration_since(self.opened_at).unwrap_or_default();
+        self.timeout.is_some_and(|limit| waited > limit)
+    }
+
     /// Returns the gate id, which is unique in the conversation. Answers refer to it.
     #[must_use]
     pub fn id(&self) -> &str {

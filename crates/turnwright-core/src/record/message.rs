@@ -1,5 +1,6 @@
 //! Messages.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -41,6 +42,14 @@ pub struct Message {
 }
 
 /// The author of a message.
+///
+/// ```
+/// use turnwright_core::record::Message;
+///
+/// let message = Message::agent("researcher", "I found three papers.").build()?;
+/// assert_eq!(message.author().to_string(), "agent researcher");
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Author {
@@ -58,6 +67,18 @@ pub enum Author {
         /// How far its text is trusted.
         tier: TrustTier,
     },
+}
+
+impl fmt::Display for Author {
+    /// Writes `user`, `assistant`, `framework`, or `agent` and the name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Author::User => f.write_str("user"),
+            Author::Assistant => f.write_str("assistant"),
+            Author::Framework => f.write_str("framework"),
+            Author::Agent { name, .. } => write!(f, "agent {name}"),
+        }
+    }
 }
 
 impl Message {

@@ -31,6 +31,7 @@ mod memory;
 mod message;
 mod owner;
 mod provider_state;
+mod public;
 mod response_ref;
 mod retrievable;
 mod stamp;

@@ -119,8 +119,17 @@ impl Retrievable {
     ///
     /// It is the record's own id if its tier is first-party. Otherwise it is a digest of the id: an id chosen by a third party
     /// is untrusted text, and the id appears outside of envelopes and in tool definitions.
+    ///
+    /// ```
+    /// use turnwright_core::record::Retrievable;
+    /// use turnwright_core::trust::TrustTier;
+    ///
+    /// let page = Retrievable::text("Buy now!", TrustTier::ThirdPartyPublic).id("ad").build()?;
+    /// assert!(page.shown_id().starts_with("r-"));
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
     #[must_use]
-    pub(crate) fn shown_id(&self) -> Cow<'_, str> {
+    pub fn shown_id(&self) -> Cow<'_, str> {
         match self.tier {
             TrustTier::FirstParty => Cow::Borrowed(&self.stamp.id),
             TrustTier::ThirdPartyPrivate | TrustTier::ThirdPartyPublic => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RecordKind;
@@ -9,7 +10,7 @@ use crate::trust::TrustTier;
 
 /// A record because of which a prompt contains text of third parties or private data: see
 /// [`Taint::sources`](crate::render::Taint::sources).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaintSource {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::error::ErrorCode;
 use crate::ids::new_id;
 use crate::principal::Principal;
 use crate::settings::TurnSettings;
@@ -53,6 +55,9 @@ pub struct TurnRecord {
     pub error: Option<TurnFailure>,
     /// The step in which it was suspended, if it was.
     pub(crate) step: Option<u32>,
+    /// Whether it waited at gates when it was suspended. If none of them is open any more, all are answered, and it was not
+    /// resumed.
+    pub suspended_at_gates: bool,
     /// When it started.
     pub started_at: SystemTime,
     /// When it ended, if it did.
@@ -68,6 +73,20 @@ pub struct TurnFailure {
     pub message: String,
 }
 
+impl TurnFailure {
+    /// Returns the message for users of the application. That of an error may contain addresses, paths and names of functions;
+    /// the reason of an abort and the name of a limit are meant for them.
+    pub(crate) fn public_message(&self, state: TurnState) -> &str {
+        match state {
+            TurnState::Aborted | TurnState::Limit | TurnState::Abandoned => &self.message,
+            _ => ErrorCode::ALL
+                .iter()
+                .find(|known| known.as_str() == self.code)
+                .map_or("The turn failed.", |known| known.meaning()),
+        }
+    }
+}
+
 /// The state of a turn.
 ///
 /// ```
@@ -77,7 +96,7 @@ pub struct TurnFailure {
 /// let filter = TurnFilter::all().state(TurnState::Failed).state(TurnState::Limit).limit(100);
 /// assert_eq!(TurnState::Suspended.as_str(), "suspended");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TurnState {
@@ -123,6 +142,7 @@ impl TurnRecord {
             elapsed: Duration::ZERO,
             error: None,
             step: None,
+            suspended_at_gates: false,
             started_at: SystemTime::now(),
             ended_at: None,
         }
@@ -134,13 +154,15 @@ impl TurnRecord {
         record.state = TurnState::Running;
         record.runs = record.runs.saturating_add(1);
         (record.error, record.ended_at, record.step) = (None, None, None);
+        record.suspended_at_gates = false;
         record
     }
 
-    /// Returns the record of the turn, suspended in a step.
-    pub(crate) fn suspended(&self, step: u32) -> Self {
+    /// Returns the record of the turn, suspended in a step. `at_gates`: whether it waits at gates.
+    pub(crate) fn suspended(&self, step: u32, at_gates: bool) -> Self {
         let mut record = self.clone();
         (record.state, record.step) = (TurnState::Suspended, Some(step));
+        record.suspended_at_gates = at_gates;
         record
     }
 
@@ -148,6 +170,7 @@ impl TurnRecord {
     pub(crate) fn ended(&self, state: TurnState, error: Option<TurnFailure>) -> Self {
         let mut record = self.clone();
         (record.state, record.error) = (state, error);
+        record.suspended_at_gates = false;
         // If the clock was set back, the end must not precede the start.
         record.ended_at = Some(SystemTime::now().max(record.started_at));
         record

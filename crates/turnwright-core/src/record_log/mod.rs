@@ -120,6 +120,17 @@ impl Records {
         }
     }
 
+    /// Returns the records with artifacts of unknown kinds.
+    pub(crate) fn of_unknown_kinds(&self) -> Vec<Record> {
+        let all = self.retrievables.all().chain(self.tool_calls.all());
+        let records = all.map(|entry| &entry.record);
+        let unknown = records.filter(|record| {
+            let mut artifacts = record.artifacts().iter();
+            artifacts.any(|artifact| artifact.unknown_kind().is_some())
+        });
+        unknown.cloned().collect()
+    }
+
     /// Returns whether the store has the record, as far as this turn knows.
     pub(crate) fn is_stored(&self, record: &Record) -> bool {
         self.of_kind(record.kind())

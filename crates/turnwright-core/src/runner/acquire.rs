@@ -345,9 +345,14 @@ impl TurnContext {
             turn_id: Arc::clone(turn_id),
             gates: gates.map(|gate| OpenGate::from(&*gate)).collect(),
         };
-        waiting.into_error(
-            "answer with `runner.answer_gate`, or give it up with `TurnInput::abandon_suspended`",
-        )
+        let continues = if waiting.gates.is_empty() {
+            "continue it with `runner.resume`"
+        } else {
+            "answer with `runner.answer_gate`"
+        };
+        waiting.into_error(&format!(
+            "{continues}, or give it up with `TurnInput::abandon_suspended`"
+        ))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::runtime::Handle;
 
 use super::attach::attached;
 use super::follow::Follower;
@@ -11,10 +12,11 @@ use super::input::TurnInput;
 use super::resume::unknown;
 use super::stored_turn::StoredTurn;
 use super::turn_runner::TurnRunner;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::gate::GateAnswer;
 use crate::record::{GateRecord, TurnState};
 use crate::store::{ConversationId, answer_gate};
+use crate::telemetry::here;
 
 impl TurnRunner {
     /// Answers at a gate of a stored turn and continues the turn. Returns the turn, whose stream first replays what the turn has
@@ -71,6 +73,11 @@ impl TurnRunner {
     /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
     /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
     /// `E_STORE_ERROR`. If a turn cannot be continued, its outcome says why.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped after it was polled once, the answer is still recorded and the turn still continues. So the
+    /// request of a client that disconnects leaves no turn behind. If the process dies between the two,
+    /// [`WaitingQuery::resumable`](crate::store::WaitingQuery::resumable) lists the turn.
     #[doc(alias("approve", "hitl", "addToolApprovalResponse"))]
     pub async fn answer_gate(
         &self,
@@ -78,22 +85,41 @@ impl TurnRunner {
         gate_id: impl AsRef<str>,
         answer: impl Into<GateAnswer>,
     ) -> Result<Turn, Error> {
-        let conversation: Arc<str> = conversation.as_ref().into();
+        let (runner, conversation) = (self.clone(), Arc::from(conversation.as_ref()));
+        let (gate_id, answer) = (gate_id.as_ref().to_owned(), answer.into());
+        let Ok(runtime) = Handle::try_current() else {
+            let message = "a turn runs in its own task: call this inside a tokio runtime";
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
+        };
+        // In its own task: what was begun is completed even if the caller is dropped.
+        let work = async move {
+            runner
+                .answer_and_continue(conversation, &gate_id, answer)
+                .await
+        };
+        let answered = runtime.spawn(here().instrument(work)).await;
+        answered.unwrap_or_else(|lost| {
+            let message =
+                "the task that records the answer did not end: the answer may be recorded or not";
+            Err(Error::new(ErrorCode::STORE_ERROR, message).with_source(lost))
+        })
+    }
+
+    async fn answer_and_continue(
+        &self,
+        conversation: Arc<str>,
+        gate_id: &str,
+        answer: GateAnswer,
+    ) -> Result<Turn, Error> {
         let conversation_id = ConversationId::new(Arc::clone(&conversation));
         let store = self.storage().store();
         let fits = |gate: &GateRecord, answer: &GateAnswer| self.fits(gate, answer);
-        let gate = answer_gate(
-            &**store,
-            &conversation_id,
-            gate_id.as_ref(),
-            answer.into(),
-            fits,
-        )
-        .await?;
+        let gate = answer_gate(&**store, &conversation_id, gate_id, answer, fits).await?;
         if let Some(turn) = self.attach_answered(&conversation, &gate).await {
             return Ok(turn);
         }
-        let stored = StoredTurn::load(&**store, &conversation_id, &gate.turn_id).await?;
+        let stored =
+            StoredTurn::load(&**store, &conversation_id, &gate.turn_id, self.tools()).await?;
         let stored = stored.ok_or_else(|| unknown(&gate.turn_id, &conversation_id))?;
         if stored.turn.state == TurnState::Running && stored.may_be_running(&**store).await? {
             let runner = self.clone();

@@ -26,7 +26,8 @@ impl TurnRunner {
     /// - A turn that has ended or is suspended: its records, its open gates and [`Ended`](crate::TurnEventKind::Ended) are
     ///   read from the store.
     /// - A turn that runs elsewhere, in another process or another runner: its records and gates appear as they are stored,
-    ///   without deltas. The returned [`Turn`] cannot cancel it.
+    ///   without deltas. The returned [`Turn`] cannot cancel or suspend it (`E_TURN_HELD`) and has no gates: answer with
+    ///   [`TurnRunner::answer_gate`].
     /// - A turn whose process is gone fails with `E_TURN_INTERRUPTED`: continue it with [`TurnRunner::resume`], with
     ///   [`TurnInput::replay`](super::TurnInput::replay) if its reader needs the earlier records. The response that was
     ///   interrupted is generated again. If that is found out only later, because the lease of the process had not expired,
@@ -75,7 +76,7 @@ impl TurnRunner {
         }
         let store = self.storage().store();
         let conversation_id = ConversationId::new(conversation);
-        let stored = StoredTurn::load(&**store, &conversation_id, turn_id).await?;
+        let stored = StoredTurn::load(&**store, &conversation_id, turn_id, self.tools()).await?;
         let stored = stored.ok_or_else(|| unknown(turn_id, &conversation_id))?;
         if stored.turn.state != TurnState::Running {
             return Ok(ended(&stored));
@@ -124,7 +125,7 @@ pub(super) fn elsewhere(
         cancellation: Cancellation::new(),
         turn_gates: TurnGates::ended(),
         gates: None,
-        running: Some(Running::Attached(outcome)),
+        running: Some(Running::Elsewhere(outcome)),
         cancels: false,
     }
 }

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
@@ -13,6 +10,7 @@ use super::typed_turn::TypedTurn;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
 use crate::record::{ConversationInfo, ConversationInfoBuilder};
+use crate::schema::Typed;
 use crate::store::StoreError;
 
 /// The turns of one conversation. Each turn starts with the [`History`](super::History) of the earlier ones; by default that is
@@ -107,10 +105,7 @@ impl Conversation {
     }
 
     /// Runs a turn with a typed answer: see [`TurnRunner::run_typed`].
-    pub async fn say_typed<T: JsonSchema + DeserializeOwned>(
-        &mut self,
-        input: impl Into<TurnInput>,
-    ) -> TypedOutcome<T> {
+    pub async fn say_typed<T: Typed>(&mut self, input: impl Into<TurnInput>) -> TypedOutcome<T> {
         let input = input.into().conversation(Arc::clone(&self.id));
         self.runner.run_typed(input).await
     }
@@ -132,10 +127,7 @@ impl Conversation {
     }
 
     /// Starts a turn with a typed answer and partial values: see [`TurnRunner::start_typed`].
-    pub fn start_typed<T: JsonSchema + DeserializeOwned>(
-        &mut self,
-        input: impl Into<TurnInput>,
-    ) -> TypedTurn<T> {
+    pub fn start_typed<T: Typed>(&mut self, input: impl Into<TurnInput>) -> TypedTurn<T> {
         let input = input.into().conversation(Arc::clone(&self.id));
         self.runner.start_typed(input)
     }

@@ -107,7 +107,7 @@ impl Follower {
         self.hub.end(|| TurnEventKind::Ended {
             status: TurnState::Running,
             code: Some(error.code().as_str().into()),
-            message: Some(error.message().to_owned()),
+            message: Some(error.code().meaning().to_owned()),
             blocked_by: None,
             gates: Vec::new(),
             usage: self.stored.turn.usage,
@@ -231,6 +231,7 @@ impl Follower {
     }
 
     fn take_own(&mut self, record: Record) {
+        let record = self.stored.with_kinds(record);
         if let Some(event) = TurnEvent::of_record(&record) {
             self.hub.replay(event);
         }
@@ -243,9 +244,7 @@ impl Follower {
 
     /// Reads everything again if the store does not know what is new. Returns whether anything is.
     async fn reload(&mut self) -> Result<bool, Error> {
-        let id = self.stored.turn.id();
-        let found = StoredTurn::load(&*self.store, &self.stored.conversation_id, id).await?;
-        let Some(found) = found else {
+        let Some(found) = self.stored.reload(&*self.store).await? else {
             // It was deleted.
             return Ok(false);
         };

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{TurnEvent, TurnStream};
 use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
+use crate::schema::escape;
 
 /// A started turn: a stream of its events, and its outcome when awaited.
 ///
@@ -78,6 +79,8 @@ pub(super) enum Running {
     Task(JoinHandle<TurnOutcome>),
     /// The turn was started by another caller.
     Attached(oneshot::Receiver<TurnOutcome>),
+    /// Another process or another runner runs the turn. It is followed by its records.
+    Elsewhere(oneshot::Receiver<TurnOutcome>),
     Ended(Box<TurnOutcome>),
 }
 
@@ -102,9 +105,12 @@ impl Turn {
         self.handle.gates()
     }
 
-    /// Cancels the turn. It still ends cleanly: await it for its outcome.
-    pub fn cancel(&self) {
-        self.handle.cancel();
+    /// Cancels the turn. It still ends cleanly: await it for its outcome. Has no effect on a turn that has ended.
+    ///
+    /// # Errors
+    /// See [`TurnHandle::cancel`].
+    pub fn cancel(&self) -> Result<(), Error> {
+        self.handle.cancel()
     }
 
     /// Suspends the turn: see [`TurnHandle::suspend`].
@@ -121,7 +127,8 @@ impl Turn {
         self.handle.activity()
     }
 
-    /// Cancels the turn when this is dropped before the turn has ended.
+    /// Cancels the turn when this is dropped before the turn has ended. Has no effect on a turn that [runs
+    /// elsewhere](TurnHandle::cancel).
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnRunner};
@@ -201,9 +208,27 @@ impl TurnHandle {
         }
     }
 
-    /// Cancels the turn. It still ends cleanly: await its outcome.
-    pub fn cancel(&self) {
+    /// Cancels the turn. It still ends cleanly: await its outcome. Has no effect on a turn that has ended.
+    ///
+    /// # Errors
+    /// Returns `E_TURN_HELD` if another process or another runner runs the turn, and this handle only follows it
+    /// ([`TurnRunner::attach`](crate::TurnRunner::attach), [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate)). The turn continues.
+    pub fn cancel(&self) -> Result<(), Error> {
+        self.runs_here("cancel")?;
         self.cancellation.cancel();
+        Ok(())
+    }
+
+    /// Checks that a process or runner that can be asked to `act` runs the turn.
+    fn runs_here(&self, act: &str) -> Result<(), Error> {
+        let Some(Running::Elsewhere(_)) = self.running else {
+            return Ok(());
+        };
+        let id = escape(&self.turn_id, 80);
+        let message = format!(
+            "another process or another runner runs the turn `{id}`, and this handle only follows it: {act} it there"
+        );
+        Err(Error::new(ErrorCode::TURN_HELD, message))
     }
 
     /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
@@ -220,8 +245,9 @@ impl TurnHandle {
     ///
     /// # Errors
     /// Returns `E_TURN_NOT_SUSPENDABLE` if the turn has no conversation, or if it runs under a call. Suspend the outer turn
-    /// instead.
+    /// instead. Returns `E_TURN_HELD` like [`TurnHandle::cancel`].
     pub fn suspend(&self) -> Result<(), Error> {
+        self.runs_here("suspend")?;
         let activity = self.turn_gates.activity();
         if !activity.is_enabled() && !self.turn_gates.has_ended() {
             let message = "this turn cannot be suspended, because it is not stored or runs under a call: name a conversation with \
@@ -235,7 +261,10 @@ impl TurnHandle {
     /// Returns what the turn is doing: whether it works or can only wait, and whether it can be suspended then.
     #[must_use]
     pub fn activity(&self) -> TurnActivity {
-        self.turn_gates.status()
+        match self.running {
+            Some(Running::Elsewhere(_)) => TurnActivity::Elsewhere,
+            _ => self.turn_gates.status(),
+        }
     }
 
     /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].
@@ -253,7 +282,7 @@ impl TurnHandle {
         self.gates = None;
         let ended = match &mut self.running {
             Some(Running::Task(task)) => task.await.ok(),
-            Some(Running::Attached(outcome)) => outcome.await.ok(),
+            Some(Running::Attached(outcome) | Running::Elsewhere(outcome)) => outcome.await.ok(),
             Some(Running::Ended(_)) | None => None,
         };
         let ended = match self.running.take() {

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
@@ -14,7 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::TurnEvent;
 use crate::gate::Step;
 use crate::record::{GateState, Message, Record, RecordKind, TurnRecord, TurnState};
-use crate::schema::escape;
+use crate::schema::{Typed, escape};
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
 };
@@ -108,7 +105,7 @@ impl TurnRunner {
     ///
     /// # Errors
     /// See [`TurnRunner::resume`].
-    pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
+    pub async fn resume_typed<T: Typed>(
         &self,
         turn: impl Into<ResumeInput>,
     ) -> Result<TypedTurn<T>, Error> {
@@ -310,7 +307,7 @@ impl TurnContext {
         self.warn_of(&loaded.damaged);
         let mut left = OpenCalls::default();
         let (mut own, mut step, mut summary) = (Vec::new(), None, None);
-        for record in self.with_kinds(loaded.into_records()) {
+        for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {

@@ -254,6 +254,7 @@ impl Play<'_> {
         let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
         loaded.map_err(TurnStatus::Failed)?;
         run_pipeline(&plan.turn_input, turn).await?;
+        turn.set_kinds_or_warn();
         self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
         let how = match answered && turn.answer_format().is_none() {

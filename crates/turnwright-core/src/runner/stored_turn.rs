@@ -13,6 +13,7 @@ use crate::record::{
 use crate::store::{
     ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
 };
+use crate::tool::registry::ToolRegistry;
 
 /// A stored turn.
 pub(super) struct StoredTurn {
@@ -25,6 +26,8 @@ pub(super) struct StoredTurn {
     pub(super) gates: Vec<Arc<GateRecord>>,
     /// The revision of the records.
     pub(super) revision: Revision,
+    /// The tools of the runner, which know the kinds of their artifacts.
+    tools: ToolRegistry,
 }
 
 impl StoredTurn {
@@ -33,6 +36,7 @@ impl StoredTurn {
         store: &dyn Store,
         conversation_id: &ConversationId,
         turn_id: &str,
+        tools: &ToolRegistry,
     ) -> Result<Option<Self>, Error> {
         let query = Query::all().kind(RecordKind::Turn).ids([turn_id]);
         let found = store.load(conversation_id, &query).await?.records.pop();
@@ -55,7 +59,7 @@ impl StoredTurn {
                 Record::Turn(found) if one.position == place => turn = Some(found),
                 Record::Gate(gate) if *gate.turn_id == *turn_id => gates.push(gate),
                 record if one.position > place && !record.kind().is_bookkeeping() => {
-                    records.push(record);
+                    records.push(record.with_kinds(|name| tools.kind_named(name)));
                 }
                 _ => {}
             }
@@ -69,7 +73,18 @@ impl StoredTurn {
                 .filter(|gate| gate.state == GateState::Open)
                 .collect(),
             revision,
+            tools: tools.clone(),
         }))
+    }
+
+    /// Loads the turn again.
+    pub(super) async fn reload(&self, store: &dyn Store) -> Result<Option<Self>, Error> {
+        StoredTurn::load(store, &self.conversation_id, self.turn.id(), &self.tools).await
+    }
+
+    /// Returns the record with the artifact kinds of the runner's tools.
+    pub(super) fn with_kinds(&self, record: Record) -> Record {
+        record.with_kinds(|name| self.tools.kind_named(name))
     }
 
     /// Returns whether a process may be running the turn: its lease has not expired.
@@ -122,7 +137,8 @@ impl StoredTurn {
             _ => {
                 let error = self.turn.error.as_ref();
                 let code = error.map(|error| error.code.clone().into());
-                (code, error.map(|error| error.message.clone()), Vec::new())
+                let message = error.map(|error| error.public_message(self.turn.state).to_owned());
+                (code, message, Vec::new())
             }
         };
         TurnEvent {

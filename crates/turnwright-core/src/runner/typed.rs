@@ -4,7 +4,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::input::TurnInput;
@@ -13,6 +12,7 @@ use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
 use crate::outcome::TurnOutcome;
 use crate::panic::text_of;
+use crate::schema::Typed;
 
 /// The outcome of a turn with a typed answer. It is not a `Result`: use `run_typed(…).await.into_answer()?`.
 #[doc(alias = "extract")]
@@ -109,10 +109,7 @@ impl TurnRunner {
         "structured_output",
         "output_type"
     ))]
-    pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
-        &self,
-        input: impl Into<TurnInput>,
-    ) -> TypedOutcome<T> {
+    pub async fn run_typed<T: Typed>(&self, input: impl Into<TurnInput>) -> TypedOutcome<T> {
         match AnswerFormat::of::<T>() {
             Ok(format) => self.run_formatted(input, format).await,
             Err(error) => TypedOutcome::refused(self, input.into(), error),

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_util::Stream;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -20,6 +19,7 @@ use super::typed::TypedOutcome;
 use crate::answer::{AnswerFormat, PartialJson};
 use crate::error::Error;
 use crate::event::{TurnEvent, TurnEventKind};
+use crate::schema::Typed;
 
 /// A started turn with a typed answer: a stream of [`TypedEvent`]s, and a [`TypedOutcome`] when awaited.
 ///
@@ -126,10 +126,7 @@ impl PartialAnswer {
 impl TurnRunner {
     /// Starts a turn whose answer must have a certain type: see [`TurnRunner::run_typed`] for the supported types. The stream has
     /// the events of the turn and the answer so far.
-    pub fn start_typed<T: JsonSchema + DeserializeOwned>(
-        &self,
-        input: impl Into<TurnInput>,
-    ) -> TypedTurn<T> {
+    pub fn start_typed<T: Typed>(&self, input: impl Into<TurnInput>) -> TypedTurn<T> {
         let format = AnswerFormat::of::<T>();
         self.start_formatted_or(input.into(), format)
     }

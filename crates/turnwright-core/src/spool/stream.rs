@@ -147,6 +147,11 @@ impl ByteStream {
         ByteStream(pieces.boxed())
     }
 
+    /// Calls a function with the error that ends the stream.
+    pub(crate) fn on_error(self, note: impl FnMut(&io::Error) + Send + 'static) -> Self {
+        ByteStream(self.0.inspect_err(note).boxed())
+    }
+
     /// Puts bytes back: they are the next piece.
     pub(crate) fn unread(self, bytes: Bytes) -> Self {
         let first = stream::once(future::ready(Ok(bytes)));

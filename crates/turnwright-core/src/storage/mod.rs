@@ -184,7 +184,7 @@ impl Storage {
     /// }
     ///
     /// // When a process starts: continue what a dead process left.
-    /// for turn in storage.waiting().running().await? {
+    /// for turn in storage.waiting().resumable().await? {
     ///     drop(runner.resume(&turn).await?);
     /// }
     /// # Ok(()) }

@@ -121,10 +121,8 @@ async fn check_turn(
 
 /// Rejects an answer after the timeout of the gate: its turn asks again when it is resumed.
 fn check_time(gate: &GateRecord) -> Result<(), Error> {
-    let waited = SystemTime::now().duration_since(gate.opened_at);
-    let limit = match (gate.timeout, waited) {
-        (Some(limit), Ok(waited)) if waited > limit => limit,
-        _ => return Ok(()),
+    let Some(limit) = gate.timeout.filter(|_| gate.is_expired(SystemTime::now())) else {
+        return Ok(());
     };
     let id = escape(gate.id(), 120);
     let message = format!(

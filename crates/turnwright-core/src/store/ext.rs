@@ -14,7 +14,7 @@ use crate::record::{
 /// Maximum number of attempts while other writers change the conversation.
 const MAX_TRIES: usize = 100;
 
-/// Convenience methods for [`Store`].
+/// Convenience methods for [`Store`]. They take a conversation as text or as a [`ConversationId`].
 ///
 /// Methods that return records fail if one of them is damaged, see [`StoreError::damaged_record`]. [`Store::load`] and
 /// [`StoreExt::pages`] return the others.
@@ -42,6 +42,8 @@ const MAX_TRIES: usize = 100;
 ///     count += 1;
 /// }
 /// assert_eq!(count, 2);
+/// assert_eq!(store.memories("ada").await?.len(), 2);
+/// store.delete_conversation("ada").await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[async_trait]
@@ -50,12 +52,13 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// See [`Store::apply`].
-    async fn put<R>(&self, conversation: &ConversationId, record: R) -> Result<Revision, StoreError>
-    where
-        R: Into<Record> + Send,
-    {
+    async fn put(
+        &self,
+        conversation: impl AsRef<str> + Send,
+        record: impl Into<Record> + Send,
+    ) -> Result<Revision, StoreError> {
         let batch = Batch::new().put(record);
-        self.apply(conversation, batch).await
+        self.apply(&id(conversation), batch).await
     }
 
     /// Puts records, all or none.
@@ -64,11 +67,11 @@ pub trait StoreExt: Store {
     /// See [`Store::apply`].
     async fn put_all(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
         records: impl IntoIterator<Item = Record> + Send,
     ) -> Result<Revision, StoreError> {
         let batch = records.into_iter().fold(Batch::new(), Batch::put);
-        self.apply(conversation, batch).await
+        self.apply(&id(conversation), batch).await
     }
 
     /// Deletes a record, if it exists.
@@ -77,12 +80,12 @@ pub trait StoreExt: Store {
     /// See [`Store::apply`].
     async fn delete(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
         kind: RecordKind,
-        id: &str,
+        record_id: &str,
     ) -> Result<Revision, StoreError> {
-        self.apply(conversation, Batch::new().delete(kind, id))
-            .await
+        let batch = Batch::new().delete(kind, record_id);
+        self.apply(&id(conversation), batch).await
     }
 
     /// Deletes all records of a conversation, including damaged ones, or none. A turn that runs there fails at its next write.
@@ -94,7 +97,7 @@ pub trait StoreExt: Store {
     /// See [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if the kind of a record is unknown.
     async fn delete_conversation(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Revision, StoreError> {
         let (mut unnamed, all) = (None, Query::all());
         let deleted = self.update(conversation, &all, |loaded| {
@@ -127,12 +130,12 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn get(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
         kind: RecordKind,
-        id: &str,
+        record_id: &str,
     ) -> Result<Option<Record>, StoreError> {
-        let query = Query::all().kind(kind).ids([id]);
-        let found = undamaged(self.load(conversation, &query).await?)?;
+        let query = Query::all().kind(kind).ids([record_id]);
+        let found = undamaged(self.load(&id(conversation), &query).await?)?;
         Ok(found.into_records().next())
     }
 
@@ -140,8 +143,11 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// See [`Store::load`].
-    async fn records(&self, conversation: &ConversationId) -> Result<Vec<Record>, StoreError> {
-        let loaded = undamaged(self.load(conversation, &Query::all()).await?)?;
+    async fn records(
+        &self,
+        conversation: impl AsRef<str> + Send,
+    ) -> Result<Vec<Record>, StoreError> {
+        let loaded = undamaged(self.load(&id(conversation), &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
     }
 
@@ -151,7 +157,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn messages(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<Message>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -162,7 +168,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn tool_calls(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<ToolCall>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -173,7 +179,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn memories(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<Memory>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -184,7 +190,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn ledger(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -195,7 +201,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn turns(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -206,7 +212,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn gates(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<GateRecord>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -215,7 +221,10 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// See [`Store::load`].
-    async fn lease(&self, conversation: &ConversationId) -> Result<Option<Arc<Lease>>, StoreError> {
+    async fn lease(
+        &self,
+        conversation: impl AsRef<str> + Send,
+    ) -> Result<Option<Arc<Lease>>, StoreError> {
         let found = self.get(conversation, RecordKind::Lease, Lease::ID).await?;
         Ok(found.and_then(Record::downcast::<Lease>))
     }
@@ -226,9 +235,9 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn conversation_info(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
-        super::conversation_info(self, conversation).await
+        super::conversation_info(self, &id(conversation)).await
     }
 
     /// Changes the metadata of the conversation, and returns what is stored then. `change` gets what is stored, or an info
@@ -240,10 +249,10 @@ pub trait StoreExt: Store {
     /// delete it. Nothing is changed then.
     async fn update_conversation_info(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
         change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
     ) -> Result<Arc<ConversationInfo>, Error> {
-        super::update_conversation_info(self, conversation, change).await
+        super::update_conversation_info(self, &id(conversation), change).await
     }
 
     /// Returns the calls that started and did not end. Either they are running, or their process died before they ended, and they may or
@@ -254,7 +263,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn unfinished(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         let mut entries = self.ledger(conversation).await?;
         entries.retain(|entry| entry.state == CallState::Started);
@@ -262,8 +271,8 @@ pub trait StoreExt: Store {
     }
 
     /// Returns the records that a query selects, one after the other, loaded in pages.
-    fn pages<'s>(&'s self, conversation: &'s ConversationId, query: Query) -> Pages<'s, Self> {
-        Pages::new(self, conversation, query)
+    fn pages(&self, conversation: impl AsRef<str>, query: Query) -> Pages<'_, Self> {
+        Pages::new(self, id(conversation), query)
     }
 
     /// Loads records, makes a batch from them, and applies it if the conversation has not changed in between. Otherwise starts
@@ -273,13 +282,13 @@ pub trait StoreExt: Store {
     /// See [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
     async fn update(
         &self,
-        conversation: &ConversationId,
+        conversation: impl AsRef<str> + Send,
         query: &Query,
         mut change: impl for<'l> FnMut(&'l Loaded) -> Batch + Send,
     ) -> Result<Revision, StoreError> {
-        let mut tries = 0;
+        let (conversation, mut tries) = (id(conversation), 0);
         loop {
-            let loaded = self.load(conversation, query).await?;
+            let loaded = self.load(&conversation, query).await?;
             let batch = change(&loaded);
             let revision = loaded.revision;
             drop(loaded);
@@ -287,7 +296,7 @@ pub trait StoreExt: Store {
                 return Ok(revision);
             }
             tries += 1;
-            match self.apply(conversation, batch.expect(revision)).await {
+            match self.apply(&conversation, batch.expect(revision)).await {
                 Err(error) if error.found_revision().is_some() && tries < MAX_TRIES => {}
                 done => return done,
             }
@@ -297,13 +306,17 @@ pub trait StoreExt: Store {
 
 impl<S: Store + ?Sized> StoreExt for S {}
 
+fn id(conversation: impl AsRef<str>) -> ConversationId {
+    ConversationId::new(conversation.as_ref())
+}
+
 /// Loads all records of a type, in order.
 async fn all_of<S: Store + ?Sized, T: RecordType>(
     store: &S,
-    conversation: &ConversationId,
+    conversation: impl AsRef<str>,
 ) -> Result<Vec<Arc<T>>, StoreError> {
     let query = Query::all().kind(T::KIND);
-    let loaded = undamaged(store.load(conversation, &query).await?)?;
+    let loaded = undamaged(store.load(&id(conversation), &query).await?)?;
     let records = loaded.records.iter();
     Ok(records
         .filter_map(|stored| T::of(&stored.record))

@@ -235,7 +235,8 @@ impl Conversation {
             }
         }
         if self.is_empty() {
-            self.deleted.clear();
+            // A deleted conversation keeps only its numbers, which reject writers from before the deletion.
+            (self.kinds, self.deleted, self.changed) = Default::default();
             self.changes_from = revision;
         }
         Ok(Revision(revision))
@@ -428,5 +429,32 @@ impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let conversations = self.0.conversations.read().len();
         write!(f, "MemoryStore({conversations} conversations)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Message;
+    use crate::store::StoreExt as _;
+
+    #[tokio::test]
+    async fn a_deleted_conversation_keeps_only_its_numbers() {
+        let store = MemoryStore::default();
+        for n in 0..100 {
+            let id = ConversationId::new(format!("chat-{n}"));
+            let message = Message::user("Hello!").build().unwrap();
+            let put = store.put(&id, message).await.unwrap();
+            drop(store.next_change(&id, put));
+            store.delete_conversation(&id).await.unwrap();
+        }
+        let mut held = 0;
+        for conversation in store.0.conversations.read().values() {
+            let conversation = conversation.lock();
+            assert_eq!(conversation.revision, 2);
+            held += conversation.kinds.len() + conversation.deleted.capacity();
+            held += usize::from(conversation.changed.is_some());
+        }
+        assert_eq!(held, 0);
     }
 }

@@ -15,7 +15,7 @@ const DEFAULT_SIZE: usize = 256;
 #[must_use = "nothing is read until `next` is called"]
 pub struct Pages<'s, S: ?Sized> {
     store: &'s S,
-    conversation_id: &'s ConversationId,
+    conversation_id: ConversationId,
     query: Query,
     size: usize,
     page: vec::IntoIter<Result<Stored, StoreError>>,
@@ -23,7 +23,7 @@ pub struct Pages<'s, S: ?Sized> {
 }
 
 impl<'s, S: Store + ?Sized> Pages<'s, S> {
-    pub(super) fn new(store: &'s S, conversation_id: &'s ConversationId, query: Query) -> Self {
+    pub(super) fn new(store: &'s S, conversation_id: ConversationId, query: Query) -> Self {
         Pages {
             left: query.limit.unwrap_or(usize::MAX),
             store,
@@ -55,7 +55,7 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
         if self.left == 0 {
             return None;
         }
-        let loaded = match self.store.load(self.conversation_id, &self.query).await {
+        let loaded = match self.store.load(&self.conversation_id, &self.query).await {
             Ok(loaded) => loaded,
             Err(error) => return Some(Err(error)),
         };

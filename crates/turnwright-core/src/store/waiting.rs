@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{ConversationId, FoundTurn, Store, StoreError, TurnCursor, TurnFilter};
@@ -31,7 +32,7 @@ const PAGE: usize = 256;
 pub struct WaitingQuery<'s> {
     store: &'s dyn Store,
     filter: TurnFilter,
-    with_live: bool,
+    resumable: bool,
     limit: usize,
 }
 
@@ -42,7 +43,7 @@ impl<'s> WaitingQuery<'s> {
             filter: TurnFilter::all()
                 .state(TurnState::Suspended)
                 .state(TurnState::Running),
-            with_live: false,
+            resumable: false,
             limit: usize::MAX,
         }
     }
@@ -65,15 +66,18 @@ impl<'s> WaitingQuery<'s> {
         self
     }
 
-    /// Selects only turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not:
-    /// what a process that starts has to resume.
+    /// Selects only turns that can go on, which a process that starts resumes:
+    ///
+    /// - turns that are not suspended, whether their lease has expired or not, and whether they wait at a gate or not
+    /// - suspended turns without an open gate: all their answers are recorded, but the process that was to resume them died
+    ///   ([`WaitingState::AnsweredNotResumed`]), or they were suspended between two iterations
+    /// - suspended turns with a gate whose timeout has expired: it accepts no answer until the resumed turn asks again
     ///
     /// Right after a crash the leases of the dead process have not expired: its turns are [`WaitingState::Running`].
     /// [`TurnRunner::resume`](crate::TurnRunner::resume) waits for the expiry. For a turn that another process is running it fails
     /// with `E_TURN_HELD`, and that turn is not disturbed.
-    pub fn running(mut self) -> Self {
-        self.filter.states = vec![TurnState::Running];
-        self.with_live = true;
+    pub fn resumable(mut self) -> Self {
+        self.resumable = true;
         self
     }
 
@@ -84,8 +88,17 @@ impl<'s> WaitingQuery<'s> {
             let page = self.store.find_turns(&filter).await?;
             let is_last = page.len() < PAGE;
             filter.after = page.last().map(FoundTurn::cursor);
-            let rows = page.iter().map(|found| Waiting::new(found, now));
-            waiting.extend(rows.filter(|row| self.with_live || row.waits()));
+            for found in &page {
+                let row = Waiting::new(found, now);
+                let selected = if self.resumable {
+                    !row.is_suspended()
+                        || row.gates.is_empty()
+                        || found.open_gates.iter().any(|gate| gate.is_expired(now))
+                } else {
+                    row.state != WaitingState::Running || !row.gates.is_empty()
+                };
+                waiting.extend(selected.then_some(row));
+            }
             if is_last {
                 break;
             }
@@ -115,7 +128,7 @@ impl fmt::Debug for WaitingQuery<'_> {
 /// A turn that waits to be answered or resumed, with everything that a user interface shows.
 ///
 /// As JSON: `conversation`, `turnId`, `state`, `beganAt` and `gates`, an array of [`OpenGate`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Waiting {
@@ -127,18 +140,21 @@ pub struct Waiting {
     pub state: WaitingState,
     /// When it started. The Unix epoch if its record is damaged.
     #[serde(rename = "beganAt", serialize_with = "rfc3339")]
+    #[schemars(with = "String")]
     pub started_at: SystemTime,
     /// The gates where it waits, in the order in which they were opened. Empty if it only has to be resumed.
     pub gates: Vec<OpenGate>,
 }
 
 /// What a [`Waiting`] turn waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum WaitingState {
-    /// No process runs it. It waits for answers at its gates, or to be resumed if it has none.
+    /// No process runs it. It waits for answers at its gates, or to be resumed if it waited at none.
     Suspended,
+    /// No process runs it. It was suspended at gates which are all answered now, and was not resumed.
+    AnsweredNotResumed,
     /// A process seems to run it, and waits at its gates.
     Running,
     /// Its process seems to have died, by the wall clock. It waits to be resumed.
@@ -147,6 +163,7 @@ pub enum WaitingState {
 
 names!(WaitingState {
     Suspended = "suspended",
+    AnsweredNotResumed = "answeredNotResumed",
     Running = "running",
     Interrupted = "interrupted",
 });
@@ -155,12 +172,16 @@ impl Waiting {
     fn new(found: &FoundTurn, now: SystemTime) -> Self {
         let lease = found.lease.as_ref();
         let held = lease.is_some_and(|lease| lease.until >= now && !is_gone(lease));
-        let recorded = found.turn.as_ref().map(|turn| turn.state);
+        let suspended = found.turn.as_ref();
+        let suspended = suspended.filter(|turn| turn.state == TurnState::Suspended);
         Waiting {
             conversation: found.conversation.shared(),
             turn_id: found.turn_id.as_str().into(),
-            state: match recorded {
-                Some(TurnState::Suspended) => WaitingState::Suspended,
+            state: match suspended {
+                Some(turn) if turn.suspended_at_gates && found.open_gates.is_empty() => {
+                    WaitingState::AnsweredNotResumed
+                }
+                Some(_) => WaitingState::Suspended,
                 _ if held => WaitingState::Running,
                 _ => WaitingState::Interrupted,
             },
@@ -171,14 +192,13 @@ impl Waiting {
         }
     }
 
-    fn waits(&self) -> bool {
-        self.state != WaitingState::Running || !self.gates.is_empty()
-    }
-
     /// Returns whether no process runs the turn, because it was suspended.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
-        self.state == WaitingState::Suspended
+        matches!(
+            self.state,
+            WaitingState::Suspended | WaitingState::AnsweredNotResumed
+        )
     }
 
     /// Returns whether its process seems to have died. [`TurnRunner::resume`](crate::TurnRunner::resume) finds out, and continues it.

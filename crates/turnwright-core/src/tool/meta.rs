@@ -18,6 +18,7 @@ use crate::schema::{Inadmissible, admit};
 /// let meta = Meta::from(json!({ "rbac": { "scopes": ["read"] } }));
 /// assert_eq!(meta.get("rbac.scopes.0"), Some(&json!("read")));
 /// assert_eq!(meta.get_as::<Vec<String>>("rbac.scopes"), Some(vec!["read".to_owned()]));
+/// assert_eq!(meta.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["rbac"]);
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Meta(Option<Result<Arc<Map<String, Value>>, Inadmissible>>);
@@ -33,6 +34,12 @@ impl Meta {
     #[must_use]
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
         T::deserialize(self.get(path)?).ok()
+    }
+
+    /// Returns the keys of the first level with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let all = self.facts().into_iter().flatten();
+        all.map(|(key, value)| (key.as_str(), value))
     }
 
     /// Returns whether there is no metadata.

@@ -28,6 +28,7 @@
 
 pub mod approval;
 mod builder;
+mod check;
 pub mod context;
 mod external;
 mod handler;
@@ -52,6 +53,7 @@ use serde_json::{Value, json};
 
 pub use crate::effects::{Concurrency, Effects, OnCollision};
 pub use builder::ToolBuilder;
+pub use check::Check;
 pub use into_result::{IntoToolResult, Json};
 pub use meta::Meta;
 pub use output::{Content, ToolOutput};
@@ -61,6 +63,8 @@ pub use result_hook::ResultHook;
 pub(crate) use builder::MAX_NAME_LEN;
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
 
+use self::check::ContextCheck;
+use self::context::DispatchContext;
 use crate::artifact::{ArtifactKind, Inline};
 use crate::checksum::digest_of;
 use crate::error::Error;
@@ -120,6 +124,7 @@ struct Facts {
     approval: Option<Arc<dyn ApprovalPolicy>>,
     reconcile: Option<Arc<dyn Reconcile>>,
     result_hooks: Vec<Arc<dyn ResultHook>>,
+    context_checks: Vec<ContextCheck>,
     required_state: Vec<StateType>,
     version: Option<String>,
     output_schema: Option<Schema>,
@@ -347,19 +352,80 @@ impl Tool {
 
     /// Checks arguments like a call would, including external checks. Does not run the handler.
     ///
+    /// Checks that take the context are not run: [`CheckedArgs::checks_not_run`] names them. [`Tool::validate_in`] runs them too.
+    ///
     /// # Errors
     /// Returns `E_INVALID_TOOL_ARGS` with all faults.
     pub async fn validate(&self, args: impl Into<RawArgs>) -> Result<CheckedArgs, Error> {
-        let checked = self
-            .check_and_bind(args.into())
-            .map_err(|faults| self.refusal(faults))?
-            .0;
-        self.0
-            .schema
-            .ask_external(checked.value())
-            .await
-            .map_err(|faults| self.refusal(faults))?;
+        let checks = self.0.facts.context_checks.iter();
+        let not_run = checks.map(|check| Arc::clone(&check.name)).collect();
+        let checked = self.validate_with(&self.0.schema, args.into()).await?;
+        Ok(checked.with_checks_not_run(not_run))
+    }
+
+    /// Checks arguments like a call in this context would, with all external checks. Does not run the handler.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use turnwright_core::schema::Rejection;
+    /// use turnwright_core::{DispatchContext, Tool};
+    ///
+    /// struct Cities(Vec<&'static str>);
+    ///
+    /// async fn known_city(args: Value, ctx: DispatchContext) -> Result<(), Rejection> {
+    ///     let cities = ctx.state::<Cities>()?;
+    ///     match args["city"].as_str() {
+    ///         Some(city) if cities.0.contains(&city) => Ok(()),
+    ///         _ => Err(Rejection::at("/city", "is not a known city")),
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let forecast = Tool::dynamic("forecast", json!({ "type": "object" }))
+    ///     .description("Weather forecast for a city.")
+    ///     .check("known_city", known_city)
+    ///     .requires_state::<Cities>()
+    ///     .handler(async |_, _| "sunny")
+    ///     .build()?;
+    /// let checked = forecast.validate(json!({ "city": "Atlantis" })).await?;
+    /// assert_eq!(checked.checks_not_run(), ["known_city".into()]);
+    ///
+    /// let ctx = DispatchContext::builder().state(Cities(vec!["Oslo"])).build();
+    /// assert!(forecast.validate_in(&ctx, json!({ "city": "Oslo" })).await.is_ok());
+    /// let error = forecast.validate_in(&ctx, json!({ "city": "Atlantis" })).await.unwrap_err();
+    /// assert_eq!(error.faults()[0].pointer, "/city");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `E_INVALID_TOOL_ARGS` with all faults.
+    pub async fn validate_in(
+        &self,
+        ctx: &DispatchContext,
+        args: impl Into<RawArgs>,
+    ) -> Result<CheckedArgs, Error> {
+        self.validate_with(&self.schema_in(ctx), args.into()).await
+    }
+
+    async fn validate_with(&self, schema: &Schema, args: RawArgs) -> Result<CheckedArgs, Error> {
+        let bound = self.check_and_bind(args);
+        let (checked, _) = bound.map_err(|faults| self.refusal(faults))?;
+        let asked = schema.ask_external(checked.value()).await;
+        asked.map_err(|faults| self.refusal(faults))?;
         Ok(checked)
+    }
+
+    /// Returns whether there are external checks.
+    pub(crate) fn has_checks(&self) -> bool {
+        self.0.schema.has_external() || !self.0.facts.context_checks.is_empty()
+    }
+
+    /// Returns the schema with all external checks.
+    pub(crate) fn schema_in(&self, ctx: &DispatchContext) -> Schema {
+        let checks = self.0.facts.context_checks.iter();
+        checks.fold(self.0.schema.clone(), |schema, check| {
+            schema.checked_by(check.bind(ctx))
+        })
     }
 
     /// Checks arguments and, for a typed tool, deserialises them. Does not run external checks or the handler. For contract

@@ -5,7 +5,7 @@ use crate::effects::OnCollision;
 use crate::gate::Approval;
 use crate::schema::RawArgs;
 use crate::schema::Rejection;
-use crate::tool::approval::Review;
+use crate::tool::approval::{ApprovalRequest, PendingCall, Review};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -139,6 +139,8 @@ fn an_invalid_definition_reports_every_invalid_field() {
             "{field} is not in {error}"
         );
     }
+    let name = "name: must not contain ' ': use only [A-Za-z0-9_-], which all providers support";
+    assert!(error.message().contains(name), "{error}");
     assert_eq!(error.problems()[0].pointer, "/type");
     assert!(std::error::Error::source(&error).is_some());
 }
@@ -245,7 +247,7 @@ async fn validate_agrees_with_a_call() {
     }
     let tool = Tool::typed::<Args>("t")
         .description("Takes a number.")
-        .check("not_seven", |args| async move {
+        .check("not_seven", |args: Value| async move {
             if args["n"] == 7 {
                 Err(Rejection::at("/n", "is seven"))
             } else {
@@ -282,6 +284,49 @@ async fn validate_agrees_with_a_call() {
         tool.probe(&json!({ "n": 7 })).is_ok(),
         "a probe runs no external checks"
     );
+}
+
+#[tokio::test]
+async fn a_check_with_the_context_runs_in_calls_and_in_validate_in_only() {
+    async fn in_stock(args: Value, ctx: DispatchContext) -> Result<(), Rejection> {
+        let stock = ctx.stash().get("stock").unwrap_or_default();
+        match args["n"].as_u64() <= stock.as_u64() {
+            true => Ok(()),
+            false => Err(Rejection::at("/n", "is more than is in stock")),
+        }
+    }
+    let tool = Tool::dynamic("order", json!({ "type": "object" }))
+        .description("Orders.")
+        .check("in_stock", in_stock)
+        .check("not_seven", |args: Value| async move {
+            match args["n"] == 7 {
+                true => Err(Rejection::at("/n", "is seven")),
+                false => Ok(()),
+            }
+        })
+        .approval(|_: &PendingCall<'_>| Review::ask("it is an order"))
+        .handler(|args: Value, _| async move { args.to_string() })
+        .build()
+        .unwrap();
+    let edit = |_: ApprovalRequest| async { Approval::edited(json!({ "n": 9 })) };
+    let ctx = DispatchContext::builder().approver(edit).build();
+    ctx.stash().set("stock", 8).unwrap();
+
+    let checked = tool.validate(json!({ "n": 9 })).await.unwrap();
+    assert_eq!(checked.checks_not_run(), ["in_stock".into()]);
+    let faults = |checked: Result<_, Error>| {
+        let error = checked.err().unwrap();
+        let rules = error.faults().iter().map(|fault| fault.rule.to_string());
+        rules.collect::<Vec<_>>()
+    };
+    assert_eq!(faults(tool.validate("{\"n\": 7}").await), ["not_seven"]);
+    let too_many = tool.validate_in(&ctx, json!({ "n": 9 })).await;
+    assert_eq!(faults(too_many), ["in_stock"]);
+    let checked = tool.validate_in(&ctx, json!({ "n": 8 })).await.unwrap();
+    assert!(checked.checks_not_run().is_empty());
+    // The arguments of the model are accepted; those of the approver are not.
+    let edited = tool.call(&ctx, json!({ "n": 1 })).await;
+    assert_eq!(faults(edited.map(|_| checked)), ["in_stock"]);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Trust tiers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where content comes from, least trusted first: `a < b` means that `a` is trusted less.
@@ -14,7 +15,9 @@ use serde::{Deserialize, Serialize};
 /// assert!(passage.tier() < TrustTier::FirstParty);
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustTier {
     /// Anyone may have written it, as on a web page or in a public repository.

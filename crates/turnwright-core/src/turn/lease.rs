@@ -146,12 +146,12 @@ impl TurnContext {
             return;
         }
         let suspended = matches!(how, TurnStatus::Suspended { .. });
-        let mut record = match suspended {
-            true => hold
-                .record
-                .lock()
-                .suspended(self.inner().gate_numbers.step().0),
-            false => hold.record.lock().ended(how.state(), how.failure()),
+        let mut record = match how {
+            TurnStatus::Suspended { gates } => {
+                let step = self.inner().gate_numbers.step().0;
+                hold.record.lock().suspended(step, !gates.is_empty())
+            }
+            _ => hold.record.lock().ended(how.state(), how.failure()),
         };
         record.iterations = iterations;
         self.record_usage(&mut record);

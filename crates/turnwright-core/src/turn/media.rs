@@ -2,34 +2,61 @@
 
 use std::io;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use serde_json::Value;
 
 use crate::error::{Error, ErrorCode};
 use crate::ids::new_id;
 use crate::media::Media;
 use crate::panic::text_of;
 use crate::record::Record;
+use crate::spool::{Body, ByteReader, ByteStream, Spooled};
 use crate::store::Change;
-use crate::tool::context::TurnContext;
+use crate::tool::context::{Flag, TurnContext};
 
 impl TurnContext {
-    /// Writes the bytes of media to the spool, if the store is persistent and the bytes can be read by range. An in-memory store
+    /// Copies the bytes of media into the spool, if the store is persistent and the bytes can be read by range. An in-memory store
     /// keeps the readers themselves.
     pub(crate) async fn store_media(&self, mut media: Vec<Media>) -> io::Result<Vec<Media>> {
-        if !self.stores_media() {
-            return Ok(media);
-        }
-        for media in &mut media {
-            if media.is_to_be_spooled() {
-                let spool_id = self.spool_id(&format!("media-{}", new_id()));
-                *media = media
-                    .clone()
-                    .store_bytes(&**self.spool(), &spool_id)
-                    .await?;
+        if self.stores_media() {
+            for media in &mut media {
+                if let Some(reader) = media.unspooled() {
+                    *media = self.spool_media(media.clone(), reader).await?;
+                }
             }
         }
         Ok(media)
+    }
+
+    /// Copies the bytes into the spool. If they are too many or cannot be read, they stay where they are: only what reads them
+    /// later needs them, and describes the media without them.
+    async fn spool_media(&self, media: Media, reader: Arc<dyn ByteReader>) -> io::Result<Media> {
+        let named = || format!("the {} {}", media.kind(), Value::from(media.filename()));
+        let (length, most) = (reader.len(), self.setup().max_spooled_media_bytes);
+        if length > most {
+            self.warn(format!(
+                "{} has {length} bytes and is not copied into the spool, whose limit for media is {most}: increase \
+                 `max_spooled_media_bytes` of the runner, or build the media with `in_place()` and find its bytes after a \
+                 restart with `ByteResolver::media`",
+                named()
+            ));
+            return Ok(media.in_place());
+        }
+        let unreadable = Arc::new(Flag::default());
+        let noted = Arc::clone(&unreadable);
+        let content = ByteStream::of_reader(reader).on_error(move |_| noted.set());
+        let spool_id = self.spool_id(&format!("media-{}", new_id()));
+        match Spooled::put(&**self.spool(), &spool_id, Body::Stream(content)).await {
+            Ok((spooled, reader)) => Ok(media.moved(spooled, reader)),
+            Err(error) if unreadable.is_set() => {
+                let why = "cannot be read and are not copied into the spool";
+                self.warn(format!("the bytes of {} {why}: {error}", named()));
+                Ok(media.in_place())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the record with its media in the spool.
@@ -76,5 +103,8 @@ impl TurnContext {
 }
 
 fn has_unstored(record: &Record) -> bool {
-    record.media().iter().any(Media::is_to_be_spooled)
+    record
+        .media()
+        .iter()
+        .any(|media| media.unspooled().is_some())
 }

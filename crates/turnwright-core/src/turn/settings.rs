@@ -40,7 +40,7 @@ impl TurnContext {
 }
 
 impl DispatchContext {
-    /// Returns the system prompt: the instructions of the runner, then those of the turn. Executors send it first. SystemPrompt
+    /// Returns the system prompt: the instructions of the runner, then those of the turn. Executors send it first. Standing
     /// instructions are records and are separate.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {

@@ -8,6 +8,7 @@ mod tests;
 
 use std::ops::{Add, AddAssign};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use finish_reason::FinishReason;
@@ -23,7 +24,7 @@ pub use model_usage::ModelUsage;
 /// assert_eq!(usage.total_tokens(), 2_170);
 /// assert_eq!((usage.requests, usage.cached_input_tokens, usage.cache_write_tokens), (2, 1_000, 1_000));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Usage {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{FinishReason, Usage};
@@ -23,22 +24,25 @@ use super::{FinishReason, Usage};
 ///     .duration(Duration::from_millis(1_900));
 /// assert_eq!(usage.tokens.output_tokens, 40);
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelUsage {
     /// The model that answered, if it is known.
     pub model: Option<Arc<str>>,
     /// Why the model stopped, if it is known.
+    #[schemars(with = "Option<String>")]
     pub finish_reason: Option<FinishReason>,
     /// The tokens of this response.
     #[serde(rename = "usage")]
     pub tokens: Usage,
     /// The time from the request to the first piece of the response.
     #[serde(rename = "timeToFirstTokenMs", serialize_with = "as_millis")]
+    #[schemars(with = "Option<f64>")]
     pub time_to_first_token: Option<Duration>,
     /// The time from the request to the end of the response.
     #[serde(rename = "durationMs", serialize_with = "as_millis")]
+    #[schemars(with = "Option<f64>")]
     pub duration: Option<Duration>,
 }
 

@@ -11,14 +11,14 @@ pub(crate) fn add_to(service: McpService) -> McpService {
         .capability("prompts", json!({}))
         .capability("completions", json!({}))
         .capability("resources", json!({ "subscribe": true }))
-        .method("prompts/list", async |_| Ok(prompts()))
-        .method("prompts/get", async |params: Value| prompt(&params))
-        .method("resources/list", async |_| Ok(resources()))
-        .method("resources/templates/list", async |_| Ok(templates()))
-        .method("resources/read", async |params: Value| resource(&params))
-        .method("resources/subscribe", async |_| Ok(json!({})))
-        .method("resources/unsubscribe", async |_| Ok(json!({})))
-        .method("completion/complete", async |_| {
+        .method("prompts/list", async |_, _| Ok(prompts()))
+        .method("prompts/get", async |params: Value, _| prompt(&params))
+        .method("resources/list", async |_, _| Ok(resources()))
+        .method("resources/templates/list", async |_, _| Ok(templates()))
+        .method("resources/read", async |params: Value, _| resource(&params))
+        .method("resources/subscribe", async |_, _| Ok(json!({})))
+        .method("resources/unsubscribe", async |_, _| Ok(json!({})))
+        .method("completion/complete", async |_, _| {
             Ok(json!({ "completion": { "values": ["paris", "park", "party"], "total": 3, "hasMore": false } }))
         })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnwright_core::gate::TurnGate;
-use turnwright_core::schema::SchemaOptions;
+use turnwright_core::schema::{SchemaOptions, escape};
 use turnwright_core::{ErrorCode, ToolContext};
 use url::Url;
 
@@ -14,6 +14,9 @@ pub(super) const KIND: &str = "elicitation";
 
 /// Maximum length of a question.
 const MAX_QUESTION: usize = 4_000;
+
+/// Maximum size of the schema of a form in bytes.
+const MAX_SCHEMA: usize = 256 << 10;
 
 /// Asks the user, and waits for the answer. `hold` keeps the turn in this process: the server waits for the answer on this
 /// connection.
@@ -54,8 +57,15 @@ fn gate(question: Elicitation, alias: &str, hold: bool) -> Result<TurnGate, Stri
     let gate = if hold { gate.hold_turn() } else { gate };
     let gate = match question {
         Elicitation::Form { message, schema } => {
-            let schema = harmless_schema(schema, MAX_QUESTION)
-                .map_err(|pointer| format!("hidden or misleading text at `{pointer}`"))?;
+            let size = schema.to_string().len();
+            if size > MAX_SCHEMA {
+                return Err(format!(
+                    "its schema has {size} bytes, more than {MAX_SCHEMA}"
+                ));
+            }
+            let schema = harmless_schema(schema, MAX_QUESTION).map_err(|pointer| {
+                format!("hidden or misleading text at `{}`", escape(&pointer, 80))
+            })?;
             let schema = SchemaOptions::foreign().document(schema);
             let schema = schema.map_err(|error| error.to_string())?;
             gate.question(json!({ "server": alias, "message": harmless(&message, MAX_QUESTION) }))
@@ -95,5 +105,21 @@ pub(super) fn read(params: &Value) -> Option<Elicitation> {
             url: text("url")?,
         }),
         Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_with_a_large_schema_is_not_shown() {
+        let form = |values: usize| Elicitation::Form {
+            message: "Which?".to_owned(),
+            schema: json!({ "type": "object", "properties": { "a": { "enum": (0..values).collect::<Vec<_>>() } } }),
+        };
+        assert!(gate(form(10), "a", false).is_ok());
+        let refused = gate(form(100_000), "a", false).unwrap_err();
+        assert!(refused.ends_with("bytes, more than 262144"), "{refused}");
     }
 }

@@ -1,5 +1,7 @@
 //! Keeps the tools of a turn up to date with its servers.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use turnwright_core::record::Retrievable;
 use turnwright_core::schema::escape;
@@ -66,11 +68,13 @@ fn sync(server: &Supervised, registry: &ToolRegistry) -> Result<bool, Error> {
         State::Stopped | State::Starting | State::Authorizing | State::Down(_) => Vec::new(),
     };
     let is_ours = |tool: &Tool| tool.source() == Some(alias) && is_remote(tool);
+    let fingerprints: HashMap<&str, &str> = wanted
+        .iter()
+        .map(|tool| (tool.name(), tool.fingerprint()))
+        .collect();
     let mut changed = false;
     for tool in registry.all().iter().filter(|tool| is_ours(tool)) {
-        let same =
-            |other: &Tool| other.name() == tool.name() && other.fingerprint() == tool.fingerprint();
-        if !wanted.iter().any(same) {
+        if fingerprints.get(tool.name()) != Some(&tool.fingerprint()) {
             registry.unregister(tool.name());
             changed = true;
         }
@@ -150,8 +154,7 @@ fn report(server: &Supervised, ctx: &TurnContext) {
         )),
         State::Ready(ready) => {
             for Withheld { tool, reason, .. } in &ready.withheld {
-                // The name of a malformed definition is in backticks.
-                let tool = escape(tool.trim_matches('`'), 80);
+                let tool = escape(tool, 80);
                 warn(format!(
                     "`{tool}` of the MCP server `{alias}` is withheld: {reason}"
                 ));

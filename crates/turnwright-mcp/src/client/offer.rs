@@ -1,6 +1,6 @@
 //! What a server offers: its definitions as tools, and what is withheld.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::protocol::{Failure, Listener, Request, Session};
 pub(super) struct Listed {
     items: Vec<Value>,
     /// The names of tools that the transport cannot call.
-    refused: Vec<String>,
+    refused: HashSet<String>,
 }
 
 /// What the definitions of a server became.
@@ -130,8 +130,11 @@ impl Offer {
             let shown = name_for_messages(&raw, index);
             let read = Definition::read(raw, &server.limits);
             let read = read.and_then(|definition| {
-                if listed.refused.iter().any(|name| name == definition.name()) {
-                    return Err("its `x-mcp-header` annotations are invalid".to_owned());
+                if listed.refused.contains(definition.name()) {
+                    return Err(
+                        "its `x-mcp-header` annotations are invalid, or there are too many"
+                            .to_owned(),
+                    );
                 }
                 let exposed = exposed_name(&server.alias, definition.name());
                 match names.get(&exposed) {
@@ -236,10 +239,15 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
+    use async_trait::async_trait;
+    use tokio::sync::watch;
+    use tokio::time::{Instant, advance};
     use turnwright_core::Cancellation;
 
+    use super::super::ready::Ready;
     use super::*;
     use crate::pin::Pinning;
+    use crate::protocol::{About, Answer};
 
     /// Reads the definitions of real tools. Says so if they are not there.
     fn definitions() -> Option<Vec<Value>> {
@@ -275,5 +283,67 @@ mod tests {
         let count: usize = withheld.values().map(Vec::len).sum();
         println!("{} of {total} definitions became tools", total - count);
         assert!(withheld.is_empty(), "{withheld:#?}");
+    }
+
+    /// A session on which nothing is sent.
+    struct Introduced(About);
+
+    #[async_trait]
+    impl Session for Introduced {
+        fn about(&self) -> &About {
+            &self.0
+        }
+
+        async fn request(&self, _: Request) -> Result<Answer, Failure> {
+            Err(Failure::NotSent("this is a test".to_owned()))
+        }
+
+        fn tool_changes(&self) -> watch::Receiver<u64> {
+            watch::channel(0).1
+        }
+
+        fn announces_changes(&self) -> bool {
+            false
+        }
+
+        fn assume_change(&self) {}
+
+        fn has_ended(&self) -> bool {
+            false
+        }
+
+        async fn ended(&self) -> String {
+            std::future::pending().await
+        }
+
+        async fn close(&self) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_for_a_start_limits_the_building_of_tools() {
+        let config = McpServer::stdio("none", [""; 0]).alias("test");
+        let limit = config.limits.start;
+        let server = Supervised::new(config, Pinning::Unpinned, None, Cancellation::new());
+        let session = Introduced(About {
+            name: "test".to_owned(),
+            version: "1".to_owned(),
+            protocol_version: "2025-11-25".to_owned(),
+            instructions: None,
+            has_tools: true,
+            has_resources: false,
+            has_prompts: false,
+        });
+        let session: Arc<dyn Session> = Arc::new(session);
+        let listed_at = Instant::now();
+        let ready = || {
+            let listed = Listed {
+                items: vec![json!({ "name": "a", "inputSchema": { "type": "object" } })],
+                ..Listed::default()
+            };
+            Ready::new(&server, Arc::clone(&session), (0, listed_at), listed)
+        };
+        assert_eq!(ready().map(|ready| ready.tools.len()).ok(), Some(1));
+        advance(limit).await;
+        assert!(matches!(ready().err(), Some(Failure::Timeout(exceeded)) if exceeded == limit));
     }
 }

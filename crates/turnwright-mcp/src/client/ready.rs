@@ -1,18 +1,19 @@
 //! A connected server: which of its tools are offered, and which are withheld.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use turnwright_core::Tool;
 
-use super::offer::{self, Offer};
+use super::offer::{self, Listed, Offer};
 use super::resources::{self, Offered};
 use super::status::{Withheld, WithheldKind};
 use super::supervisor::Supervised;
 use crate::definition::{Definition, exposed_name};
 use crate::pin::{Difference, LockedServer};
-use crate::protocol::Session;
+use crate::protocol::{Failure, Session};
 
 /// A connected server and what it offers.
 pub(super) struct Ready {
@@ -31,14 +32,18 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Compares what a server says with its pins, and builds its tools. The list was requested at a time, after a number of announced
-    /// changes.
+    /// changes. Takes long for a long list.
+    ///
+    /// # Errors
+    /// The time for the start of a server is over.
     pub(super) fn new(
         server: &Arc<Supervised>,
         session: Arc<dyn Session>,
         (announced, listed_at): (u64, Instant),
-        offer: Offer,
-    ) -> Self {
+        listed: Listed,
+    ) -> Result<Self, Failure> {
         let config = server.config();
+        let offer = Offer::read(listed, config);
         let instructions = session.about().instructions.clone();
         let seen = LockedServer::of(config.source(), instructions, &offer.definitions);
         let seen = Arc::new(seen);
@@ -49,7 +54,12 @@ impl Ready {
             true => resources::tools(server, &differences),
             false => Offered::default(),
         };
+        let reasons = Reasons::new(&differences);
         for definition in &offer.definitions {
+            let limit = config.limits.start;
+            if listed_at.elapsed() >= limit {
+                return Err(Failure::Timeout(limit));
+            }
             let because = |kind: WithheldKind, reason: String| Withheld {
                 tool: definition.name().to_owned(),
                 reason,
@@ -67,10 +77,7 @@ impl Ready {
                 continue;
             }
             // First whether it can be used at all: pinning would not help then.
-            match (
-                offer::tool(definition, server),
-                reason_against(definition, &differences),
-            ) {
+            match (offer::tool(definition, server), reasons.against(definition)) {
                 (Ok(built), None) => {
                     tools.push(built.tool);
                     warnings.extend(built.warning);
@@ -81,7 +88,7 @@ impl Ready {
         }
         tools.extend(own.tools);
         withheld.extend(own.withheld);
-        Ready {
+        Ok(Ready {
             session,
             announced,
             listed_at,
@@ -91,7 +98,7 @@ impl Ready {
             warnings,
             differences,
             seen,
-        }
+        })
     }
 
     /// Returns whether the server has announced no change since its list was requested.
@@ -105,12 +112,26 @@ impl Ready {
     }
 }
 
-/// Returns why a definition is withheld, if it is.
-fn reason_against(definition: &Definition, differences: &[Difference]) -> Option<String> {
-    let concerns = |difference: &&Difference| match &difference.tool {
-        Some(tool) => tool == definition.name(),
-        None => difference.withholds_all(),
-    };
-    let difference = differences.iter().find(concerns)?;
-    Some(difference.reason())
+/// Why definitions are withheld because of differences.
+struct Reasons<'d> {
+    /// The difference that withholds all of them.
+    all: Option<&'d Difference>,
+    of_tools: HashMap<&'d str, &'d Difference>,
+}
+
+impl<'d> Reasons<'d> {
+    fn new(differences: &'d [Difference]) -> Self {
+        let of_tool = |difference: &'d Difference| Some((difference.tool.as_deref()?, difference));
+        Reasons {
+            all: differences.iter().find(|one| one.withholds_all()),
+            of_tools: differences.iter().filter_map(of_tool).collect(),
+        }
+    }
+
+    fn against(&self, definition: &Definition) -> Option<String> {
+        let difference = self
+            .all
+            .or_else(|| self.of_tools.get(definition.name()).copied());
+        difference.map(Difference::reason)
+    }
 }

@@ -17,6 +17,9 @@ const MAX_NAME: usize = 200;
 /// Maximum length of a URI.
 const MAX_URI: usize = 2_000;
 
+/// Maximum number of media in a result. Each takes far more memory than the bytes of an empty one.
+const MAX_MEDIA: usize = 1_000;
+
 /// Maximum length of an error text for the model.
 const MAX_ERROR: usize = 8_000;
 
@@ -129,6 +132,10 @@ impl<'a> Parts<'a> {
         // Without parameters, which can be prose.
         let mime_type = mime_type.split(';').next().unwrap_or_default().trim();
         let is_short = mime_type.len() <= MAX_NAME;
+        if self.media.len() >= MAX_MEDIA {
+            let left_out = format!("[media that was left out: there are more than {MAX_MEDIA}]");
+            return self.texts.push(left_out);
+        }
         let bytes = STANDARD.decode(data).ok().filter(|_| is_short);
         let media = bytes.and_then(|bytes| {
             let name = format!("{alias}-{}", self.media.len() + 1);
@@ -259,6 +266,16 @@ mod tests {
                 (MediaKind::Document, "text/plain", true),
             ]
         );
+    }
+
+    #[test]
+    fn media_beyond_the_limit_are_left_out() {
+        let image = json!({ "type": "image", "mimeType": "image/png", "data": "" });
+        let result = json!({ "content": vec![image; MAX_MEDIA + 1] });
+        let output = output(&result, None, "a", None).unwrap();
+        assert_eq!(output.as_media().len(), MAX_MEDIA);
+        let expected = "[media that was left out: there are more than 1000]";
+        assert_eq!(output.as_text(), Some(expected));
     }
 
     #[test]

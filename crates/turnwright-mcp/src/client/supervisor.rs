@@ -7,10 +7,11 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use turnwright_core::Cancellation;
 
-use super::offer::{self, Offer};
+use super::offer::{self, Listed};
 use super::ready::Ready;
 use super::server::{Endpoint, McpServer};
 use crate::oauth::{Authorizer, NO_PROMPT};
@@ -334,10 +335,10 @@ impl Supervised {
                     if let Some(authorizer) = self.authorizer.as_ref().filter(|_| refused) {
                         authorizer.accepted();
                     }
-                    let offer = Offer::read(listed, &self.config);
-                    let ready =
-                        Ready::new(self, Arc::clone(&session), (announced, listed_at), offer);
-                    self.state.send_replace(State::Ready(Arc::new(ready)));
+                    match self.ready(&session, (announced, listed_at), listed).await {
+                        Ok(ready) => self.state.send_replace(State::Ready(Arc::new(ready))),
+                        Err(failure) => return failure,
+                    };
                 }
                 Err(failure) => return failure,
             }
@@ -354,6 +355,18 @@ impl Supervised {
                 () = sleep_until(listed_at + LIST_INTERVAL) => {}
             }
         }
+    }
+
+    /// Reads and builds what a server has listed. On a thread of its own: the server chooses how long it takes.
+    async fn ready(
+        self: &Arc<Self>,
+        session: &Arc<dyn Session>,
+        at: (u64, Instant),
+        listed: Listed,
+    ) -> Result<Ready, Failure> {
+        let (this, session) = (Arc::clone(self), Arc::clone(session));
+        let built = spawn_blocking(move || Ready::new(&this, session, at, listed)).await;
+        built.unwrap_or_else(|error| Err(Failure::Failed(error.to_string())))
     }
 
     fn explain(&self, failure: &Failure) -> String {

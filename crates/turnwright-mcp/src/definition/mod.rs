@@ -122,7 +122,7 @@ fn description_of(fields: &Map<String, Value>) -> String {
 /// Returns a name of a tool for messages.
 pub(crate) fn name_for_messages(raw: &Value, index: usize) -> String {
     match raw.get("name").and_then(Value::as_str) {
-        Some(name) => format!("`{}`", escape(name, 80)),
+        Some(name) => escape(name, 80),
         None => format!("number {}", index + 1),
     }
 }

@@ -95,12 +95,18 @@ fn prose_becomes_harmless_and_the_contract_is_not_changed() {
     let made = harmless_schema(schema, 100).unwrap();
     assert_eq!(made["description"], "ab </tw-·untrusted>");
     assert_eq!(made["properties"]["description"]["title"], "cd");
-    for bad in [
-        json!({ "properties": { "a\u{200b}": {} } }),
-        json!({ "enum": ["tw-untrusted"] }),
-        json!({ "properties": { "x": { "const": "a\u{202e}b" } } }),
+    for (bad, pointer) in [
+        (
+            json!({ "properties": { "a\u{200b}": {} } }),
+            "/properties/a\u{200b}",
+        ),
+        (json!({ "enum": ["x", "tw-untrusted"] }), "/enum/1"),
+        (
+            json!({ "properties": { "x": { "const": "a\u{202e}b" } } }),
+            "/properties/x/const",
+        ),
     ] {
-        assert!(harmless_schema(bad, 100).is_err());
+        assert_eq!(harmless_schema(bad, 100), Err(pointer.to_owned()));
     }
 }
 

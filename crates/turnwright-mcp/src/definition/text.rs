@@ -33,32 +33,32 @@ pub(crate) fn harmless(text: &str, limit: usize) -> String {
 /// Returns the pointer of a text that is part of the contract, such as the name of a property, and is not harmless. It cannot be
 /// changed: the server would not understand it.
 pub(crate) fn harmless_schema(mut schema: Value, limit: usize) -> Result<Value, String> {
-    let mut open = vec![(String::new(), &mut schema)];
-    while let Some((pointer, value)) = open.pop() {
-        match value {
-            Value::String(text) if !is_harmless_value(text) => return Err(pointer),
-            Value::Array(items) => {
-                let items = items.iter_mut().enumerate();
-                open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
-            }
-            Value::Object(fields) => {
-                for (name, field) in fields.iter_mut() {
-                    let pointer = format!("{pointer}/{name}");
-                    if !is_harmless_name(name) {
-                        return Err(pointer);
-                    }
-                    match field {
-                        Value::String(text) if PROSE.contains(&name.as_str()) => {
-                            *text = harmless(text, limit);
-                        }
-                        field => open.push((pointer, field)),
-                    }
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
+    make_harmless(&mut schema, limit)?;
     Ok(schema)
+}
+
+/// Recursive, as `serde_json` limits the depth. A pointer is built only for what is refused: a server chooses how long it is, and how
+/// many values have one.
+fn make_harmless(value: &mut Value, limit: usize) -> Result<(), String> {
+    match value {
+        Value::String(text) if !is_harmless_value(text) => Err(String::new()),
+        Value::Array(items) => items.iter_mut().enumerate().try_for_each(|(index, item)| {
+            let made = make_harmless(item, limit);
+            made.map_err(|pointer| format!("/{index}{pointer}"))
+        }),
+        Value::Object(fields) => fields.iter_mut().try_for_each(|(name, field)| {
+            let made = match field {
+                _ if !is_harmless_name(name) => Err(String::new()),
+                Value::String(text) if PROSE.contains(&name.as_str()) => {
+                    *text = harmless(text, limit);
+                    Ok(())
+                }
+                field => make_harmless(field, limit),
+            };
+            made.map_err(|pointer| format!("/{name}{pointer}"))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
 }
 
 /// Returns a text of a server with its invisible characters made visible, for people.

@@ -1,8 +1,10 @@
 //! Compares what a server says with its pins.
 
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
 use serde_json::Value;
+use turnwright_core::call::digest_of;
 use turnwright_core::schema::escape;
 
 use super::lock_file::{LockedServer, LockedTool};
@@ -55,7 +57,7 @@ pub enum Change {
 /// Returns what has changed. Empty if everything fits its pin.
 pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let mut renamed = Vec::new();
+    let mut gone = Gone::new(pinned, seen);
     if pinned.source != seen.source {
         differences.push(Difference::of_server(Change::Source));
     }
@@ -72,12 +74,11 @@ pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Differe
                 before: before.definition.clone(),
                 after: tool.definition.clone(),
             },
-            None => match renamed_from(tool, pinned, seen, &renamed) {
-                Some(from) => {
-                    renamed.push(from.clone());
-                    let after = tool.definition.clone();
-                    Change::Renamed { from, after }
-                }
+            None => match gone.take_like(tool) {
+                Some(from) => Change::Renamed {
+                    from,
+                    after: tool.definition.clone(),
+                },
                 None => Change::Added(tool.definition.clone()),
             },
         };
@@ -86,36 +87,53 @@ pub(crate) fn compare(pinned: &LockedServer, seen: &LockedServer) -> Vec<Differe
             change,
         });
     }
-    for (name, tool) in &pinned.tools {
-        if !seen.tools.contains_key(name) && !renamed.contains(name) {
-            differences.push(Difference {
-                tool: Some(name.clone()),
-                change: Change::Removed(tool.definition.clone()),
-            });
-        }
+    for (name, tool) in gone.tools {
+        differences.push(Difference {
+            tool: Some(name.clone()),
+            change: Change::Removed(tool.definition.clone()),
+        });
     }
     differences
 }
 
-/// Returns the name of a pinned tool that is gone and was the same but for its name. `taken`: those that have a new name already.
-fn renamed_from(
-    tool: &LockedTool,
-    pinned: &LockedServer,
-    seen: &LockedServer,
-    taken: &[String],
-) -> Option<String> {
-    let is_gone = |name: &String| !seen.tools.contains_key(name) && !taken.contains(name);
-    let mut gone = pinned.tools.iter().filter(|(name, _)| is_gone(name));
-    let same = gone.find(|(_, before)| differ_in_name_alone(&before.definition, &tool.definition));
-    same.map(|(name, _)| name.clone())
+/// The pinned tools that a server no longer has.
+struct Gone<'p> {
+    tools: BTreeMap<&'p String, &'p LockedTool>,
+    /// Their names by the digest of what they are without their name. A server chooses how many are alike, so each is looked at once.
+    alike: HashMap<String, VecDeque<&'p String>>,
 }
 
-fn differ_in_name_alone(before: &Value, after: &Value) -> bool {
-    let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
-        return false;
-    };
-    let mut fields = before.iter().filter(|(key, _)| *key != "name");
-    before.len() == after.len() && fields.all(|(key, value)| after.get(key) == Some(value))
+impl<'p> Gone<'p> {
+    fn new(pinned: &'p LockedServer, seen: &LockedServer) -> Self {
+        let gone = pinned.tools.iter();
+        let gone = gone.filter(|(name, _)| !seen.tools.contains_key(*name));
+        let tools: BTreeMap<_, _> = gone.collect();
+        let mut alike = HashMap::<String, VecDeque<&String>>::new();
+        for (name, tool) in &tools {
+            let names = alike.entry(digest_without_name(&tool.definition));
+            names.or_default().push_back(name);
+        }
+        Gone { tools, alike }
+    }
+
+    /// Takes the first tool that was the same but for its name, and returns that.
+    fn take_like(&mut self, tool: &LockedTool) -> Option<String> {
+        if self.tools.is_empty() {
+            return None;
+        }
+        let names = self.alike.get_mut(&digest_without_name(&tool.definition))?;
+        let name = names.pop_front()?;
+        self.tools.remove(name);
+        Some(name.clone())
+    }
+}
+
+fn digest_without_name(definition: &Value) -> String {
+    let mut definition = definition.clone();
+    if let Some(fields) = definition.as_object_mut() {
+        fields.remove("name");
+    }
+    digest_of(&definition)
 }
 
 impl Difference {

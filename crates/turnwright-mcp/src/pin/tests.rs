@@ -66,6 +66,21 @@ fn a_tool_is_renamed_to_one_other_only() {
     assert_eq!(shown, ["`a` was renamed to `x`", "`y` was added"]);
 }
 
+/// Comparing each new tool with each one that is gone would take hours.
+#[test]
+fn many_tools_that_are_alike_are_renamed() {
+    let named = |name: &str| {
+        let tools = (0..5_000).map(|number| tool(&format!("{name}{number:04}"), "same"));
+        server(&tools.collect::<Vec<_>>())
+    };
+    let differences = compare(&named("old"), &named("new"));
+    assert_eq!(differences.len(), 5_000);
+    for (number, difference) in differences.iter().enumerate() {
+        let expected = format!("`old{number:04}` was renamed to `new{number:04}`");
+        assert_eq!(difference.to_string(), expected);
+    }
+}
+
 #[test]
 fn a_change_in_metadata_alone_is_a_change() {
     let mut changed = tool("a", "A");

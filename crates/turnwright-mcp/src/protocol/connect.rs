@@ -50,7 +50,7 @@ pub(crate) async fn connect_stdio(
         let path = command.first().map(String::as_str).unwrap_or_default();
         Failure::NotConnected(format!("cannot start `{path}`: {error}"))
     })?;
-    let (results, ending) = (RawResults::default(), Ending::default());
+    let (results, ending) = (RawResults::new(limits), Ending::default());
     let transport = Stdio::new(
         process,
         results.clone(),
@@ -69,7 +69,7 @@ pub(crate) async fn connect_http(
     limits: &Limits,
     options: ConnectOptions,
 ) -> Result<Arc<dyn Session>, Failure> {
-    let (results, ending) = (RawResults::default(), Ending::default());
+    let (results, ending) = (RawResults::new(limits), Ending::default());
     let transport = http::transport(
         settings,
         authorizer,

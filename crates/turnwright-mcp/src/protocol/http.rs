@@ -199,12 +199,12 @@ impl StreamableHttpClient for HttpClient {
             _ => None,
         };
         match content_type(&response) {
+            // Nothing is expected, whatever it is.
+            _ if request.is_none() => Ok(StreamableHttpPostResponse::Accepted),
             Some(kind) if kind.starts_with(EVENT_STREAM) => {
                 let events = self.events(response, request);
                 Ok(StreamableHttpPostResponse::Sse(events, session_id))
             }
-            // Nothing is expected.
-            _ if request.is_none() => Ok(StreamableHttpPostResponse::Accepted),
             Some(kind) if kind.starts_with(JSON) => {
                 let body = self.read(response, self.limit).await?;
                 match self.answer(&body, request) {

@@ -11,6 +11,7 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 use super::depth::without_deep_values;
+use crate::limits::Limits;
 
 /// The methods whose results are kept. The others (`initialize`, `server/discover`, …) are part of the lifecycle, which is left to
 /// `rmcp`.
@@ -27,9 +28,19 @@ const KEPT: &[&str] = &[
 /// How many requests of a server may be without an answer. A server that sends more does not read the answers.
 const MAX_UNANSWERED: usize = 256;
 
+/// The annotation from which `rmcp` derives an HTTP header.
+const HEADER: &str = "x-mcp-header";
+
+/// Maximum number of these annotations in a definition. `rmcp` builds the path of each, which may be as long as the definition.
+const MAX_HEADERS: usize = 100;
+
 /// The results of requests in flight. A handle: clones share the content.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RawResults(Arc<Mutex<State>>);
+#[derive(Clone, Debug)]
+pub(super) struct RawResults {
+    state: Arc<Mutex<State>>,
+    /// Maximum number of tools. `rmcp` does not get more.
+    most_tools: usize,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -57,13 +68,20 @@ pub(super) enum Outcome {
 }
 
 impl RawResults {
+    pub(super) fn new(limits: &Limits) -> Self {
+        RawResults {
+            state: Arc::default(),
+            most_tools: limits.tools,
+        }
+    }
+
     /// Notes that this request is about to be sent.
     pub(super) fn expect(&self, message: &ClientJsonRpcMessage) {
         let ClientJsonRpcMessage::Request(request) = message else {
             return;
         };
         let method = request.request.method();
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         match method {
             "server/discover" => state.discover = Some(request.id.clone()),
             "initialize" => state.given_up = state.discover.take(),
@@ -80,13 +98,13 @@ impl RawResults {
 
     /// Takes what became of a request.
     pub(super) fn take(&self, id: &RequestId) -> Option<Outcome> {
-        self.0.lock().expected.remove(id)?.outcome
+        self.state.lock().expected.remove(id)?.outcome
     }
 
     /// Notes that the server has not processed this message, if it is a request.
     pub(super) fn not_sent(&self, message: &ClientJsonRpcMessage, why: &str) {
         if let ClientJsonRpcMessage::Request(request) = message
-            && let Some(expected) = self.0.lock().expected.get_mut(&request.id)
+            && let Some(expected) = self.state.lock().expected.get_mut(&request.id)
         {
             expected.outcome = Some(Outcome::NotSent(why.to_owned()));
         }
@@ -95,7 +113,7 @@ impl RawResults {
     /// Returns how many results are expected or kept.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.0.lock().expected.len()
+        self.state.lock().expected.len()
     }
 
     /// Reads a message of the server. The result of a request is kept here, and `rmcp` gets a stand-in.
@@ -109,7 +127,7 @@ impl RawResults {
             Ok(_) => return Err(unreadable("it is not an object".to_owned(), None)),
             Err(error) => {
                 let answers =
-                    id_in(text, text).filter(|id| self.0.lock().expected.contains_key(id));
+                    id_in(text, text).filter(|id| self.state.lock().expected.contains_key(id));
                 return Err(unreadable(format!("it is not JSON: {error}"), answers));
             }
         };
@@ -117,7 +135,7 @@ impl RawResults {
             return Err(unreadable("it comes too late".to_owned(), None));
         }
         if message.contains_key("method") && message.get("id").is_some_and(|id| !id.is_null()) {
-            self.0.lock().unanswered += 1;
+            self.state.lock().unanswered += 1;
         }
         let answers = self.answered(&message);
         match &answers {
@@ -135,7 +153,7 @@ impl RawResults {
         let parsed = serde_json::from_slice(text);
         let is_tool_list = || {
             let id = id_in(text, text)?;
-            Some(self.0.lock().expected.get(&id)?.is_tool_list)
+            Some(self.state.lock().expected.get(&id)?.is_tool_list)
         };
         match parsed {
             Err(_) if is_tool_list() == Some(true) => match without_deep_values(text) {
@@ -148,13 +166,13 @@ impl RawResults {
 
     /// Notes that an answer to a request of the server was sent.
     pub(super) fn answer_sent(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.unanswered = state.unanswered.saturating_sub(1);
     }
 
     /// Returns what is wrong if the server sends more requests than it reads answers.
     pub(super) fn flooded(&self) -> Option<String> {
-        let is_flooded = self.0.lock().unanswered > MAX_UNANSWERED;
+        let is_flooded = self.state.lock().unanswered > MAX_UNANSWERED;
         is_flooded.then(|| {
             format!("the server sent {MAX_UNANSWERED} requests without reading the answers")
         })
@@ -163,7 +181,7 @@ impl RawResults {
     /// Returns whether a message answers a request that was given up.
     fn is_given_up(&self, message: &Map<String, Value>) -> bool {
         let id = message.get("id").and_then(request_id);
-        id.is_some() && !message.contains_key("method") && id == self.0.lock().given_up
+        id.is_some() && !message.contains_key("method") && id == self.state.lock().given_up
     }
 
     /// Returns the request that a message answers, if its result is kept.
@@ -172,15 +190,16 @@ impl RawResults {
             return None;
         }
         let id = request_id(message.get("id")?)?;
-        self.0.lock().expected.contains_key(&id).then_some(id)
+        self.state.lock().expected.contains_key(&id).then_some(id)
     }
 
     /// Keeps the result of a request, and returns what `rmcp` gets instead. Only the first result counts.
     fn keep(&self, id: &RequestId, result: Value) -> ServerJsonRpcMessage {
         let mut stand_in = ServerResult::empty(());
-        if let Some(expected) = self.0.lock().expected.get_mut(id) {
+        if let Some(expected) = self.state.lock().expected.get_mut(id) {
             if expected.is_tool_list
-                && let Ok(list) = serde_json::from_value(headers_of(&result))
+                && let Some(headers) = headers_of(&result, self.most_tools)
+                && let Ok(list) = serde_json::from_value(headers)
             {
                 stand_in = ServerResult::ListToolsResult(list);
             }
@@ -191,7 +210,7 @@ impl RawResults {
 
     /// Returns the id of the request that a message answers whose middle was dropped.
     pub(super) fn answered_by(&self, head: &[u8], tail: &[u8]) -> Option<RequestId> {
-        id_in(head, tail).filter(|id| self.0.lock().expected.contains_key(id))
+        id_in(head, tail).filter(|id| self.state.lock().expected.contains_key(id))
     }
 }
 
@@ -233,18 +252,40 @@ fn is_success(message: &Map<String, Value>) -> bool {
     version == Some("2.0") && message.contains_key("result") && !message.contains_key("error")
 }
 
-/// What `rmcp` needs of a list of tools: names and schemas, from which it derives HTTP headers. Tools that it could not read are
-/// left out.
-fn headers_of(list: &Value) -> Value {
-    let tools = list.get("tools").and_then(Value::as_array);
-    let tools = tools.into_iter().flatten().filter_map(|tool| {
+/// What `rmcp` needs of a list of tools: names, and the schemas from which it derives HTTP headers. Tools that it could not read are
+/// left out. `None` if there are more tools than allowed.
+fn headers_of(list: &Value, most_tools: usize) -> Option<Value> {
+    let tools = list.get("tools")?.as_array()?;
+    if tools.len() > most_tools {
+        return None;
+    }
+    let tools = tools.iter().filter_map(|tool| {
         let name = tool.get("name")?.as_str()?;
         let schema = tool
             .get("inputSchema")
             .filter(|schema| schema.is_object())?;
-        Some(json!({ "name": name, "inputSchema": schema }))
+        match count_headers(schema) {
+            0 => Some(json!({ "name": name, "inputSchema": {} })),
+            1..=MAX_HEADERS => Some(json!({ "name": name, "inputSchema": schema })),
+            _ => None,
+        }
     });
-    json!({ "tools": tools.collect::<Vec<_>>() })
+    Some(json!({ "tools": tools.collect::<Vec<_>>() }))
+}
+
+fn count_headers(schema: &Value) -> usize {
+    let (mut open, mut count) = (vec![schema], 0);
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => {
+                count += usize::from(fields.contains_key(HEADER));
+                open.extend(fields.values());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    count
 }
 
 fn request_id(id: &Value) -> Option<RequestId> {

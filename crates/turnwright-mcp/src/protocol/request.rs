@@ -1,5 +1,6 @@
 //! One request over `rmcp`, with deadlines.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use rmcp::RoleClient;
@@ -88,7 +89,8 @@ fn refused_tools(result: &Value, typed: &ServerResult) -> Vec<String> {
             .filter(|schema| schema.is_object())?;
         Some(name)
     });
-    let refused = names.filter(|name| !kept.tools.iter().any(|tool| tool.name == *name));
+    let kept: HashSet<&str> = kept.tools.iter().map(|tool| &*tool.name).collect();
+    let refused = names.filter(|name| !kept.contains(name));
     refused.map(str::to_owned).collect()
 }
 

@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::connect::open;
 use super::ending::Ending;
 use super::line_reader::{Line, LineReader};
-use super::raw_results::RawResults;
+use super::raw_results::{Outcome, RawResults};
 use super::{ConnectOptions, Failure, Request, Session};
+use crate::limits::Limits;
 
 async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
     let mut reader = LineReader::new(input, limit);
@@ -61,7 +62,7 @@ async fn a_line_that_does_not_end_is_an_error() {
 
 #[test]
 fn a_server_that_reads_no_answers_is_noticed() {
-    let results = RawResults::default();
+    let results = RawResults::new(&Limits::default());
     let ping = br#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
     let notification = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     for _ in 0..256 {
@@ -116,7 +117,7 @@ proptest! {
 
 #[test]
 fn a_late_answer_about_the_lifecycle_is_dropped() {
-    let results = RawResults::default();
+    let results = RawResults::new(&Limits::default());
     let request = |id: i64, method: &str| {
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" },
@@ -134,6 +135,46 @@ fn a_late_answer_about_the_lifecycle_is_dropped() {
     results.expect(&request(1, "initialize"));
     assert!(results.read(error(0).as_bytes()).is_err());
     assert!(results.read(error(1).as_bytes()).is_ok());
+}
+
+#[test]
+fn rmcp_gets_no_more_tools_than_allowed_and_only_the_schemas_that_it_needs() {
+    let results = RawResults::new(&Limits {
+        tools: 3,
+        ..Limits::default()
+    });
+    let shown = |tools: Value| {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        results.expect(&serde_json::from_value(request).unwrap());
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": tools } });
+        let shown = results.read(list.to_string().as_bytes()).unwrap();
+        assert!(matches!(
+            results.take(&RequestId::Number(1)),
+            Some(Outcome::Result(_))
+        ));
+        serde_json::to_value(shown).unwrap()["result"]["tools"].clone()
+    };
+    let annotated = |count: usize| {
+        let names = (0..count).map(|number| format!("p{number}"));
+        let header = |name: &String| json!({ "type": "string", "x-mcp-header": name });
+        let properties: Map<_, _> = names.map(|name| (name.clone(), header(&name))).collect();
+        json!({ "type": "object", "properties": properties })
+    };
+    let tool = |name: &str, schema: &Value| json!({ "name": name, "inputSchema": schema });
+    let plain = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    assert_eq!(
+        shown(json!([
+            tool("plain", &plain),
+            tool("annotated", &annotated(100)),
+            tool("too-many", &annotated(101)),
+        ])),
+        json!([
+            tool("plain", &json!({})),
+            tool("annotated", &annotated(100))
+        ])
+    );
+    let four = ["a", "b", "c", "d"].map(|name| tool(name, &plain));
+    assert_eq!(shown(json!(four)), Value::Null);
 }
 
 /// A transport whose other end is the test.
@@ -193,7 +234,7 @@ const SESSIONS: ConnectOptions = ConnectOptions {
 const LONG: Duration = Duration::from_secs(600);
 
 async fn connected() -> Connected {
-    let results = RawResults::default();
+    let results = RawResults::new(&Limits::default());
     let (sent, mut requests) = mpsc::unbounded_channel();
     let (answers, received) = mpsc::unbounded_channel();
     let wire = Wire {

@@ -161,7 +161,9 @@ impl Server {
         let args = Value::Object(request.arguments.unwrap_or_default());
         let name = &*request.name;
         if let Some(token) = &request.request_state {
-            let same = |call: &WaitingCall| call.tool == name && call.args == args;
+            let same = |call: &WaitingCall| {
+                call.tool == name && call.args == args && call.caller == client.caller
+            };
             let taken = self.waiting.take(token, same);
             let mut call = taken.ok_or_else(|| {
                 let message = "`requestState` is unknown, has expired, or belongs to another call. \
@@ -172,14 +174,16 @@ impl Server {
             return self.call_without_session(call, client).await;
         }
         let tool = listing::find(&self.service.tools, name)?;
+        let caller = client.caller.clone();
         let running = tokio::select! {
-            running = self.start(tool, args.clone(), client.wanted()) => running?,
+            running = self.start(tool, args.clone(), client.wanted(), caller.clone()) => running?,
             () = client.cancelled() => return Err(ErrorData::internal_error("The call was cancelled.", None)),
         };
         if !client.is_modern() {
             return self.call_in_session(running, client).await;
         }
         let call = WaitingCall {
+            caller,
             running,
             tool: name.to_owned(),
             args,

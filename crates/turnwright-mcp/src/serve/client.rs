@@ -12,12 +12,15 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
+use turnwright_core::Principal;
 use turnwright_core::event::Level;
 
 use super::notice::{Notice, Wanted};
 
 /// The client of a request, and what it supports.
 pub(super) struct Client {
+    /// Who the request acts for.
+    pub(super) caller: Option<Principal>,
     context: RequestContext<RoleServer>,
     capabilities: ClientCapabilities,
     progress: Option<ProgressToken>,
@@ -34,13 +37,18 @@ pub(super) enum Need {
 
 impl Client {
     /// `level` is the level of log entries that the session asks for, if it may have any.
-    pub(super) fn new(context: RequestContext<RoleServer>, level: Option<LoggingLevel>) -> Self {
+    pub(super) fn new(
+        context: RequestContext<RoleServer>,
+        caller: Option<Principal>,
+        level: Option<LoggingLevel>,
+    ) -> Self {
         let logs = match is_modern(&context) {
             // Only requests that ask for log entries get them.
             true => level.and(context.meta.log_level()),
             false => level,
         };
         Client {
+            caller,
             capabilities: context.client_capabilities().unwrap_or_default(),
             progress: context.meta.get_progress_token(),
             logs: logs.map(level_of),

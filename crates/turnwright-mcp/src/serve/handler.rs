@@ -75,14 +75,21 @@ impl Handler {
     async fn added<M: ConstString, T: DeserializeOwned>(
         &self,
         params: impl Serialize,
+        context: &Context,
     ) -> Result<T, ErrorData> {
-        let result = self.methods().call(M::VALUE, params).await;
+        let caller = self.server.caller(&context.extensions);
+        let result = self.methods().call(M::VALUE, params, caller).await;
         result.unwrap_or_else(|| Err(ErrorData::method_not_found::<M>()))
     }
 
     /// Calls a method whose result has no content.
-    async fn acknowledged<M: ConstString>(&self, params: impl Serialize) -> Result<(), ErrorData> {
-        let result = self.methods().call_raw(M::VALUE, params).await;
+    async fn acknowledged<M: ConstString>(
+        &self,
+        params: impl Serialize,
+        context: &Context,
+    ) -> Result<(), ErrorData> {
+        let caller = self.server.caller(&context.extensions);
+        let result = self.methods().call_raw(M::VALUE, params, caller).await;
         result.map_or_else(
             || Err(ErrorData::method_not_found::<M>()),
             |done| done.map(drop),
@@ -159,27 +166,32 @@ impl ServerHandler for Handler {
             .service
             .sends_logs
             .then(|| *self.session.level.lock());
-        let client = Client::new(context, level);
+        let caller = self.server.caller(&context.extensions);
+        let client = Client::new(context, caller, level);
         Box::pin(self.server.call_tool(request, &client)).await
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         // Results of calls are not listed: another client's must stay unknown.
-        let added = self.methods().call("resources/list", request).await;
+        let caller = self.server.caller(&context.extensions);
+        let added = self.methods().call("resources/list", request, caller).await;
         added.unwrap_or_else(|| Ok(ListResourcesResult::default()))
     }
 
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let is_first = request.as_ref().is_none_or(|it| it.cursor.is_none());
-        let added = self.methods().call("resources/templates/list", request);
+        let caller = self.server.caller(&context.extensions);
+        let added = self
+            .methods()
+            .call("resources/templates/list", request, caller);
         let mut list = match added.await {
             Some(list) => list?,
             None => ListResourceTemplatesResult::with_all_items(Vec::new()),
@@ -193,14 +205,16 @@ impl ServerHandler for Handler {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: Context,
+        context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if request.uri.starts_with(results::PREFIX) {
             let limits = &self.server.service.limits;
             let read = self.server.results.read(&request.uri, limits).await?;
             return Ok(read.into());
         }
-        match self.methods().call_raw("resources/read", &request).await {
+        let caller = self.server.caller(&context.extensions);
+        let read = self.methods().call_raw("resources/read", &request, caller);
+        match read.await {
             None => Err(results::not_found(&request.uri)),
             Some(result) => match needs_input(result?)? {
                 Either::Complete(result) => Ok(ReadResourceResponse::Complete(result)),
@@ -212,17 +226,20 @@ impl ServerHandler for Handler {
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.added::<ListPromptsRequestMethod, _>(request).await
+        self.added::<ListPromptsRequestMethod, _>(request, &context)
+            .await
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: Context,
+        context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let result = self.added::<GetPromptRequestMethod, Value>(request).await?;
+        let result = self
+            .added::<GetPromptRequestMethod, Value>(request, &context)
+            .await?;
         match needs_input(result)? {
             Either::Complete(result) => Ok(GetPromptResponse::Complete(result)),
             Either::InputRequired(asked) => Ok(GetPromptResponse::InputRequired(asked)),
@@ -232,9 +249,10 @@ impl ServerHandler for Handler {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: Context,
+        context: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        self.added::<CompleteRequestMethod, _>(request).await
+        self.added::<CompleteRequestMethod, _>(request, &context)
+            .await
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
@@ -248,17 +266,19 @@ impl ServerHandler for Handler {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _: Context,
+        context: Context,
     ) -> Result<(), ErrorData> {
-        self.acknowledged::<SubscribeRequestMethod>(request).await
+        self.acknowledged::<SubscribeRequestMethod>(request, &context)
+            .await
     }
 
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _: Context,
+        context: Context,
     ) -> Result<(), ErrorData> {
-        self.acknowledged::<UnsubscribeRequestMethod>(request).await
+        self.acknowledged::<UnsubscribeRequestMethod>(request, &context)
+            .await
     }
 
     async fn on_custom_request(
@@ -276,7 +296,8 @@ impl ServerHandler for Handler {
             let message = format!("The parameters of `{method}` are invalid.");
             return Err(ErrorData::invalid_params(message, None));
         }
-        match self.methods().call_raw(&method, params).await {
+        let caller = self.server.caller(&context.extensions);
+        match self.methods().call_raw(&method, params, caller).await {
             Some(result) => result.map(CustomResult::new),
             None => not_found(method),
         }

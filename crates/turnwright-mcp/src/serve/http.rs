@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
@@ -16,8 +17,12 @@ use rmcp::model::ProtocolVersion;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use turnwright_core::{Error, Principal};
 
+use super::authentication::{Authenticator, authenticate};
+use super::connections;
 use super::handler::Handler;
+use super::request_body::{Bodies, read_body};
 use super::server::Server;
 use super::session_limit::LimitedSessions;
 use super::stdio::error_line;
@@ -25,9 +30,11 @@ use super::stdio::error_line;
 /// An HTTP endpoint of a server. Created by [`McpService::http`](super::McpService::http).
 ///
 /// By default it serves local clients: requests with another `Host` than a loopback name, and requests of web pages of other origins,
-/// also local ones, get status 403. Bodies are limited to [`ServeLimits::request_bytes`](super::ServeLimits::request_bytes). There are no
-/// CORS headers: a browser reaches the endpoint only through its own origin. There is no authentication: add it as a layer to the
-/// router if other users can reach the endpoint.
+/// also local ones, get status 403. There are no CORS headers: a browser reaches the endpoint only through its own origin. There is no
+/// authentication unless you set [`authenticate`](Self::authenticate).
+///
+/// Requests are limited in size, in time and in number: see [`ServeLimits`](super::ServeLimits). In an application of your own, its
+/// server accepts the connections, so [`connections`](super::ServeLimits::connections) and the time for the head of a request are up to it.
 ///
 /// ```no_run
 /// use turnwright_core::ToolRegistry;
@@ -52,7 +59,8 @@ use super::stdio::error_line;
 ///     .path("/tools")
 ///     .allowed_hosts(["tools.example.com"])
 ///     .allowed_origins(["https://app.example.com:443"]);
-/// let app: Router = Router::new().merge(mcp.into_router());
+/// let app: Router = Router::new().merge(mcp.into_router()?);
+/// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[must_use = "an endpoint does nothing until it is served"]
 pub struct McpHttp {
@@ -61,6 +69,7 @@ pub struct McpHttp {
     hosts: Vec<String>,
     /// `None`: the endpoint's own.
     origins: Option<Vec<String>>,
+    authenticator: Option<Authenticator>,
 }
 
 impl McpHttp {
@@ -70,6 +79,7 @@ impl McpHttp {
             path: "/mcp".to_owned(),
             hosts: ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into(),
             origins: None,
+            authenticator: None,
         }
     }
 
@@ -101,14 +111,56 @@ impl McpHttp {
         self
     }
 
+    /// Sets who sends a request, by its head. Calls act for this principal: handlers and policies read it with
+    /// [`ToolContext::principal`](turnwright_core::ToolContext::principal). If it is `None`, the request gets status 401. A session can be
+    /// used only by the principal that opened it.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use std::sync::Arc;
+    ///
+    /// use axum::http::request::Parts;
+    /// use turnwright_core::{Principal, ToolRegistry};
+    /// use turnwright_mcp::McpService;
+    ///
+    /// fn user(request: &Parts, tokens: &HashMap<String, Principal>) -> Option<Principal> {
+    ///     let header = request.headers.get("authorization")?.to_str().ok()?;
+    ///     tokens.get(header.strip_prefix("Bearer ")?).cloned()
+    /// }
+    ///
+    /// let tokens = Arc::new(HashMap::from([("k7d0".to_owned(), Principal::new("ada"))]));
+    /// let http = McpService::new(ToolRegistry::default()).http().authenticate(move |request| {
+    ///     let tokens = Arc::clone(&tokens);
+    ///     async move { user(&request, &tokens) }
+    /// });
+    /// ```
+    ///
+    /// If a layer of your application authenticates requests, return the principal that it has put into `request.extensions`.
+    ///
+    /// Default: requests are not authenticated, and calls act for [`McpService::principal`](super::McpService::principal).
+    pub fn authenticate<F, Fut>(mut self, authenticate: F) -> Self
+    where
+        F: Fn(Parts) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Option<Principal>> + Send + 'static,
+    {
+        self.authenticator = Some(Authenticator::new(authenticate));
+        self
+    }
+
     /// Returns a router with the endpoint. If no host is allowed, it refuses all requests.
-    pub fn into_router(self) -> Router {
+    ///
+    /// # Errors
+    /// Returns `E_MISSING_STATE` if a tool needs [`state`](super::McpService::state) that is missing, and `E_INVALID_TURN_CONTEXT` if the
+    /// principal is invalid.
+    pub fn into_router(self) -> Result<Router, Error> {
         self.router(StreamableHttpServerConfig::default())
     }
 
-    fn router(self, config: StreamableHttpServerConfig) -> Router {
+    fn router(self, config: StreamableHttpServerConfig) -> Result<Router, Error> {
+        self.server.service.check()?;
         let limits = &self.server.service.limits;
         let sessions = Arc::new(LimitedSessions::new(limits));
+        let bodies = Bodies::new(limits);
         // An empty list would allow every host.
         let hosts = match self.hosts.is_empty() {
             true => vec!["invalid.".to_owned()],
@@ -123,37 +175,48 @@ impl McpHttp {
         let server = self.server;
         let handler = move || Ok(Handler::new(Arc::clone(&server)));
         let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        let router = Router::new()
+        let mut router = Router::new()
             .route_service(&self.path, service)
+            .layer(from_fn_with_state(bodies, read_body));
+        if let Some(authenticator) = self.authenticator {
+            let state = (authenticator, Arc::clone(&sessions));
+            router = router.layer(from_fn_with_state(state, authenticate));
+        }
+        router = router
             .layer(from_fn_with_state(sessions, explain_full))
             .layer(from_fn(explain_malformed));
-        match is_default {
+        Ok(match is_default {
             true => router.layer(from_fn(accept_own_origin)),
             false => router,
-        }
+        })
     }
 
     /// Serves local clients on a port of 127.0.0.1, until the future is dropped, which cancels all calls. See
     /// [`serve_on`](Self::serve_on) for another listener.
     ///
     /// # Errors
-    /// Returns an error if the port cannot be used.
+    /// Returns an error if the port cannot be used, or see [`into_router`](Self::into_router).
     pub async fn serve_loopback(self, port: u16) -> io::Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         self.serve_on(listener).await
     }
 
-    /// Serves the clients of a listener, until the future is dropped, which cancels all calls.
+    /// Serves the clients of a listener, until the future is dropped, which cancels all calls. If connections cannot be accepted, for
+    /// lack of file descriptors for example, it tries again.
     ///
     /// # Errors
-    /// Returns an error if the listener fails.
+    /// See [`into_router`](Self::into_router).
     pub async fn serve_on(self, listener: TcpListener) -> io::Result<()> {
         let config = StreamableHttpServerConfig::default();
-        let connections = config.cancellation_token.clone().drop_guard();
+        let stop = config.cancellation_token.clone();
+        let connections = stop.clone().drop_guard();
         let calls = StopOnDrop(Arc::clone(&self.server));
-        let served = axum::serve(listener, self.router(config)).await;
+        let limits = self.server.service.limits.clone();
+        let stopped = || stop.clone().cancelled_owned();
+        let router = self.router(config).map_err(io::Error::other)?;
+        connections::serve(listener, router, &limits, stopped).await;
         drop((connections, calls));
-        served
+        Ok(())
     }
 }
 
@@ -227,6 +290,7 @@ impl fmt::Debug for McpHttp {
             .field("path", &self.path)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
+            .field("authenticator", &self.authenticator)
             .finish_non_exhaustive()
     }
 }

@@ -14,6 +14,14 @@ use std::time::Duration;
 pub struct ServeLimits {
     /// Maximum size of one request in bytes. Default: 4 MiB.
     pub request_bytes: usize,
+    /// Maximum size in bytes of all HTTP requests that are being read or handled. Further requests get status 503. A request without a
+    /// length counts as [`request_bytes`](Self::request_bytes). Default: 32 MiB.
+    pub requests_bytes: usize,
+    /// How long an HTTP client may take to send the head of a request, and how long for its body. A connection without a request is
+    /// closed after this time. Default: 30 s.
+    pub read: Duration,
+    /// Maximum number of open HTTP connections. Further clients wait. Default: 512.
+    pub connections: usize,
     /// Maximum number of calls that run at the same time. Further calls wait. Default: 64.
     pub calls: usize,
     /// Maximum number of calls that wait to run. Further calls get an error. Default: 256.
@@ -53,6 +61,9 @@ impl Default for ServeLimits {
     fn default() -> Self {
         ServeLimits {
             request_bytes: 4 << 20,
+            requests_bytes: 32 << 20,
+            read: Duration::from_secs(30),
+            connections: 512,
             calls: 64,
             queued_calls: 256,
             page: 100,

@@ -10,9 +10,13 @@ use rmcp::model::ErrorCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use turnwright_core::Principal;
 
-type Method =
-    Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, MethodError>> + Send + Sync + 'static>;
+type Method = Arc<
+    dyn Fn(Value, Option<Principal>) -> BoxFuture<'static, Result<Value, MethodError>>
+        + Send
+        + Sync,
+>;
 
 /// Methods by name.
 #[derive(Clone, Default)]
@@ -90,10 +94,10 @@ impl From<MethodError> for ErrorData {
 impl Methods {
     pub(super) fn add<F, Fut>(&mut self, name: String, handler: F)
     where
-        F: Fn(Value) -> Fut + Send + Sync + 'static,
+        F: Fn(Value, Option<Principal>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, MethodError>> + Send + 'static,
     {
-        let method: Method = Arc::new(move |params| Box::pin(handler(params)));
+        let method: Method = Arc::new(move |params, caller| Box::pin(handler(params, caller)));
         self.0.insert(name, method);
     }
 
@@ -102,8 +106,9 @@ impl Methods {
         &self,
         name: &str,
         params: impl Serialize,
+        caller: Option<Principal>,
     ) -> Option<Result<T, ErrorData>> {
-        let result = self.call_raw(name, params).await?;
+        let result = self.call_raw(name, params, caller).await?;
         Some(result.and_then(|result| {
             serde_json::from_value(result).map_err(|error| {
                 // The author reads it, while the server is being written.
@@ -117,6 +122,7 @@ impl Methods {
         &self,
         name: &str,
         params: impl Serialize,
+        caller: Option<Principal>,
     ) -> Option<Result<Value, ErrorData>> {
         let method = self.0.get(name)?;
         let params = match serde_json::to_value(params) {
@@ -124,7 +130,7 @@ impl Methods {
             Ok(params) => params,
             Err(error) => return Some(Err(ErrorData::invalid_params(error.to_string(), None))),
         };
-        let mut result = method(params).await.map_err(ErrorData::from);
+        let mut result = method(params, caller).await.map_err(ErrorData::from);
         if let Ok(Value::Object(result)) = &mut result {
             // Required in protocol 2026-07-28. `rmcp` removes it for other clients.
             result.entry("resultType").or_insert("complete".into());

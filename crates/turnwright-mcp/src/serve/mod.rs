@@ -20,9 +20,11 @@
 //! level `debug`: keep that target at `warn` where logs must not contain them.
 
 mod agent;
+mod authentication;
 mod call;
 mod changes;
 mod client;
+mod connections;
 mod content;
 mod gate;
 mod handler;
@@ -33,6 +35,7 @@ mod listing;
 mod method;
 mod notice;
 mod open_requests;
+mod request_body;
 mod results;
 mod server;
 mod session_limit;
@@ -50,7 +53,7 @@ use turnwright_core::dispatch::DispatchContextBuilder;
 use turnwright_core::event::{Event, EventBus};
 use turnwright_core::tool::ResultHook;
 use turnwright_core::tool::approval::ApprovalPolicy;
-use turnwright_core::{DispatchContext, Error, Tool, ToolRegistry};
+use turnwright_core::{DispatchContext, Error, Principal, Tool, ToolRegistry};
 
 pub use agent::agent_tool;
 pub use gate::client_request;
@@ -118,6 +121,7 @@ use method::Methods;
 pub struct McpService {
     tools: ToolRegistry,
     context: DispatchContextBuilder,
+    principal: Option<Principal>,
     events: EventBus,
     name: String,
     version: String,
@@ -134,6 +138,7 @@ impl McpService {
         McpService {
             tools: tools.into(),
             context: DispatchContext::builder(),
+            principal: None,
             events: EventBus::default(),
             name: "turnwright".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -202,11 +207,38 @@ impl McpService {
         self
     }
 
-    /// Sets the context in which calls run, with policies, state, an approver, or a conversation in which calls are recorded. Each
-    /// call gets its own tools, stash, events and cancellation. Replaces [`policy`](Self::policy), [`state`](Self::state) and
-    /// [`on_result`](Self::on_result).
-    pub fn context(mut self, context: DispatchContextBuilder) -> Self {
-        self.context = context;
+    /// Sets who calls act for: the user of this process, if clients use standard input and output. Handlers and policies read it with
+    /// [`ToolContext::principal`](turnwright_core::ToolContext::principal). Over HTTP, [`McpHttp::authenticate`] sets it for each request.
+    ///
+    /// ```
+    /// use turnwright_core::ToolRegistry;
+    /// use turnwright_mcp::McpService;
+    ///
+    /// let service = McpService::new(ToolRegistry::default()).principal("ada");
+    /// ```
+    ///
+    /// Default: none.
+    pub fn principal(mut self, principal: impl Into<Principal>) -> Self {
+        self.principal = Some(principal.into());
+        self
+    }
+
+    /// Changes the context in which calls run: an approver, or a conversation in which calls are recorded. Each call gets its own tools,
+    /// principal, stash, events and cancellation.
+    ///
+    /// ```
+    /// use turnwright_core::ToolRegistry;
+    /// use turnwright_core::tool::approval::{Approval, ApprovalRequest};
+    /// use turnwright_mcp::McpService;
+    ///
+    /// let approve = |_: ApprovalRequest| async { Approval::Granted };
+    /// let service = McpService::new(ToolRegistry::default()).context(|context| context.approver(approve));
+    /// ```
+    pub fn context(
+        mut self,
+        change: impl FnOnce(DispatchContextBuilder) -> DispatchContextBuilder,
+    ) -> Self {
+        self.context = change(self.context);
         self
     }
 
@@ -226,7 +258,7 @@ impl McpService {
     }
 
     /// Adds a method that the service does not offer by itself, such as `prompts/list`, `prompts/get`, `completion/complete`,
-    /// `resources/list` or `resources/read`. It receives the parameters and returns the result as JSON.
+    /// `resources/list` or `resources/read`. It receives the parameters and the principal of the caller, and returns the result as JSON.
     ///
     /// ```
     /// use serde_json::json;
@@ -235,11 +267,11 @@ impl McpService {
     ///
     /// let service = McpService::new(ToolRegistry::default())
     ///     .capability("prompts", json!({}))
-    ///     .method("prompts/list", async |_| Ok(json!({ "prompts": [{ "name": "greet" }] })));
+    ///     .method("prompts/list", async |_, _| Ok(json!({ "prompts": [{ "name": "greet" }] })));
     /// ```
     pub fn method<F, Fut>(mut self, name: impl Into<String>, handler: F) -> Self
     where
-        F: Fn(Value) -> Fut + Send + Sync + 'static,
+        F: Fn(Value, Option<Principal>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, MethodError>> + Send + 'static,
     {
         self.methods.add(name.into(), handler);
@@ -252,13 +284,25 @@ impl McpService {
         self
     }
 
+    /// Checks what a call needs: the state of the tools, and a valid principal.
+    fn check(&self) -> Result<(), Error> {
+        let context = self.context.clone().tools(self.tools.clone());
+        match &self.principal {
+            Some(principal) => context.principal(principal).check(),
+            None => context.check(),
+        }
+    }
+
     /// Returns an HTTP endpoint: see [`McpHttp`].
     pub fn http(self) -> McpHttp {
         McpHttp::new(Arc::new(server::Server::new(self)))
     }
 
     /// Returns a router with the endpoint `/mcp`, for local clients: see [`McpHttp`].
-    pub fn into_router(self) -> axum::Router {
+    ///
+    /// # Errors
+    /// See [`McpHttp::into_router`].
+    pub fn into_router(self) -> Result<axum::Router, Error> {
         self.http().into_router()
     }
 }

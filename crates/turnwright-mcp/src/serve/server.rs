@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::ErrorData;
+use rmcp::model::Extensions;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
-use turnwright_core::{Cancellation, Stash, Tool};
+use turnwright_core::{Cancellation, Principal, Stash, Tool};
 
 use super::McpService;
+use super::authentication::Sender;
 use super::call::Running;
 use super::notice::{Wanted, observed};
 use super::results::Results;
@@ -44,6 +47,14 @@ impl Server {
         }
     }
 
+    /// Returns who a request acts for.
+    pub(super) fn caller(&self, extensions: &Extensions) -> Option<Principal> {
+        let head = extensions.get::<Parts>();
+        let sender = head.and_then(|head| head.extensions.get::<Sender>());
+        let sender = sender.map(|sender| &sender.0);
+        sender.or(self.service.principal.as_ref()).cloned()
+    }
+
     /// Counts a subscription, until the permit is dropped.
     pub(super) fn subscribe(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
         let full = |_| ErrorData::internal_error("Too many subscriptions. Try again later.", None);
@@ -56,6 +67,7 @@ impl Server {
         tool: Tool,
         args: Value,
         wanted: Wanted,
+        caller: Option<Principal>,
     ) -> Result<Running, ErrorData> {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
@@ -81,7 +93,11 @@ impl Server {
         let context = context.clone().tools(tools.fork()).stash(Stash::new());
         let context = context.events(events).cancellation(stop.clone());
         let context = context.inline_limit(limits.inline_bytes);
-        let context = context.max_result_bytes(limits.result_bytes).build();
+        let mut context = context.max_result_bytes(limits.result_bytes);
+        if let Some(caller) = caller {
+            context = context.principal(caller);
+        }
+        let context = context.build();
         let gates = context.gates();
         let counted = Counted::new(&self.running);
         let called = tool.clone();

@@ -14,6 +14,7 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use turnwright_core::Principal;
 
 use super::idle::{Activity, IdleTimeout};
 use super::limits::ServeLimits;
@@ -29,6 +30,8 @@ pub(super) struct LimitedSessions {
 /// A session that is open.
 struct Open {
     activity: Activity,
+    /// Who opened it, if requests are authenticated.
+    owner: Option<Principal>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -49,6 +52,19 @@ impl LimitedSessions {
     /// Returns whether no session can be opened now.
     pub(super) fn are_full(&self) -> bool {
         self.permits.available_permits() == 0
+    }
+
+    /// Notes who has opened a session.
+    pub(super) fn belongs_to(&self, id: &str, owner: Principal) {
+        if let Some(session) = self.open.lock().get_mut(id) {
+            session.owner = Some(owner);
+        }
+    }
+
+    /// Returns whether a principal may use a session.
+    pub(super) fn is_open_to(&self, id: &str, principal: &Principal) -> bool {
+        let open = self.open.lock();
+        open.get(id).and_then(|session| session.owner.as_ref()) == Some(principal)
     }
 
     /// A session is in use while its client reads a stream.
@@ -101,6 +117,7 @@ impl SessionManager for LimitedSessions {
         let activity = Activity::default();
         let open = Open {
             activity: activity.clone(),
+            owner: None,
             _permit: permit,
         };
         self.open.lock().insert(id.clone(), open);

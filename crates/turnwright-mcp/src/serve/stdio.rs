@@ -33,7 +33,8 @@ impl McpService {
     /// Elsewhere the program must not print to standard output.
     ///
     /// # Errors
-    /// Returns an error if the streams fail, or if the first message is not a valid start of the protocol.
+    /// Returns an error if the streams fail, or if the first message is not a valid start of the protocol. Returns `E_MISSING_STATE` if a
+    /// tool needs [`state`](Self::state) that is missing, and `E_INVALID_TURN_CONTEXT` if the principal is invalid.
     pub async fn serve_stdio(self) -> io::Result<()> {
         let (output, _redirected) = standard_output()?;
         self.serve(tokio::io::stdin(), output).await
@@ -49,6 +50,7 @@ impl McpService {
         R: AsyncRead + Send + Unpin,
         W: AsyncWrite + Send + Unpin,
     {
+        self.check().map_err(io::Error::other)?;
         let limit = self.limits.request_bytes;
         let server = Arc::new(Server::new(self));
         let (lines, incoming) = mpsc::channel(QUEUE);

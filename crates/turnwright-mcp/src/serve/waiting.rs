@@ -10,6 +10,7 @@ use rmcp::model::{InputRequests, InputRequiredResult, InputResponses};
 use serde_json::Value;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
+use turnwright_core::Principal;
 
 use super::call::Running;
 use super::gate::Question;
@@ -40,6 +41,8 @@ impl Drop for Expiry {
 
 /// A call, and what the client was asked.
 pub(super) struct WaitingCall {
+    /// Who it acts for. Nobody else may answer.
+    pub(super) caller: Option<Principal>,
     pub(super) running: Running,
     pub(super) tool: String,
     pub(super) args: Value,

@@ -157,6 +157,6 @@ async fn a_definition_that_is_nested_too_deeply_does_not_lose_the_others() {
     let withheld = &status.withheld[0];
     assert_eq!(
         (withheld.tool.as_str(), withheld.reason.as_str()),
-        ("`deep`", "is nested too deeply")
+        ("deep", "is nested too deeply")
     );
 }

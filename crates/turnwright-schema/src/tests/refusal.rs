@@ -57,6 +57,52 @@ fn root_must_be_an_object_schema() {
 }
 
 #[test]
+fn a_wrong_type_is_named_with_the_one_that_was_meant() {
+    for (wrong, words) in [
+        (
+            json!("strng"),
+            r#""strng" is not a type: did you mean `string`?"#,
+        ),
+        (json!("Integer"), "did you mean `integer`?"),
+        (json!("str"), "did you mean `string`?"),
+        (json!("bool"), "did you mean `boolean`?"),
+        (
+            json!(["string", "nul"]),
+            r#""nul" is not a type: did you mean `null`?"#,
+        ),
+        (json!("float"), "use one of `string`, `integer`, `number`"),
+        (json!(7), "7 is not a type"),
+        (json!([]), "must name at least one type"),
+        (json!(["null", "null"]), "each only once"),
+    ] {
+        rejects(json!({ "type": wrong }), "/type", words);
+    }
+    let misspelled = problems(json!({ "type": "objekt" }));
+    assert!(
+        misspelled[0].1.contains("did you mean `object`?"),
+        "{misspelled:?}"
+    );
+}
+
+#[test]
+fn no_problem_quotes_the_schema_of_schemas() {
+    let draft_7 = "http://json-schema.org/draft-07/schema";
+    for (keyword, value) in [
+        ("type", json!({})),
+        ("items", json!(7)),
+        ("dependencies", json!({ "a": [7] })),
+        ("dependencies", json!({ "a": "b" })),
+        ("additionalProperties", json!("no")),
+        ("properties", json!([])),
+    ] {
+        let found = problems(json!({
+            "$schema": draft_7, "type": "object", "properties": { "v": { keyword: value } },
+        }));
+        assert!(!found[0].1.contains("anyOf"), "{found:?}");
+    }
+}
+
+#[test]
 fn keywords_that_would_be_ignored_are_rejected() {
     rejects(
         json!({ "minLenght": 1 }),

@@ -144,6 +144,8 @@ async fn a_turn_that_is_suspended_is_resumed_by_another_store_with_the_recorded_
     assert_eq!(waiting[0].state, WaitingState::Suspended);
     assert_eq!(waiting[0].gates[0].id, gate.id);
     assert_eq!(waiting[0].gates[0].args(), Some(&json!({ "cents": 7 })));
+    let resumable = second.storage().waiting().resumable().await;
+    assert!(resumable.unwrap().is_empty(), "it waits for an answer");
     assert!(
         second
             .storage()
@@ -173,7 +175,8 @@ async fn one_process_suspends_another_answers_and_a_third_resumes() {
     assert_eq!(in_process("suspend a turn", &file).len(), 1);
     assert_eq!(in_process("answer a gate", &file), ["answered"]);
     let runner = runner(&file).await;
-    let waiting = runner.storage().waiting().await.unwrap();
+    let waiting = runner.storage().waiting().resumable().await.unwrap();
+    assert_eq!(waiting[0].state, WaitingState::AnsweredNotResumed);
     assert!(waiting[0].is_suspended() && waiting[0].gates.is_empty());
     let outcome = runner.resume(&waiting[0]).await.unwrap().await;
     assert_eq!(outcome.into_answer().unwrap(), "paid 7");

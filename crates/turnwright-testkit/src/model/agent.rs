@@ -205,7 +205,7 @@ impl<'a> Agent<'a> {
         let mut turn = runner.start(TurnInput::new("Look up 3.").conversation("c"));
         while let Some(event) = turn.next().await {
             if matches!(event.kind, TurnEventKind::MessageDelta(_)) {
-                turn.cancel();
+                turn.cancel()?;
             }
         }
         let outcome = turn.outcome().await;

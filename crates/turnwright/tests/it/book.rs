@@ -1,6 +1,6 @@
 //! The book is complete: every page is listed and tested, and the table of error codes is that of the code.
 //!
-//! `TURNWRIGHT_UPDATE=1` regenerates the table.
+//! `TURNWRIGHT_UPDATE=1` regenerates what is generated.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end loudly")]
 
 use std::collections::BTreeSet;

@@ -90,7 +90,7 @@ fn fault(page: &Path, link: &str) -> Option<String> {
 }
 
 /// The README, the other documents at the root, and the book.
-fn documents() -> Vec<PathBuf> {
+pub(crate) fn documents() -> Vec<PathBuf> {
     let folders = [root(), root().join("docs/src")];
     let files = folders
         .iter()

@@ -1,4 +1,5 @@
-//! The example `service` is killed while a turn waits for its approval and while a tool runs, and continues on the same database.
+//! The example `service` is killed while a turn waits for its approval, when its approval was recorded, and while a tool runs,
+//! and continues on the same database.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use turnwright::gate::GateAnswer;
+use turnwright::prelude::*;
+use turnwright::store::WaitingState;
 
 use crate::example_programs::example;
 
@@ -31,6 +35,16 @@ impl Folder {
     /// Starts the service with the database of this folder.
     fn start(&self) -> Service {
         Service::start(&self.0.join("service.db"))
+    }
+
+    /// Records an approval in the database, and does no more.
+    #[tokio::main(flavor = "current_thread")]
+    async fn record_approval(&self, gate: &str) {
+        let storage = Storage::sqlite(self.0.join("service.db")).await.unwrap();
+        let answered = storage.answer_gate("ada/bills", gate, GateAnswer::approve());
+        answered.await.unwrap();
+        let listed = storage.waiting().await.unwrap();
+        assert_eq!(listed[0].state, WaitingState::AnsweredNotResumed);
     }
 
     /// The lines of the book of payments.
@@ -165,6 +179,24 @@ fn a_turn_that_waits_for_approval_survives_a_kill_and_pays_once() {
     drop(service);
     // Nothing is left to do for a third process.
     assert!(folder.start().approvals().is_empty());
+    assert_eq!(folder.payments().len(), 1);
+}
+
+#[test]
+fn an_approval_that_was_recorded_just_before_a_kill_is_carried_out() {
+    let folder = Folder::new("approved");
+    let service = folder.start();
+    let (turn, gate) = service.ask_for_payment();
+    drop(service);
+    // The last write of a process that was killed: the answer.
+    folder.record_approval(gate.rsplit('/').next().unwrap());
+    assert!(folder.payments().is_empty());
+
+    let service = folder.start();
+    let events = service.events("ada", "GET", &turn, "");
+    assert_eq!(events.last().unwrap()["status"], "answered");
+    assert!(answer(&events).contains("Paid 3000 cents to Bob."));
+    assert!(service.approvals().is_empty());
     assert_eq!(folder.payments().len(), 1);
 }
 

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 use turnwright::approval::when;
+use turnwright::prelude::*;
 use turnwright::{Effects, Error};
 
 use super::*;

@@ -82,6 +82,7 @@ fn an_approval_is_recorded_and_counts_when_the_turn_is_resumed() {
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
         let expected = format!("Recorded at {}: resume the turn to continue\n", gates[0]);
         assert_eq!(ran.out, expected);
+        assert_eq!(listed(&home, &[])[0]["state"], "answered-not-resumed");
         let outcome = resumed(&home, &turn);
         let answer = outcome.into_answer().unwrap();
         assert!(answer.contains(text), "{options:?}: {answer}");

@@ -9,6 +9,7 @@ use super::document::Document;
 use super::{SpooledMarkdownArtifact, answers};
 use crate::artifact::{Page, Query, SpooledArtifact};
 use crate::error::Error;
+use crate::schema::Typed;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Nothing {}
@@ -161,7 +162,7 @@ fn query<A>(
     answer: fn(&Document, Page, &A) -> Result<String, Error>,
 ) -> Query
 where
-    A: for<'de> Deserialize<'de> + JsonSchema + Send + 'static,
+    A: Typed + Send + 'static,
 {
     Query::new(
         name,

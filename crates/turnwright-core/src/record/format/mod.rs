@@ -104,26 +104,6 @@ impl Record {
         self.encode(serde_json::value::Serializer)
     }
 
-    /// Returns the record for an event: like [`Record::to_value`], but results behind a handle are described without
-    /// their bytes, and the state of the provider is left out. Events are often forwarded to clients, which must not learn the
-    /// address of the model server.
-    ///
-    /// # Errors
-    /// See [`Record::to_value`].
-    pub(crate) fn to_event_value(&self) -> Result<Value, Error> {
-        let mut value = match self {
-            Record::ToolCall(call) if !call.handles().is_empty() => {
-                let stored = StoredCall::described(call)?;
-                write(self.kind(), &stored, serde_json::value::Serializer)
-            }
-            _ => self.to_value(),
-        }?;
-        if let Value::Object(fields) = &mut value {
-            fields.shift_remove("providerState");
-        }
-        Ok(value)
-    }
-
     /// Returns [`Record::to_value`] as JSON text.
     ///
     /// ```

@@ -11,7 +11,6 @@ use super::flow::{StoredDenial, StoredExposure};
 use super::media::StoredMedia;
 use super::response::StoredResponse;
 use super::{Invalid, Stored, read_all, stamp};
-use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 use crate::media::Media;
 use crate::record::{ByteResolver, Record, RecordKind, ToolCall, ToolResults};
@@ -97,21 +96,6 @@ impl<'a> TryFrom<&'a ToolCall> for StoredCall<'a> {
     type Error = Error;
 
     fn try_from(call: &'a ToolCall) -> Result<Self, Error> {
-        let artifact = |artifact| StoredArtifact::new(RecordKind::ToolCall, artifact);
-        StoredCall::new(call, artifact)
-    }
-}
-
-impl<'a> StoredCall<'a> {
-    /// A call whose artifacts are described without their bytes.
-    pub(super) fn described(call: &'a ToolCall) -> Result<Self, Error> {
-        StoredCall::new(call, |artifact| Ok(StoredArtifact::described(artifact)))
-    }
-
-    fn new(
-        call: &'a ToolCall,
-        artifact: impl FnMut(&'a SpooledArtifact) -> Result<StoredArtifact<'a>, Error>,
-    ) -> Result<Self, Error> {
         let edited = call.edited_args();
         let edited = edited.map(|args| Json::new(RecordKind::ToolCall, "editedArgs", args));
         let of = StoredResponse::new(call.response(), call.provider_state());
@@ -128,7 +112,7 @@ impl<'a> StoredCall<'a> {
             args_bytes: call.args_bytes(),
             edited_args: edited.transpose()?,
             checksum: Encoded(call.checksum),
-            results: StoredResults::new(call, artifact)?,
+            results: StoredResults::new(call)?,
             trusted: call.is_trusted(),
             inline: call.is_inline(),
             from_artifact_tool: call.from_artifact_tool(),
@@ -181,10 +165,8 @@ impl TryFrom<StoredArgs<'_>> for RawArgs {
 }
 
 impl<'a> StoredResults<'a> {
-    fn new(
-        call: &'a ToolCall,
-        artifact: impl FnMut(&'a SpooledArtifact) -> Result<StoredArtifact<'a>, Error>,
-    ) -> Result<Option<Self>, Error> {
+    fn new(call: &'a ToolCall) -> Result<Option<Self>, Error> {
+        let artifact = |artifact| StoredArtifact::new(RecordKind::ToolCall, artifact);
         let mut stored = StoredResults::default();
         match call.results() {
             ToolResults::Nothing => return Ok(None),

@@ -55,6 +55,8 @@ pub(super) struct StoredTurn<'a> {
     error: Option<StoredFailure<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspended_at_gates: Option<bool>,
     began_at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<Time>,
@@ -155,6 +157,7 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
                 message: (&error.message).into(),
             }),
             step: turn.step,
+            suspended_at_gates: turn.suspended_at_gates.then_some(true),
             began_at: Encoded(turn.started_at),
             ended_at: turn.ended_at.map(Encoded),
         })
@@ -224,6 +227,7 @@ impl Stored for StoredTurn<'_> {
                 message: error.message.into_owned(),
             }),
             step: self.step,
+            suspended_at_gates: self.suspended_at_gates.unwrap_or_default(),
             started_at: began_at,
             // The clock may have been set back in between.
             ended_at: self.ended_at.map(|at| at.0.max(began_at)),

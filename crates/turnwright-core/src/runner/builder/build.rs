@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::TurnRunnerBuilder;
+use crate::artifact::{ArtifactKind, Query};
 use crate::error::{Error, ErrorCode};
 use crate::record::Lease;
 use crate::runner::turn_runner::TurnRunner;
 use crate::tool::Tool;
-use crate::tool::context::Setup;
 use crate::tool::registry::ToolRegistry;
 use crate::validate::Violations;
 
@@ -18,7 +18,8 @@ impl TurnRunnerBuilder {
     /// Builds the runner.
     ///
     /// # Errors
-    /// - `E_INVALID_TURN_RUNNER_CONFIG`, which lists all invalid fields.
+    /// - `E_INVALID_TURN_RUNNER_CONFIG`, which lists all invalid fields, or names two artifact kinds that have the same name and
+    ///   different queries.
     /// - The error of [`Middleware::check`](crate::Middleware::check) of a layer.
     /// - The error of a tool with an invalid definition.
     /// - `E_TOOL_ALREADY_REGISTERED` if two tools have the same name.
@@ -58,28 +59,33 @@ impl TurnRunnerBuilder {
             .tools
             .into_iter()
             .collect::<Result<Vec<Tool>, Error>>()?;
-        check_state(&tools, &self.plan.setup)?;
+        self.plan.setup.check_state(&tools)?;
+        check_kinds(&tools)?;
         self.plan.executor.check_tools(&tools)?;
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
     }
 }
 
-/// Checks that the state that tools need is present, and reports all missing types.
-fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
-    let missing: Vec<String> = tools
-        .iter()
-        .flat_map(|tool| {
-            let types = tool.missing_state(&setup.state);
-            types.map(|name| format!("the tool `{}` needs state of type `{name}`", tool.name()))
-        })
-        .collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => {
-            let missing = missing.join("; ");
-            let message = format!("{missing}: call `.state(value)` for each type");
-            Err(Error::new(ErrorCode::MISSING_STATE, message))
+/// Checks that kinds of the same name have the same queries. A stored artifact has only the name of its kind, and would be read
+/// with the queries of another one.
+fn check_kinds(tools: &[Tool]) -> Result<(), Error> {
+    let queries = |kind: ArtifactKind| kind.queries().iter().map(Query::name);
+    let mut known = ArtifactKind::BUILT_IN.to_vec();
+    for tool in tools {
+        let kind = tool.artifact_kind();
+        match known.iter().find(|known| **known == kind) {
+            None => known.push(kind),
+            Some(same) if queries(*same).eq(queries(kind)) => {}
+            Some(_) => {
+                let message = format!(
+                    "the artifact kind `{kind}` of the tool `{}` has the name of another kind, with other queries: a stored \
+                     result would be read as one of that kind. Give it another name",
+                    tool.name()
+                );
+                return Err(Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message));
+            }
         }
     }
+    Ok(())
 }

@@ -178,6 +178,16 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// Sets the maximum size in bytes of a media item that is copied into the spool of a persistent storage. The bytes of a larger
+    /// one stay where they are, as with [`MediaBuilder::in_place`](crate::media::MediaBuilder::in_place), and operators get a
+    /// warning.
+    ///
+    /// Default: 64 MiB.
+    pub fn max_spooled_media_bytes(mut self, bytes: u64) -> Self {
+        self.setup().max_spooled_media_bytes = bytes;
+        self
+    }
+
     /// Sets the limits for artifact queries.
     pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
         self.setup().artifact_limits = limits;

@@ -11,7 +11,6 @@ use crate::event::Level;
 use crate::record::{Author, Coverage, Record, RecordKind};
 use crate::schema::escape;
 use crate::store::{ConversationId, Position, Store, Stored};
-use crate::tool::Tool;
 use crate::tool::context::TurnContext;
 
 /// Kinds that are loaded completely.
@@ -29,6 +28,7 @@ impl History {
     pub(crate) async fn hydrate(&self, ctx: &TurnContext) -> Result<(), Error> {
         let records = self.load(ctx, &**ctx.storage().store()).await?;
         ctx.records().hydrate(records);
+        ctx.set_kinds();
         Ok(())
     }
 
@@ -43,7 +43,7 @@ impl History {
             found.extend(pages.all(&conversation_id, &[RecordKind::Memory]).await?);
         }
         ctx.warn_of(&pages.damaged.lock());
-        Ok(ctx.with_kinds(found.into_iter().map(|one| one.record)))
+        Ok(found.into_iter().map(|one| one.record).collect())
     }
 
     /// Loads the history of the turn's own conversation.
@@ -105,25 +105,36 @@ impl History {
 }
 
 impl TurnContext {
-    /// Sets the kinds of artifacts that the turn's tools know and the store does not. Warns of kinds that neither knows.
-    pub(crate) fn with_kinds(&self, records: impl Iterator<Item = Record>) -> Vec<Record> {
-        let find = |name: &str| {
-            let tools = self.tools().all();
-            let mut kinds = tools.iter().map(Tool::artifact_kind);
-            kinds.find(|kind| kind.as_str() == name)
-        };
-        let records: Vec<Record> = records.map(|record| record.with_kinds(find)).collect();
-        let artifacts = records.iter().flat_map(Record::artifacts);
-        let unknown: BTreeSet<&str> = artifacts.filter_map(|one| one.unknown_kind()).collect();
-        for name in unknown {
-            let name = escape(name, 80);
+    /// Sets the kinds of loaded artifacts that the turn's tools know and the store does not. Returns the names of kinds that
+    /// neither knows.
+    fn set_kinds(&self) -> BTreeSet<String> {
+        let unknown = self.inner().records.read().of_unknown_kinds();
+        if unknown.is_empty() {
+            return BTreeSet::new();
+        }
+        let tools = self.tools();
+        let set = |record: Record| record.with_kinds(|name| tools.kind_named(name));
+        let known: Vec<Record> = unknown.into_iter().map(set).collect();
+        let mut records = self.inner().records.write();
+        let replaced: Vec<_> = known.iter().map(|one| records.replace(one)).collect();
+        drop(records);
+        // Not under the lock: a destructor may be user code.
+        drop(replaced);
+        let artifacts = known.iter().flat_map(Record::artifacts);
+        let names = artifacts.filter_map(|one| one.unknown_kind());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Sets the kinds of artifacts, also those of tools that layers have added, and warns of those that remain unknown.
+    pub(crate) fn set_kinds_or_warn(&self) {
+        for name in self.set_kinds() {
+            let name = escape(&name, 80);
             self.log(Level::Warn, format!(
                 "artifacts of the kind `{name}` are read as text, because neither a tool of the runner nor the store knows \
                  this kind: set `artifact_kind` of the tool that returns them, or register it with `ByteResolver::kind` when \
                  the store is opened"
             ));
         }
-        records
     }
 }
 

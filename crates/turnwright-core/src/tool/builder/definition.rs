@@ -56,7 +56,7 @@ fn check_name(name: &str) -> Result<(), String> {
             "must have at most 64 characters, the limit that all providers support (got {length})"
         )),
         (_, Some(other)) => Err(format!(
-            "must not contain {other:?}: all providers support only [A-Za-z0-9_-]"
+            "must not contain {other:?}: use only [A-Za-z0-9_-], which all providers support"
         )),
         (_, None) => Ok(()),
     }

@@ -12,11 +12,11 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::definition::ill_defined;
+use super::check::Check;
 use super::context::ToolContext;
 use super::handler::Handler;
 use super::into_result::IntoToolResult;
@@ -25,7 +25,7 @@ use super::{Facts, Inner, Tool};
 use crate::artifact::{ArtifactKind, Inline};
 use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::Error;
-use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError};
+use crate::schema::{IntoSchema, Limits, Schema, SchemaError, Typed};
 use crate::state::{State, StateType};
 use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
@@ -57,7 +57,7 @@ pub(crate) const MAX_NAME_LEN: usize = 64;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolBuilder<A> {
     pub(super) facts: Facts,
-    schema: Result<Schema, SchemaError>,
+    pub(super) schema: Result<Schema, SchemaError>,
     output_schema: Option<Result<Schema, SchemaError>>,
     handler: Option<Handler>,
     limits: Option<Limits>,
@@ -68,7 +68,7 @@ impl Tool {
     /// Starts a tool whose arguments are a Rust type. The schema is derived from the type, so the two cannot disagree.
     pub fn typed<A>(name: impl Into<String>) -> ToolBuilder<A>
     where
-        A: DeserializeOwned + JsonSchema + Send + 'static,
+        A: Typed + Send + 'static,
     {
         ToolBuilder::new(name.into(), Schema::of::<A>())
     }
@@ -112,6 +112,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             concurrency: Concurrency::Parallel,
             approval: None,
             reconcile: None,
+            context_checks: Vec::new(),
             required_state: Vec::new(),
             result_hooks: Vec::new(),
             version: None,
@@ -136,6 +137,9 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
 
     /// Adds a check of the arguments that needs more than the schema, such as a database lookup. It runs after the schema has
     /// accepted the arguments and before approval: see [`Schema::external`]. The model sees `name` as the rule that was violated.
+    ///
+    /// A check may take the context as a second parameter, for the state of the runner, the stash and the principal:
+    /// `async fn known_city(args: Value, ctx: DispatchContext)`.
     ///
     /// ```
     /// use serde_json::Value;
@@ -163,13 +167,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// assert_eq!(error.faults()[0].pointer, "/city");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
-    pub fn check<F, Fut>(mut self, name: impl Into<String>, check: F) -> Self
-    where
-        F: Fn(Value) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
-    {
-        self.schema = self.schema.map(|schema| schema.external(name, check));
-        self
+    pub fn check<P>(self, name: impl Into<String>, check: impl Check<P>) -> Self {
+        check.add_to(self, name.into())
     }
 
     /// Sets the handler: an async closure that receives the checked arguments and the context of the call.

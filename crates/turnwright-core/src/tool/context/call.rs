@@ -234,18 +234,12 @@ impl ToolContext {
     // A search of the documentation for one of these methods finds this one too.
     #[doc(alias(
         "abort",
-        "add_usage",
         "answer_format",
-        "artifact_limits",
         "events",
-        "inline_limit",
         "input",
         "outer_tools",
         "per_turn",
-        "reach",
         "secret",
-        "spool",
-        "store",
         "taint",
         "usage",
     ))]

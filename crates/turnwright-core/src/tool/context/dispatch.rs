@@ -82,18 +82,12 @@ impl DispatchContext {
     // A search of the documentation for one of these methods finds this one too.
     #[doc(alias(
         "abort",
-        "add_usage",
         "answer_format",
-        "artifact_limits",
         "ensure_lease",
         "events",
-        "inline_limit",
         "outer_tools",
         "per_turn",
-        "reach",
         "secret",
-        "spool",
-        "store",
     ))]
     pub fn turn(&self) -> &TurnContext {
         &self.0.turn

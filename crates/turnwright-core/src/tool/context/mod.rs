@@ -24,4 +24,4 @@ pub(crate) use meter::CallPermit;
 pub(crate) use outer::Outer;
 pub(crate) use proposal::Decision;
 pub(crate) use setup::Setup;
-pub(crate) use turn_state::TurnParts;
+pub(crate) use turn_state::{Flag, TurnParts};

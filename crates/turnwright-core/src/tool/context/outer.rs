@@ -162,8 +162,8 @@ impl TurnContext {
         };
         if self.outer().is_none() {
             let message = "the turn ran under a call of another turn, whose policies applied to it: resume it under a \
-                           call with `TurnInput::empty().under_call(&ctx)`, or without them with \
-                           `TurnInput::empty().without_outer_rules()`";
+                           call with `TurnInput::resume(id).under_call(&ctx)`, or without them with \
+                           `TurnInput::resume(id).without_outer_rules()`";
             return Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message));
         }
         let mut taint = Taint::default();

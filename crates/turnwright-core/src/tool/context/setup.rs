@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
+use crate::error::{Error, ErrorCode};
 use crate::settings::TurnSettings;
 use crate::spool::Spool;
 use crate::state::TypeMap;
 use crate::storage::Storage;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
-use crate::tool::{ArtifactToolPolicy, ResultHook};
+use crate::tool::{ArtifactToolPolicy, ResultHook, Tool};
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -30,6 +31,7 @@ pub(crate) struct Setup {
     pub(crate) approval_timeout: Option<Duration>,
     pub(crate) inline_limit: u64,
     pub(crate) max_result_bytes: u64,
+    pub(crate) max_spooled_media_bytes: u64,
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
@@ -50,6 +52,23 @@ pub(crate) struct Setup {
 impl Setup {
     /// How long a process waits for an approval, if no timeout was set.
     pub(crate) const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+    /// Checks that the state that tools need is present, and reports all missing types.
+    pub(crate) fn check_state(&self, tools: &[Tool]) -> Result<(), Error> {
+        let missing: Vec<String> = tools
+            .iter()
+            .flat_map(|tool| {
+                let types = tool.missing_state(&self.state);
+                types.map(|name| format!("the tool `{}` needs state of type `{name}`", tool.name()))
+            })
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing = missing.join("; ");
+        let message = format!("{missing}: call `.state(value)` for each type");
+        Err(Error::new(ErrorCode::MISSING_STATE, message))
+    }
 }
 
 /// The defaults documented in the builders.
@@ -70,6 +89,7 @@ impl Default for Setup {
             approval_timeout: None,
             inline_limit: 4 * 1024,
             max_result_bytes: 64 * 1024 * 1024,
+            max_spooled_media_bytes: 64 * 1024 * 1024,
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::outer::Outer;
 use super::setup::Setup;
-use super::turn_state::{TurnParts, TurnState};
+use super::turn_state::{TurnParts, TurnShared};
 use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
@@ -37,15 +37,15 @@ use crate::usage::{ModelUsage, Usage};
 /// Turn middleware receives it. Executors and dispatch middleware get it with
 /// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers with [`ToolContext::turn`](crate::ToolContext::turn).
 #[derive(Clone)]
-pub struct TurnContext(Arc<TurnState>);
+pub struct TurnContext(Arc<TurnShared>);
 
 impl TurnContext {
     pub(crate) fn new(parts: TurnParts) -> Self {
-        TurnContext(Arc::new(TurnState::new(parts)))
+        TurnContext(Arc::new(TurnShared::new(parts)))
     }
 
     /// Returns the state.
-    pub(crate) fn inner(&self) -> &TurnState {
+    pub(crate) fn inner(&self) -> &TurnShared {
         &self.0
     }
 
@@ -366,7 +366,7 @@ impl TurnContext {
 
 /// A [`TurnContext`] that does not keep the turn alive.
 #[derive(Clone, Debug)]
-pub(crate) struct WeakTurnContext(Weak<TurnState>);
+pub(crate) struct WeakTurnContext(Weak<TurnShared>);
 
 impl WeakTurnContext {
     /// Returns whether it is this turn.

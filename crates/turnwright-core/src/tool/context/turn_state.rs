@@ -32,7 +32,7 @@ use crate::usage::ModelUsage;
 use crate::usage::Usage;
 
 /// The state of a turn.
-pub(crate) struct TurnState {
+pub(crate) struct TurnShared {
     pub(crate) parts: TurnParts,
     pub(crate) started: Instant,
     /// Who the turn acts for. Known once a resumed turn has been loaded.
@@ -118,9 +118,9 @@ pub(crate) struct TurnParts {
     pub(crate) runtime: Option<Handle>,
 }
 
-impl TurnState {
+impl TurnShared {
     pub(crate) fn new(mut parts: TurnParts) -> Self {
-        TurnState {
+        TurnShared {
             principal: parts
                 .principal
                 .take()

@@ -9,7 +9,8 @@ use crate::effects::OnCollision;
 use crate::error::Error;
 
 impl ToolRegistry {
-    /// Creates a registry with the tools of all `registries`, which are not changed.
+    /// Creates a registry with the tools of all `registries`, which are not changed. [`merge_from`](Self::merge_from) changes a
+    /// registry, such as that of a turn.
     ///
     /// If two tools have the same name, [`OnCollision::Replace`] or [`OnCollision::Keep`] of the new tool decides.
     /// [`OnCollision::Error`] leaves the decision to `policy`. A replacement takes the position of the tool that it replaces. A
@@ -33,6 +34,21 @@ impl ToolRegistry {
             Arc::make_mut(&mut merged).take_in(&incoming, policy)?;
         }
         Ok(ToolRegistry(Arc::new(Shared::new(merged))))
+    }
+
+    /// Adds the tools of `other` to this registry, by the rules of [`merge`](Self::merge). All are added, or none.
+    ///
+    /// # Errors
+    /// Returns `E_TOOL_ALREADY_REGISTERED` with the name of the tool if a collision is not resolved.
+    #[doc(alias = "extend")]
+    pub fn merge_from(&self, other: &ToolRegistry, policy: OnCollision) -> Result<(), Error> {
+        // A snapshot: `other` may be this registry.
+        let incoming = Arc::clone(&other.0.read());
+        let mut tools = self.0.write();
+        let mut merged = Snapshot::clone(&tools);
+        merged.take_in(&incoming, policy)?;
+        *tools = Arc::new(merged);
+        Ok(())
     }
 }
 

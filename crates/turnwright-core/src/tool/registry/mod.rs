@@ -10,6 +10,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::artifact::ArtifactKind;
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
 use crate::tool::context::{AckHook, DispatchContext};
@@ -128,6 +129,13 @@ impl ToolRegistry {
     #[must_use]
     pub fn all(&self) -> Vec<Tool> {
         self.0.read().tools().cloned().collect()
+    }
+
+    /// Returns the artifact kind with this name, if a tool has it.
+    pub(crate) fn kind_named(&self, name: &str) -> Option<ArtifactKind> {
+        let registered = self.0.read();
+        let mut kinds = registered.tools().map(Tool::artifact_kind);
+        kinds.find(|kind| kind.as_str() == name)
     }
 
     /// Calls `look` for every tool, under the lock.

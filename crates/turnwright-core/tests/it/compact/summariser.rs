@@ -322,7 +322,7 @@ async fn a_cancelled_turn_does_not_wait_for_its_summariser() {
     }
     let turn = runner.start(say("question 5"));
     reached.notified().await;
-    turn.cancel();
+    turn.cancel().unwrap();
     assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));
     assert!(summaries(&store).await.is_empty());
 }

@@ -222,7 +222,7 @@ async fn a_cancelled_turn_closes_its_spans() {
         match dropped {
             true => drop(turn.cancel_on_drop()),
             false => {
-                turn.cancel();
+                turn.cancel().unwrap();
                 turn.await;
             }
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use turnwright_core::gate::TurnActivity;
+
 use super::*;
 
 const TALK: &str = "c";
@@ -227,7 +229,7 @@ async fn an_attached_turn_can_be_cancelled_and_its_gates_answered() {
     while let Some(event) = attached.next().await {
         if let TurnEventKind::GateOpened(gate) = &event.kind {
             assert!(attached.gates().approve(&gate.id).unwrap());
-            attached.cancel();
+            attached.cancel().unwrap();
         }
     }
     assert!(matches!(attached.await.status, TurnStatus::Aborted { .. }));
@@ -272,6 +274,45 @@ async fn a_turn_in_another_process_is_followed_by_its_records() {
     );
     assert_eq!(followed.await.text, "done");
     assert_eq!(turn.await.text, "done");
+}
+
+#[tokio::test]
+async fn a_turn_in_another_process_cannot_be_cancelled_or_suspended_from_here() {
+    let (storage, stop) = (Storage::memory(), Cancellation::new());
+    let reached = Arc::new(tokio::sync::Notify::new());
+    let arrives = Arc::clone(&reached);
+    let elsewhere = runner(move |_: DispatchContext| {
+        let reached = Arc::clone(&arrives);
+        async move {
+            reached.notify_one();
+            std::future::pending().await
+        }
+    });
+    let elsewhere = elsewhere.storage(storage.clone()).build().unwrap();
+    let turn = elsewhere.start(input().cancellation(stop.clone()));
+    reached.notified().await;
+    let here = runner(ScriptedModel::new([])).storage(storage);
+    let followed = here.build().unwrap().attach(TALK, TURN).await.unwrap();
+    assert_eq!(followed.activity(), TurnActivity::Elsewhere);
+    for (act, refused) in [
+        ("cancel", followed.cancel()),
+        ("suspend", followed.suspend()),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TURN_HELD);
+        assert_eq!(
+            error.message(),
+            format!(
+                "another process or another runner runs the turn `{TURN}`, and this handle only follows it: {act} it there"
+            )
+        );
+    }
+    stop.cancel();
+    assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));
+    // It is followed to its end, and then there is nothing to cancel.
+    assert!(matches!(followed.await.status, TurnStatus::Aborted { .. }));
+    let ended = elsewhere.attach(TALK, TURN).await.unwrap();
+    ended.cancel().unwrap();
 }
 
 #[test]

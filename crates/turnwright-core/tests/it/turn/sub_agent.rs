@@ -456,7 +456,10 @@ fn a_resumed_turn_has_the_rules_of_the_turns_that_it_ran_under() {
         let inner = parts.build();
         let alone = inner.resume("inner-turn").await.unwrap().await;
         assert_eq!(code_of(&alone), "E_TURN_NOT_RESUMABLE");
-        assert!(error_of(&alone).message().contains("without_outer_rules"));
+        for advice in ["under_call(&ctx)", "without_outer_rules()"] {
+            let advice = format!("`TurnInput::resume(id).{advice}`");
+            assert!(error_of(&alone).message().contains(&advice));
+        }
         // Under a call of a turn whose own prompt is clean.
         let delegating = tool("inner").effects(Effects::ReadOnly);
         let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {

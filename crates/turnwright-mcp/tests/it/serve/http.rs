@@ -1,8 +1,12 @@
 //! What HTTP requests are refused.
 
+use std::time::Duration;
+
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use turnwright_mcp::McpService;
 use turnwright_mcp::serve::ServeLimits;
 
@@ -12,14 +16,18 @@ fn service() -> McpService {
     McpService::of([tool("pings", |_| async { Ok("pong".to_owned()) })]).unwrap()
 }
 
-fn initialize() -> String {
+pub(super) fn initialize() -> String {
     let client = json!({ "name": "raw", "version": "1" });
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string()
 }
 
-async fn post(url: &str, body: String, more: &[(reqwest::header::HeaderName, &str)]) -> Response {
+pub(super) async fn post(
+    url: &str,
+    body: String,
+    more: &[(reqwest::header::HeaderName, &str)],
+) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let both = HeaderValue::from_static("application/json, text/event-stream");
@@ -147,4 +155,123 @@ async fn sessions_are_limited() {
     let ended = client.delete(&url).header("mcp-session-id", &sessions[0]);
     assert!(ended.send().await.unwrap().status().is_success());
     assert_eq!(post(&url, initialize(), &[]).await.status(), StatusCode::OK);
+}
+
+/// A connection that sends this text and nothing more.
+async fn half(url: &str, text: &str) -> TcpStream {
+    let address = url.strip_prefix("http://").unwrap();
+    let address = address.strip_suffix("/mcp").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
+
+/// A request without the rest of its body.
+fn half_body(length: usize) -> String {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{{"
+    )
+}
+
+fn limited(limits: ServeLimits) -> McpService {
+    service().limits(limits)
+}
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[tokio::test]
+async fn a_request_that_is_not_completed_is_given_up() {
+    let (url, _server) = listen(limited(ServeLimits {
+        read: Duration::from_millis(100),
+        ..ServeLimits::default()
+    }))
+    .await;
+    for (sent, expected) in [
+        ("", ""),
+        ("POST /mcp HTTP/1.1\r\nHost: local", ""),
+        (&*half_body(100), "HTTP/1.1 408 "),
+    ] {
+        let mut stream = half(&url, sent).await;
+        let mut answer = String::new();
+        // Returns when the server has closed the connection.
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(expected), "{sent:?}: {answer}");
+        assert_eq!(answer.is_empty(), expected.is_empty(), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn unfinished_requests_hold_a_bounded_number_of_bytes() {
+    let (url, _server) = listen(limited(ServeLimits {
+        request_bytes: 1 << 20,
+        requests_bytes: 1 << 20,
+        read: HOUR,
+        ..ServeLimits::default()
+    }))
+    .await;
+    let until = async |status: StatusCode| {
+        while post(&url, initialize(), &[]).await.status() != status {}
+    };
+    let unfinished = half(&url, &half_body(1 << 20)).await;
+    until(StatusCode::SERVICE_UNAVAILABLE).await;
+    drop(unfinished);
+    until(StatusCode::OK).await;
+}
+
+#[tokio::test]
+async fn a_request_counts_until_it_was_handled() {
+    let (started, mut running) = tokio::sync::mpsc::channel(1);
+    let waits = tool("waits", move |_| {
+        let started = started.clone();
+        async move {
+            started.send(()).await.unwrap();
+            std::future::pending::<()>().await;
+            Ok(String::new())
+        }
+    });
+    let (url, _server) = listen(McpService::of([waits]).unwrap().limits(ServeLimits {
+        request_bytes: 4_000,
+        requests_bytes: 4_000,
+        ..ServeLimits::default()
+    }))
+    .await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "raw", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "padding": "x".repeat(3_500),
+    });
+    let params = json!({ "name": "waits", "arguments": {}, "_meta": meta });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "waits"),
+    ];
+    let headers =
+        headers.map(|(name, value)| (reqwest::header::HeaderName::from_static(name), value));
+    let to = url.clone();
+    let call =
+        tokio::spawn(async move { post(&to, call.to_string(), &headers).await.text().await });
+    running.recv().await.unwrap();
+    let padded = format!("{}{}", initialize(), " ".repeat(3_500));
+    let response = post(&url, padded, &[]).await;
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    call.abort();
+}
+
+#[tokio::test]
+async fn connections_over_the_limit_wait() {
+    let (url, _server) = listen(limited(ServeLimits {
+        connections: 1,
+        read: Duration::from_millis(100),
+        ..ServeLimits::default()
+    }))
+    .await;
+    let first = half(&url, "POST").await;
+    let response = post(&url, initialize(), &[]).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    // The first one was closed before the second one was accepted.
+    let first = first.into_std().unwrap();
+    assert_eq!(std::io::Read::read(&mut &first, &mut [0; 8]).unwrap(), 0);
 }

@@ -218,10 +218,10 @@ async fn added_methods_are_served_as_json() {
     let service = McpService::of([]).unwrap();
     let service = service
         .capability("prompts", json!({}))
-        .method("prompts/list", async |_| {
+        .method("prompts/list", async |_, _| {
             Ok(json!({ "prompts": [{ "name": "greet", "arguments": [] }] }))
         })
-        .method("prompts/get", async |params: Value| {
+        .method("prompts/get", async |params: Value, _| {
             let text = json!({ "type": "text", "text": params["arguments"]["name"] });
             Ok(json!({ "messages": [{ "role": "user", "content": text }] }))
         });

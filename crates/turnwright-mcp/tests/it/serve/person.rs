@@ -161,9 +161,28 @@ impl Connected {
 
     /// Connects to a server over HTTP.
     pub(super) async fn to(url: &str, person: Person, lifecycle: Lifecycle) -> Self {
+        let config = StreamableHttpClientTransportConfig::with_uri(url);
+        Connected::with(config, person, lifecycle).await
+    }
+
+    /// Connects to a server over HTTP, with a bearer token.
+    pub(super) async fn with_token(
+        url: &str,
+        token: &str,
+        person: Person,
+        lifecycle: Lifecycle,
+    ) -> Self {
+        let config = StreamableHttpClientTransportConfig::with_uri(url).auth_header(token);
+        Connected::with(config, person, lifecycle).await
+    }
+
+    async fn with(
+        config: StreamableHttpClientTransportConfig,
+        person: Person,
+        lifecycle: Lifecycle,
+    ) -> Self {
         // The environment may name a proxy.
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        let config = StreamableHttpClientTransportConfig::with_uri(url);
         let transport = StreamableHttpClientTransport::with_client(http, config);
         let client = serve_client_with_lifecycle(person, transport, lifecycle.mode()).await;
         Connected {

@@ -172,7 +172,7 @@ async fn cancelling_a_turn_closes_a_hanging_connection() {
                 _ => {}
             }
         }
-        turn.cancel();
+        turn.cancel().unwrap();
         let outcome = timeout(BOUND, turn.outcome()).await.expect("in time");
         assert!(
             matches!(outcome.status, TurnStatus::Aborted { .. }),

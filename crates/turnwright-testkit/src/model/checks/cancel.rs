@@ -17,7 +17,7 @@ pub(super) async fn connection(exchange: &Exchange<'_>) -> Outcome {
             None => return Err(Broken("the text was not shown as it arrived".to_owned())),
         }
     }
-    turn.cancel();
+    turn.cancel()?;
     let outcome = turn.outcome().await;
     let aborted = matches!(outcome.status, TurnStatus::Aborted { .. });
     ensure(aborted, || format!("the turn ended as {}", outcome.status))?;

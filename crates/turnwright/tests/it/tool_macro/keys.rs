@@ -36,6 +36,22 @@ fn above_ten(call: &PendingCall<'_>) -> Review {
     }
 }
 
+struct Open(Vec<&'static str>);
+
+async fn open_account(args: Value, ctx: DispatchContext) -> Result<(), Rejection> {
+    let open = ctx.state::<Open>()?;
+    match args.get("account").and_then(Value::as_str) {
+        Some(account) if open.0.contains(&account) => Ok(()),
+        _ => Err(Rejection::at("/account", "is not open")),
+    }
+}
+
+/// Closes an account.
+#[tool(check = open_account, check = known_account)]
+async fn close(account: &str) -> String {
+    format!("closed {account}")
+}
+
 /// Pays.
 #[tool(
     approval = above_ten,
@@ -73,6 +89,19 @@ async fn checks_run_in_order_with_their_name_as_the_rule() {
         .map(|fault| (fault.pointer.as_str(), &*fault.rule))
         .collect();
     assert_eq!(faults, [("/account", "known_account"), ("/cents", "small")]);
+}
+
+#[tokio::test]
+async fn a_check_may_take_the_context() {
+    let (tool, args) = (close().unwrap(), json!({"account": "a-1"}));
+    let ctx = |open| DispatchContext::builder().state(Open(open)).build();
+    let output = tool.call(&ctx(vec!["a-1"]), args.clone()).await.unwrap();
+    assert_eq!(output.as_text(), Some("closed a-1"));
+    let error = tool.call(&ctx(vec!["a-2"]), args.clone()).await;
+    assert_eq!(&*error.unwrap_err().faults()[0].rule, "open_account");
+    // The state is missing: for the model, the check could not be completed.
+    let error = tool.call(&DispatchContext::standalone(), args).await;
+    assert!(error.unwrap_err().model_text().contains("try again later"));
 }
 
 #[tokio::test]

@@ -249,3 +249,20 @@ fn revealed_tools_are_appended_so_that_the_visible_ones_keep_their_order() {
     }
     assert!(!ToolRegistry::default().reveal("a"));
 }
+
+#[test]
+fn a_merge_in_place_adds_all_tools_or_none() {
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([plain("a"), plain("b")]).unwrap())
+        .build();
+    let second = |name| tool(name, "second", OnCollision::Error);
+    let other = ToolRegistry::new([second("c"), second("b")]).unwrap();
+    expect_clash(ctx.tools().merge_from(&other, OnCollision::Error));
+    assert_eq!(names(&ctx.tools().all()), ["a", "b"]);
+
+    ctx.tools()
+        .merge_from(&other, OnCollision::Replace)
+        .unwrap();
+    assert_eq!(names(&ctx.tools().all()), ["a", "b", "c"]);
+    assert_eq!(ctx.tools().get("b").unwrap().description(), "second");
+}

@@ -121,7 +121,7 @@ impl Scene {
         let _somebody = turn.gates();
         self.there().await;
         match way {
-            Way::Handle => turn.cancel(),
+            Way::Handle => turn.cancel().unwrap(),
             Way::Token => token.cancel(),
             Way::Inside => {
                 let inside = self.inside.lock().clone().expect("it began");

@@ -161,7 +161,7 @@ async fn a_gate_is_aborted_with_its_turn() {
     let turn = runner.start("go");
     let gates = turn.gates();
     let id = opened(&gates).await[0].id.clone();
-    turn.cancel();
+    turn.cancel().unwrap();
     let outcome = turn.await;
     assert!(
         matches!(outcome.status, TurnStatus::Aborted { .. }),

@@ -71,7 +71,7 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
         reached.notified().await;
         match dropped {
             true => drop(turn.cancel_on_drop()),
-            false => turn.cancel(),
+            false => turn.cancel().unwrap(),
         }
         assert!(waiting.await.unwrap().is_none());
     }

@@ -170,7 +170,7 @@ fn a_turn_cancelled_during_reconciliation_leaves_the_call_unknown() {
         let turn = runner(&answers()).resume(TURN).await.unwrap();
         let gates = turn.gates();
         opened(&gates).await;
-        turn.cancel();
+        turn.cancel().unwrap();
         assert_eq!(turn.await.status.name(), "aborted");
         assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
         // The operator is asked again and can still answer.
@@ -193,7 +193,7 @@ fn an_unknown_call_is_closed_by_the_next_turn() {
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();
         opened(&gates).await;
-        turn.cancel();
+        turn.cancel().unwrap();
         turn.await;
         let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
         assert!(outcome.is_answered());

@@ -376,8 +376,8 @@ fn a_reader_learns_what_it_waits_for_when_a_process_may_be_gone() {
         "{most}"
     );
     assert_eq!(events[2]["code"], "E_TURN_INTERRUPTED");
-    let message = events[2]["message"].as_str().unwrap();
-    assert!(message.contains("runner.resume"), "{message}");
+    let message = "The turn was interrupted and is not running. It must be resumed.";
+    assert_eq!(events[2]["message"], message);
 }
 
 #[tokio::test(start_paused = true)]

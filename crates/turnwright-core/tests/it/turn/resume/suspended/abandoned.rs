@@ -87,7 +87,7 @@ fn the_last_event_of_a_turn_that_cannot_start_has_the_message_the_turn_and_its_g
         assert_eq!(event["blockedBy"], TURN);
         assert_eq!(event["gates"][0]["id"], &*id);
         let message = event["message"].as_str().unwrap();
-        assert!(message.contains(&*id) && message.contains("answer_gate"));
+        assert!(message.contains(&*id) && !message.contains("answer_gate"));
         // The suspended turn is blocked by no other one.
         let event = ended(runner.attach(TALK, TURN).await.unwrap()).await;
         assert_eq!(event["gates"][0]["id"], &*id);
@@ -116,9 +116,9 @@ async fn a_new_message_fails_soon_while_a_turn_waits_in_memory() {
         (&json!("E_TURN_WAITING"), &json!(TURN), &json!(&*gate.id))
     );
     let message = event["message"].as_str().unwrap();
-    assert!(message.contains("cancel that turn"), "{message}");
+    assert!(message.contains(&*gate.id), "{message}");
     // The waiting turn is not affected. After it was cancelled, the next one waits for its end.
-    turn.cancel();
+    turn.cancel().unwrap();
     let next = world.paying(&answers()).build().unwrap();
     assert!(next.run(more()).await.is_answered());
     assert!(matches!(turn.await.status, TurnStatus::Aborted { .. }));

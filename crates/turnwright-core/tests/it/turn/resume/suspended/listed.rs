@@ -85,7 +85,7 @@ fn suspended_turns_open_gates_and_interrupted_turns_are_listed_in_pages() {
 }
 
 #[test]
-fn running_turns_are_listed_on_request() {
+fn running_turns_are_resumable() {
     let world = World::default();
     process().block_on(async {
         let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -103,7 +103,7 @@ fn running_turns_are_listed_on_request() {
         let turn = runner.start(go_input());
         reached.notified().await;
         assert!(world.storage().waiting().await.unwrap().is_empty());
-        let running = world.storage().waiting().running().await.unwrap();
+        let running = world.storage().waiting().resumable().await.unwrap();
         assert_eq!(
             (&*running[0].turn_id, running[0].state),
             (TURN, WaitingState::Running)
@@ -114,10 +114,146 @@ fn running_turns_are_listed_on_request() {
             world
                 .storage()
                 .waiting()
-                .running()
+                .resumable()
                 .await
                 .unwrap()
                 .is_empty()
         );
+    });
+}
+
+#[test]
+fn an_answer_that_was_recorded_last_is_found_by_the_next_process() {
+    let world = World::default();
+    let twice = ScriptedModel::new([
+        Step::call_tool("pay", r#"{"amount": 7}"#).call("pay", r#"{"amount": 8}"#)
+    ]);
+    let first = world.paying(&twice).suspend_at_gates().build().unwrap();
+    let gates = gates_of(&process().block_on(first.run(go_input())));
+    let listed = || async {
+        let storage = world.storage();
+        let all = storage.waiting().await.unwrap().remove(0);
+        let resumable = storage.waiting().resumable().await.unwrap();
+        (all.state, resumable.first().map(|turn| turn.state))
+    };
+    let record = async |gate: &str| {
+        let answered = (world
+            .storage()
+            .answer_gate(TALK, gate, GateAnswer::approve()))
+        .await;
+        answered.unwrap();
+    };
+    process().block_on(async {
+        assert_eq!(listed().await, (WaitingState::Suspended, None));
+        record(&gates[0].id).await;
+        assert_eq!(listed().await, (WaitingState::Suspended, None));
+        // The last write of the process: it dies before it resumes the turn.
+        record(&gates[1].id).await;
+        let answered = WaitingState::AnsweredNotResumed;
+        assert_eq!(listed().await, (answered, Some(answered)));
+    });
+    process().block_on(async {
+        let second = world.paying(&answers()).suspend_at_gates().build().unwrap();
+        let error = second.run(TurnInput::new("more").conversation(TALK)).await;
+        let message = error.into_answer().unwrap_err().message().to_owned();
+        assert!(
+            message.contains("it was not resumed: continue it with `runner.resume`"),
+            "{message}"
+        );
+        for turn in world.storage().waiting().resumable().await.unwrap() {
+            assert!(turn.is_suspended());
+            assert!(second.resume(&turn).await.unwrap().await.is_answered());
+        }
+        assert_eq!(world.runs.all().len(), 2);
+        assert!(world.storage().waiting().await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_turn_that_was_suspended_between_iterations_is_resumable_but_not_answered() {
+    let world = World::default();
+    process().block_on(async {
+        let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (arrives, goes) = (reached.clone(), go.clone());
+        let look = tool("look").handler(move |_: Value, _: ToolContext| {
+            let (reached, go) = (arrives.clone(), goes.clone());
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                "seen"
+            }
+        });
+        let runner = world
+            .runner(&calls("look"))
+            .tool(look.build())
+            .build()
+            .unwrap();
+        let turn = runner.start(go_input());
+        reached.notified().await;
+        turn.suspend().unwrap();
+        go.notify_one();
+        assert!(gates_of(&turn.await).is_empty());
+        let resumable = world.storage().waiting().resumable().await.unwrap();
+        assert_eq!(resumable[0].state, WaitingState::Suspended);
+    });
+}
+
+/// Calls `apply` of the store, and then waits for a permit before it returns.
+#[derive(Clone, Default)]
+struct SlowApply {
+    applied: Arc<Notify>,
+    permit: Arc<Notify>,
+}
+
+#[async_trait]
+impl StoreLayer for SlowApply {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        let applied = store.apply(conversation, batch).await;
+        self.applied.notify_one();
+        self.permit.notified().await;
+        applied
+    }
+}
+
+#[test]
+fn a_dropped_answer_still_continues_the_turn() {
+    let world = World::default();
+    let id = suspend(&world.paying(&pays()).suspend_at_gates().build().unwrap());
+    process().block_on(async {
+        let slow = SlowApply::default();
+        let store = Layered::new(slow.clone(), Arc::clone(&world.store));
+        let second = world
+            .paying(&answers())
+            .storage(storage_of(Arc::new(store)));
+        let second = second.build().unwrap();
+        let answered = second.answer_gate(TALK, &id, GateAnswer::approve());
+        tokio::select! {
+            _ = answered => panic!("the store has not returned"),
+            () = slow.applied.notified() => {}
+        }
+        // The answer is recorded, and its caller is gone. Every write may complete now.
+        let all = async {
+            loop {
+                slow.permit.notify_one();
+                tokio::task::yield_now().await;
+            }
+        };
+        let ends = async {
+            while !world.storage().waiting().await.unwrap().is_empty()
+                || world.state().await.0 != "answered"
+            {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = all => {}
+            () = ends => {}
+        }
+        assert_eq!(world.runs.all().len(), 1);
     });
 }

@@ -166,7 +166,7 @@ fn a_turn_without_a_conversation_cannot_be_suspended() {
             "{error}"
         );
         assert_eq!(turn.activity(), TurnActivity::Working);
-        turn.cancel();
+        turn.cancel().unwrap();
         assert!(!turn.await.is_suspended());
     });
 }

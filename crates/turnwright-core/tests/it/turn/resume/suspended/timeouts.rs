@@ -59,14 +59,21 @@ fn a_gate_past_its_explicit_timeout_takes_no_answer_and_a_stale_answer_does_not_
         .approval_timeout(HOUR);
     let runner = runner.build().unwrap();
     let id = suspend(&runner);
+    let resumable = async || {
+        let listed = world.storage().waiting().resumable().await;
+        listed.unwrap().len()
+    };
     process().block_on(async {
+        assert_eq!(resumable().await, 0);
         age(&world, 2 * HOUR).await;
+        assert_eq!(resumable().await, 1);
         let late = runner.answer_gate(TALK, &id, GateAnswer::approve()).await;
         assert_eq!(late.unwrap_err().code(), ErrorCode::TURN_GATE_TIMEOUT);
         // The resumed turn asks again, with all of the time.
         let before = opened_at(&world).await;
         assert!(runner.resume(TURN).await.unwrap().await.is_suspended());
         assert!(opened_at(&world).await > before + HOUR);
+        assert_eq!(resumable().await, 0);
         let recorded = world
             .storage()
             .answer_gate(TALK, &id, GateAnswer::approve())
