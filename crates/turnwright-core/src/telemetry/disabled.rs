@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
+use crate::gate::GateClosed;
 use crate::outcome::TurnOutcome;
 use crate::record::Message;
 use crate::tool::context::{DispatchContext, TurnContext};
@@ -83,3 +84,5 @@ pub(crate) fn warning(_: &TurnContext, _: &str) {}
 pub(crate) fn failed(_: &TurnContext, _: &Error, _: Option<&'static str>) {}
 
 pub(crate) fn refused(_: &DispatchContext, _: &str, _: &str, _: ErrorCode) {}
+
+pub(crate) fn gate_closed(_: &TurnContext, _: &str, _: &GateClosed) {}

@@ -5,6 +5,8 @@ use tracing::{debug, enabled, error, info, warn};
 use super::{TARGET, content, names};
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
+use crate::gate::GateClosed;
+use crate::principal::Principal;
 use crate::tool::context::{DispatchContext, TurnContext};
 
 /// Returns whether events of this level are recorded.
@@ -70,5 +72,22 @@ pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCo
             { names::ERROR_TYPE } = code.as_str()
         },
         "tool call refused"
+    );
+}
+
+/// Reports how a gate was closed, and who answered. The note is content.
+pub(crate) fn gate_closed(turn: &TurnContext, id: &str, closed: &GateClosed) {
+    let note = closed.note.as_deref();
+    let note = note.filter(|_| turn.setup().trace_content);
+    info!(
+        target: TARGET,
+        {
+            { names::TURN } = turn.turn_id(),
+            { names::GATE } = id,
+            { names::GATE_CLOSED } = closed.how,
+            { names::GATE_BY } = closed.by.as_ref().map(Principal::as_str),
+            { names::GATE_NOTE } = note.map(|note| content::text(note).into_owned())
+        },
+        "gate closed"
     );
 }

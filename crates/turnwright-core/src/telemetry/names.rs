@@ -47,4 +47,8 @@ names! {
     ABANDONED = "turnwright.tool.abandoned";
     PIPELINE = "turnwright.pipeline";
     FATAL = "turnwright.error.fatal";
+    GATE = "turnwright.gate.id";
+    GATE_CLOSED = "turnwright.gate.closed";
+    GATE_BY = "turnwright.gate.by";
+    GATE_NOTE = "turnwright.gate.note";
 }

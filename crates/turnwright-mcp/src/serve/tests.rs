@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rmcp::model::ResourceContents;
 use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
-use turnwright_core::gate::GateAnswer;
+use turnwright_core::gate::GateDecision;
 use turnwright_core::gate::OpenGate;
 use turnwright_core::tool::approval::always;
 use turnwright_core::{DispatchContext, Tool, ToolRegistry};
@@ -80,7 +80,10 @@ async fn only_an_explicit_yes_approves() {
         json!({ "action": "cancel" }),
     ] {
         let answer = question.read(denied).unwrap();
-        assert!(matches!(answer, GateAnswer::Deny { .. }), "{answer:?}");
+        assert!(
+            matches!(answer.decision, GateDecision::Deny { .. }),
+            "{answer:?}"
+        );
     }
     for malformed in [
         json!(null),
