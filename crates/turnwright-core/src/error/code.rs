@@ -38,7 +38,7 @@ impl ErrorCode {
             name,
             kind,
             fatal: false,
-            meaning: "",
+            meaning: "The turn failed.",
             model_text: "The task could not be completed.",
         }
     }
@@ -54,7 +54,7 @@ impl ErrorCode {
 
     /// Sets the meaning of the code, in plain words. Users of an application may read it.
     ///
-    /// Default: empty.
+    /// Default: "The turn failed."
     #[must_use]
     pub const fn with_meaning(self, meaning: &'static str) -> Self {
         ErrorCode { meaning, ..self }

@@ -10,7 +10,7 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
 use crate::gate::OpenGate;
 use crate::media::{Media, MediaKind};
-use crate::outcome::{TurnOutcome, TurnStatus};
+use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::record::{
     ConversationInfo, Lease, Memory, Message, Record, RecordKind, Retrievable, StandingInstruction,
     Thought, ToolCall, ToolResults, TurnRecord,
@@ -371,11 +371,38 @@ fn the_end_of_a_turn_says_why_without_the_details_for_operators() {
         Some("the turn was aborted: the user pressed stop")
     );
     let own = ErrorCode::new("E_OWN", crate::error::ErrorKind::Internal);
-    let own = Error::new(own, "postgres://db-7");
-    assert_eq!(
-        message(TurnStatus::Failed(own)).as_deref(),
-        Some("The turn failed.")
-    );
+    for (code, expected) in [
+        (own, "The turn failed."),
+        (
+            own.with_meaning("The shop is closed."),
+            "The shop is closed.",
+        ),
+    ] {
+        let failed = TurnStatus::Failed(Error::new(code, "postgres://db-7"));
+        assert_eq!(message(failed).as_deref(), Some(expected));
+    }
+    let repeated = Limit::RepeatedCall {
+        tool: "look".to_owned(),
+        times: 3,
+    };
+    for status in [
+        TurnStatus::Limit(Limit::Iterations(3)),
+        TurnStatus::Limit(Limit::Tokens(3)),
+        TurnStatus::Limit(Limit::ToolCalls(3)),
+        TurnStatus::Limit(Limit::Time(Duration::from_secs(3))),
+        TurnStatus::Limit(repeated),
+        TurnStatus::Suspended { gates: Vec::new() },
+        TurnStatus::Suspended {
+            gates: vec![gate()],
+        },
+        TurnStatus::Suspended {
+            gates: vec![gate(), gate()],
+        },
+    ] {
+        let text = message(status).unwrap();
+        let functions = ["::", "(", "_", "runner", "resume`"];
+        assert!(!functions.iter().any(|part| text.contains(part)), "{text}");
+    }
     assert_eq!(message(TurnStatus::Answered), None);
 }
 

@@ -13,7 +13,7 @@ use super::Compacted;
 use super::time::{as_millis, rfc3339};
 use crate::error::Error;
 use crate::gate::{OpenGate, TurnWaiting};
-use crate::outcome::{TurnHeld, TurnOutcome};
+use crate::outcome::{TurnHeld, TurnOutcome, TurnStatus};
 use crate::principal::Principal;
 use crate::record::{Message, Record, Thought, ToolCall, TurnState};
 use crate::schema::Repair;
@@ -248,9 +248,11 @@ impl TurnEventKind {
             message: match (waiting, held) {
                 (Some(waiting), _) => Some(waiting.to_string()),
                 (_, Some(held)) => Some(held.to_string()),
-                _ => outcome.status.failure().map(|failure| {
-                    let state = outcome.status.state();
-                    failure.public_message(state).to_owned()
+                _ => error.as_ref().map(|error| match outcome.status {
+                    TurnStatus::Failed(_) | TurnStatus::Nacked(_) => {
+                        error.code().meaning().to_owned()
+                    }
+                    _ => error.message().to_owned(),
                 }),
             },
             blocked_by: other.filter(|other| **other != outcome.turn_id).cloned(),
