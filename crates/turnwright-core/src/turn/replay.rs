@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::gate::{GateAnswer, TurnGate};
+use crate::gate::{GateAnswer, GateClosed, GateDecision, TurnGate};
 use crate::record::{GateRecord, GateState};
 use crate::tool::context::TurnContext;
 
@@ -19,7 +19,14 @@ impl TurnContext {
         tool_call: Option<&str>,
     ) -> Option<GateAnswer> {
         let before = self.inner().recorded_gates.get(id)?;
-        self.usable(&before, gate, tool_call)
+        let answer = self.usable(&before, gate, tool_call)?;
+        let closed = GateClosed::of(&answer);
+        self.emit_gate_closed(&before.id, &closed);
+        let answered_at = before.closed_at.unwrap_or(before.opened_at);
+        let waited = answered_at.duration_since(before.opened_at);
+        let gate = (&before.id, &before.kind);
+        self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);
+        Some(answer)
     }
 
     /// Returns when the same gate was opened in an earlier run, if it is still open. An expired gate is opened again, with its
@@ -48,12 +55,11 @@ impl TurnContext {
         if !self.setups().all(|setup| setup.reuses_answers) {
             return None;
         }
-        match before
-            .answer()
-            .filter(|_| is_same(before, gate, tool_call))?
-        {
-            reject @ GateAnswer::Reject { .. } => Some(reject.clone()),
-            answer if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
+        let same = is_same(before, gate, tool_call);
+        let answer = before.answer().filter(|_| same)?;
+        match answer.decision {
+            GateDecision::Reject { .. } => Some(answer.clone()),
+            _ if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
             _ => None,
         }
     }
