@@ -29,7 +29,7 @@ pub(crate) fn principal(_: &TurnContext) {}
 
 pub(crate) fn gate_opened(_: &GateKind) {}
 
-pub(crate) fn gate_closed(_: &GateKind, _: &'static str, _: SystemTime) {}
+pub(crate) fn gate_closed(_: &GateKind, _: &'static str, _: SystemTime, _: SystemTime) {}
 
 pub(crate) struct ModelSpan<'c>(PhantomData<&'c DispatchContext>);
 

@@ -116,9 +116,9 @@ pub(crate) fn gate_opened(kind: &GateKind) {
     );
 }
 
-/// Measures a gate that was closed. It may have been opened by another process.
-pub(crate) fn gate_closed(kind: &GateKind, how: &'static str, opened_at: SystemTime) {
-    let duration = opened_at.elapsed().unwrap_or_default();
+/// Measures a gate that was closed, from its opening, which may have been in another process.
+pub(crate) fn gate_closed(kind: &GateKind, how: &'static str, from: SystemTime, to: SystemTime) {
+    let duration = to.duration_since(from).unwrap_or_default();
     event!(
         target: METRICS_TARGET,
         parent: None,

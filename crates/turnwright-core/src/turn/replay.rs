@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use super::wait::how;
 use crate::gate::{GateAnswer, TurnGate};
 use crate::record::{GateRecord, GateState};
+use crate::telemetry;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
@@ -18,8 +20,16 @@ impl TurnContext {
         gate: &TurnGate,
         tool_call: Option<&str>,
     ) -> Option<GateAnswer> {
-        let before = self.inner().recorded_gates.get(id)?;
-        self.usable(&before, gate, tool_call)
+        let recorded = &self.inner().recorded_gates;
+        let before = recorded.get(id)?;
+        let answer = self.usable(&before, gate, tool_call)?;
+        let closed_at = before.closed_at.unwrap_or(before.opened_at);
+        // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was measured
+        // before.
+        if !recorded.is_opened_after(closed_at) {
+            telemetry::gate_closed(&before.kind, how(&answer), before.opened_at, closed_at);
+        }
+        Some(answer)
     }
 
     /// Returns when the same gate was opened in an earlier run, if it is still open. An expired gate is opened again, with its

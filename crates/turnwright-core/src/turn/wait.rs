@@ -343,7 +343,8 @@ impl Drop for Asked {
             return;
         }
         let (id, how) = (&self.id, self.how);
-        telemetry::gate_closed(&self.gate.kind, how, self.opened_at);
+        let now = SystemTime::now();
+        telemetry::gate_closed(&self.gate.kind, how, self.opened_at, now);
         for turn in self.turn.and_outer().filter(|_| self.emitted) {
             turn.emit(|| TurnEventKind::GateClosed {
                 id: Arc::clone(id),
@@ -367,7 +368,7 @@ enum Noted {
 }
 
 /// Returns how a gate with this answer was closed, for observers.
-fn how(answer: &GateAnswer) -> &'static str {
+pub(super) fn how(answer: &GateAnswer) -> &'static str {
     match answer {
         GateAnswer::Reject { .. } => "rejected",
         _ => "resolved",
