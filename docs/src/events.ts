@@ -56,6 +56,10 @@ export type TurnEvent = {
   id: string;
   /** How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`. */
   how: string;
+  /** Who answered, if the answer says so. */
+  by?: string;
+  /** The note of the answer, if it has one. */
+  note?: string;
 } | {
   event: "toolCall";
   record: ToolCallRecord;
@@ -331,6 +335,10 @@ export type RunnerEvent = {
   id: string;
   /** How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`. */
   how: string;
+  /** Who answered, if the answer says so. */
+  by?: string;
+  /** The note of the answer, if it has one. */
+  note?: string;
 } | {
   event: "answerRejected";
   /** The message that was the answer, if there was one. */
