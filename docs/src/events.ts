@@ -588,4 +588,4 @@ export type Waiting = {
 };
 
 /** What a `Waiting` turn waits for. */
-export type WaitingState = "suspended" | "running" | "interrupted";
+export type WaitingState = "suspended" | "answeredNotResumed" | "running" | "interrupted";

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorCode};
@@ -22,7 +23,8 @@ use crate::validate::Violations;
 /// assert_eq!(serde_json::to_string(&ada).unwrap(), r#""ada""#);
 /// assert!(serde_json::from_str::<Principal>(r#""""#).is_err());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(inline)]
 pub struct Principal(Arc<str>);
 
 impl Principal {

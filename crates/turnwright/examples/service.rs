@@ -81,7 +81,10 @@ async fn approvals(user: HeaderMap, runner: Runner) -> Reply {
 
 async fn decide(user: HeaderMap, runner: Runner, at: ChatAnd, answer: Json<GateAnswer>) -> Reply {
     let (chat, gate) = &*at;
-    let turn = runner.answer_gate(conversation(&user, chat)?, gate, answer.0);
+    let conversation = conversation(&user, chat)?;
+    // The user who is logged in, not one that the request names.
+    let by = conversation.split('/').next().unwrap_or_default();
+    let turn = runner.answer_gate(&conversation, gate, answer.0.by(by));
     turn.await.map(stream).map_err(status)
 }
 

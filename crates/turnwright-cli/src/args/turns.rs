@@ -133,6 +133,12 @@ pub(crate) struct TurnsAnswer {
     /// Give no answer, at any gate; the model reads the reason
     #[arg(long, value_name = "REASON")]
     pub(crate) reject: Option<String>,
+    /// Who answers; stored with the answer
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) by: Option<String>,
+    /// Note to store with the answer; the model does not read it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
     #[command(flatten)]
     pub(crate) storage: StoreFile,
 }

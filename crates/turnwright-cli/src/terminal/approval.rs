@@ -119,9 +119,9 @@ pub(super) fn why_not_accepted(error: &Error) -> String {
     faults.join("; ")
 }
 
-/// An approval, with the reason that is stored.
-fn approved(reason: &str) -> GateAnswer {
-    GateAnswer::approve().with_reason(reason)
+/// An approval, with the note that is stored.
+fn approved(note: &str) -> GateAnswer {
+    GateAnswer::approve().note(note)
 }
 
 impl<'g> Question<'g> {
@@ -196,7 +196,7 @@ impl<'g> Question<'g> {
         draft.clone_from(&text);
         let edited = match serde_json::from_str::<Value>(&text) {
             Ok(args) => {
-                let answer = GateAnswer::edit(args).with_reason(BY_USER);
+                let answer = GateAnswer::edit(args).note(BY_USER);
                 self.answer(answer)
                     .map_err(|error| why_not_accepted(&error))
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use turnwright::Principal;
 use turnwright::gate::GateAnswer;
 use turnwright::record::{GateRecord, GateState};
 use turnwright::store::StoreExt as _;
@@ -24,7 +25,7 @@ pub(super) async fn run(options: &args::TurnsAnswer, mut screen: Screen) -> anyh
         .filter(|gate| *gate.turn_id == *summary.id() && gate.state == GateState::Open);
     let open: Vec<_> = open.collect();
     let gate = the_one(&open, options.gate.as_deref())?;
-    let decision = answer.decision();
+    let decision = answer.decision.as_str();
     let recorded = storage.of_runner().await?;
     let conversation = summary.conversation_id.as_str();
     recorded
@@ -52,7 +53,7 @@ fn given(options: &args::TurnsAnswer) -> anyhow::Result<GateAnswer> {
         serde_json::from_str::<Value>(text)
             .map_err(|error| misuse(format!("`--{name}` is not JSON: {error}")))
     };
-    Ok(match options {
+    let mut answer = match options {
         args::TurnsAnswer {
             edit: Some(args), ..
         } => GateAnswer::edit(json("edit", args)?),
@@ -67,7 +68,10 @@ fn given(options: &args::TurnsAnswer) -> anyhow::Result<GateAnswer> {
             ..
         } => GateAnswer::reject(reason),
         _ => GateAnswer::approve(),
-    })
+    };
+    answer.by = options.by.as_deref().map(Principal::from);
+    answer.note.clone_from(&options.note);
+    Ok(answer)
 }
 
 /// The only open gate, or the only one whose id has this prefix.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use turnwright::ToolCall;
-use turnwright::gate::{GateAnswer, GateKind};
+use turnwright::gate::{GateAnswer, GateDecision, GateKind};
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
 
 use super::damaged::{self, Damaged};
@@ -347,22 +347,28 @@ impl Page<'_> {
     }
 }
 
-/// How a gate was answered.
+/// How a gate was answered, by whom and why.
 fn answered(answer: &GateAnswer) -> String {
-    let with = |words: &str, more: Option<&str>| match more {
-        Some(more) => format!("{words}: {}", one_line(more, LINE)),
-        None => words.to_owned(),
+    let (words, reason) = match &answer.decision {
+        GateDecision::Approve => ("approved".to_owned(), None),
+        GateDecision::Edit { .. } => ("approved with other arguments".to_owned(), None),
+        GateDecision::Deny { reason, .. } => ("denied".to_owned(), reason.as_ref()),
+        GateDecision::Reject { reason, .. } => ("rejected".to_owned(), Some(reason)),
+        GateDecision::Value { value, .. } => (found(value), None),
+        other => (other.as_str().to_owned(), None),
     };
-    match answer {
-        GateAnswer::Approve { reason, .. } => with("approved", reason.as_deref()),
-        GateAnswer::Edit { args, reason, .. } => {
-            let words = with("approved with other arguments", reason.as_deref());
-            format!("{words} {}", json(args))
-        }
-        GateAnswer::Deny { reason, .. } => with("denied", reason.as_deref()),
-        GateAnswer::Reject { reason, .. } => with("rejected", Some(reason)),
-        GateAnswer::Value { value, .. } => found(value),
-        _ => answer.decision().to_owned(),
+    let mut text = words;
+    if let Some(by) = &answer.by {
+        text = format!("{text} by {}", one_line(by.as_str(), LINE));
+    }
+    let mut separator = ':';
+    for why in reason.into_iter().chain(&answer.note) {
+        text = format!("{text}{separator} {}", one_line(why, LINE));
+        separator = ';';
+    }
+    match &answer.decision {
+        GateDecision::Edit { args, .. } => format!("{text} {}", json(args)),
+        _ => text,
     }
 }
 

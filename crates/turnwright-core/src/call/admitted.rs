@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-use super::approval_gate::ask;
+use super::approval_gate::{Why, ask};
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::RefusedCall;
@@ -16,7 +16,6 @@ use crate::checksum;
 use crate::deadline::{TimeLimit, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
-use crate::gate::Approval;
 use crate::panic::drop_quietly;
 use crate::record::{CallState, Denial, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
@@ -73,17 +72,26 @@ impl CheckedCall {
                 Review::Ask { .. } if is_granted(&granted, level, checked.args()) => {
                     return Ok(checked.admitted());
                 }
-                Review::Ask { reason, sources } => {
-                    match ask(&checked.pending(), level, (reason, &sources)).await {
-                        Approval::Granted => return Ok(checked.admitted()),
-                        Approval::Denied { reason } => {
+                Review::Ask {
+                    reason,
+                    sources,
+                    by_another,
+                } => {
+                    let why = Why {
+                        reason,
+                        sources: &sources,
+                        by_another,
+                    };
+                    match ask(&checked.pending(), level, why).await {
+                        Ok(None) => return Ok(checked.admitted()),
+                        Err(reason) => {
                             let for_model = format!(
                                 "The call was not approved. The tool was not run. Reason: {reason}"
                             );
                             let denial = Denial { reason, sources };
                             return Err(checked.deny(denial, Some(for_model)));
                         }
-                        Approval::Edited(args) => (args, Some(level)),
+                        Ok(Some(args)) => (args, Some(level)),
                     }
                 }
             };

@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::checksum;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{Approval, GateAnswer, GateKind, TurnGate, Waiter, gate_id};
+use crate::gate::{Approval, GateAnswer, GateDecision, GateKind, TurnGate, Waiter, gate_id};
 use crate::panic::text_of;
 use crate::record::TaintSource;
 use crate::schema::{Schema, SchemaError, any, object, string};
@@ -21,22 +21,30 @@ use crate::turn::Asked;
 
 /// Opens a gate for exactly this call, tool and arguments. The first answer counts: of the approver at the level whose policy
 /// requires approval, or of an external caller at the gate. No answer means no.
-pub(super) async fn ask(
-    call: &PendingCall<'_>,
-    level: usize,
-    why: (String, &[TaintSource]),
-) -> Approval {
+pub(super) async fn ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Decided {
     let asked = try_ask(call, level, why).await;
     asked.unwrap_or_else(|error| denied(error.model_text()))
 }
 
-async fn try_ask(
-    call: &PendingCall<'_>,
-    level: usize,
-    why: (String, &[TaintSource]),
-) -> Result<Approval, Error> {
-    let (gate, mut request) = question(call, level, why)?;
+/// Why a policy requires approval.
+pub(super) struct Why<'r> {
+    pub(super) reason: String,
+    pub(super) sources: &'r [TaintSource],
+    /// Whether another principal than the one of the turn must approve.
+    pub(super) by_another: bool,
+}
+
+/// The edited arguments, if any, of an approved call, or why it was denied.
+pub(super) type Decided = Result<Option<Value>, String>;
+
+async fn try_ask(call: &PendingCall<'_>, level: usize, why: Why<'_>) -> Result<Decided, Error> {
     let turn = call.ctx.turn();
+    if why.by_another && turn.principal().is_none() {
+        return Ok(denied(
+            "another principal than the one who asked must approve it, and the turn names none: set `TurnInput::principal`",
+        ));
+    }
+    let (gate, mut request) = question(call, level, why)?;
     let before = turn.answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
         return Ok(read(Ok(answer)));
@@ -69,7 +77,7 @@ async fn ask_both(
     asked: Asked,
     approver: &Arc<dyn Approver>,
     request: ApprovalRequest,
-) -> Approval {
+) -> Decided {
     let gate = Arc::clone(&request.gate);
     let approver = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
     match select(pin!(asked.answer()), pin!(approver)).await {
@@ -78,13 +86,16 @@ async fn ask_both(
             let approval = approval.unwrap_or_else(|panic| {
                 ctx.turn()
                     .warn(format!("the approver panicked: {}", text_of(panic)));
-                denied("the approver failed")
+                Approval::denied("the approver failed")
             });
             // The approver answers through the gate too, so that only the first answer counts.
             if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
                 ctx.turn()
                     .warn(format!("the approver's answer was not accepted: {why}"));
+                if error.faults().is_empty() {
+                    return denied(why);
+                }
                 return denied(
                     "the approver changed the arguments, and the changed arguments are invalid",
                 );
@@ -94,16 +105,14 @@ async fn ask_both(
     }
 }
 
-fn denied(reason: &str) -> Approval {
-    Approval::Denied {
-        reason: reason.to_owned(),
-    }
+fn denied(reason: &str) -> Decided {
+    Err(reason.to_owned())
 }
 
 fn question(
     call: &PendingCall<'_>,
     level: usize,
-    (reason, sources): (String, &[TaintSource]),
+    why: Why<'_>,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
     let (setup, digest) = (call.ctx.turn().setup(), checksum::digest_of(call.args));
     let setup = call
@@ -126,8 +135,14 @@ fn question(
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),
-        reason,
-        sources: sources.to_vec(),
+        reason: why.reason,
+        sources: why.sources.to_vec(),
+        not_by: call
+            .ctx
+            .turn()
+            .principal()
+            .filter(|_| why.by_another)
+            .cloned(),
         expires_in: setup
             .approval_timeout
             .unwrap_or(Setup::DEFAULT_APPROVAL_TIMEOUT),
@@ -142,6 +157,9 @@ fn question(
         }
         if !request.sources.is_empty() {
             asked.insert("sources".to_owned(), json!(request.sources));
+        }
+        if let Some(principal) = &request.not_by {
+            asked.insert("notBy".to_owned(), json!(principal));
         }
     }
     let mut gate = TurnGate::new(GateKind::Approval)
@@ -175,21 +193,21 @@ fn answer_schema() -> Result<Schema, Error> {
 /// Rejects edited arguments that the tool would not accept, so that the approver can try again.
 fn fitting_edit(tool: &Tool) -> impl Fn(&GateAnswer) -> Result<(), Error> + Send + Sync + 'static {
     let tool = tool.clone();
-    move |answer: &GateAnswer| match answer {
-        GateAnswer::Edit { args, .. } => tool.probe(args).map(drop),
+    move |answer: &GateAnswer| match &answer.decision {
+        GateDecision::Edit { args } => tool.probe(args).map(drop),
         _ => Ok(()),
     }
 }
 
-fn read(answer: Result<GateAnswer, Error>) -> Approval {
-    match answer {
-        Ok(GateAnswer::Approve { .. }) => Approval::Granted,
-        Ok(GateAnswer::Edit { args, .. }) => Approval::Edited(args),
-        Ok(GateAnswer::Deny { reason }) => {
-            denied(reason.as_deref().unwrap_or("the approver gave no reason"))
+fn read(answer: Result<GateAnswer, Error>) -> Decided {
+    match answer.map(|answer| answer.decision) {
+        Ok(GateDecision::Approve) => Ok(None),
+        Ok(GateDecision::Edit { args }) => Ok(Some(args)),
+        Ok(GateDecision::Deny { reason }) => {
+            Err(reason.unwrap_or_else(|| "the approver gave no reason".to_owned()))
         }
-        Ok(GateAnswer::Reject { reason }) => denied(&reason),
-        Ok(GateAnswer::Value { .. }) => denied("the answer was not a decision"),
+        Ok(GateDecision::Reject { reason }) => Err(reason),
+        Ok(GateDecision::Value { .. }) => denied("the answer was not a decision"),
         Err(error) if error.code() == ErrorCode::TURN_GATE_TIMEOUT => {
             denied("no answer was received in time")
         }

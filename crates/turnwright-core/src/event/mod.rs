@@ -48,6 +48,7 @@ pub use turn_event::{Delta, TurnEvent, TurnEventKind};
 pub(crate) use stream::{EventHub, TextKind, TextRef};
 
 use crate::effects::Effects;
+use crate::principal::Principal;
 use crate::record::{GateKind, TaintSource, TurnState};
 use crate::schema::{Fault, Repair};
 use crate::usage::{ModelUsage, Usage};
@@ -156,6 +157,12 @@ pub enum EventKind {
         id: Arc<str>,
         /// How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
+        /// Who answered, if the answer says so. Left out of the JSON otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<Principal>,
+        /// The note of the answer, if it has one. Left out of the JSON otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
     },
     /// An answer of the model was rejected, because it does not match its type or because middleware rejected it.
     #[non_exhaustive]

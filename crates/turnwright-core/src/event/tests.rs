@@ -150,6 +150,8 @@ fn events_of_a_turn_have_the_fields_of_their_schema() {
         TurnEventKind::GateClosed {
             id: id(),
             how: "resolved",
+            by: Some("ada".into()),
+            note: Some("Fine.".to_owned()),
         },
         TurnEventKind::ToolCall(call()),
         TurnEventKind::ToolCallIncomplete(cut_off),
@@ -200,6 +202,8 @@ fn events_for_observers_have_the_fields_of_their_schema() {
         EventKind::GateClosed {
             id: id(),
             how: "aborted",
+            by: Some("ada".into()),
+            note: Some(text()),
         },
         EventKind::AnswerRejected {
             id: Some(id()),

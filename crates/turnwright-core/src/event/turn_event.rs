@@ -14,6 +14,7 @@ use super::time::{as_millis, rfc3339};
 use crate::error::Error;
 use crate::gate::{OpenGate, TurnWaiting};
 use crate::outcome::{TurnHeld, TurnOutcome};
+use crate::principal::Principal;
 use crate::record::{Message, Record, Thought, ToolCall, TurnState};
 use crate::schema::Repair;
 use crate::usage::{ModelUsage, Usage};
@@ -108,6 +109,12 @@ pub enum TurnEventKind {
         id: Arc<str>,
         /// How it was closed: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
+        /// Who answered, if the answer says so. Left out of the JSON otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<Principal>,
+        /// The note of the answer, if it has one. Left out of the JSON otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
     },
     /// A settled call was stored: by the call path, or by hand with
     /// [`store`](crate::tool::context::TurnRecords::store). Calls that run together come in the order in which they end;

@@ -35,6 +35,8 @@ pub enum Approval {
         /// The reason, for the model.
         reason: String,
     },
+    /// An answer that names [who decided](GateAnswer::by), or has a note: `GateAnswer::approve().by("ada").into()`.
+    Answered(GateAnswer),
 }
 
 impl Approval {
@@ -57,7 +59,14 @@ impl From<Approval> for GateAnswer {
             Approval::Granted => GateAnswer::approve(),
             Approval::Edited(args) => GateAnswer::edit(args),
             Approval::Denied { reason } => GateAnswer::deny(reason),
+            Approval::Answered(answer) => answer,
         }
+    }
+}
+
+impl From<GateAnswer> for Approval {
+    fn from(answer: GateAnswer) -> Self {
+        Approval::Answered(answer)
     }
 }
 
@@ -69,6 +78,7 @@ impl fmt::Debug for Approval {
             Approval::Denied { reason } => {
                 f.debug_struct("Denied").field("reason", reason).finish()
             }
+            Approval::Answered(answer) => answer.fmt(f),
         }
     }
 }

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::TurnGate;
 use crate::error::{Error, ErrorCode};
-use crate::record::{GateAnswer, GateKind};
-use crate::schema::{Fault, InvalidArguments, Schema, admit};
+use crate::principal::Principal;
+use crate::record::{GateAnswer, GateDecision, GateKind};
+use crate::schema::{Fault, InvalidArguments, Schema, admit, escape};
 
 impl TurnGate {
     /// Checks an answer: its decision must fit the kind of the gate, and its value the schema.
@@ -17,7 +18,12 @@ impl TurnGate {
     pub(crate) fn check(&self, answer: GateAnswer) -> Result<GateAnswer, Error> {
         let accepts = self.accepts.as_deref();
         let accepts = |answer: &GateAnswer| accepts.map_or(Ok(()), |accepts| accepts(answer));
-        check(&self.kind, self.schema.as_ref(), answer, accepts)
+        check(
+            (&self.kind, &self.question),
+            self.schema.as_ref(),
+            answer,
+            accepts,
+        )
     }
 }
 
@@ -26,30 +32,37 @@ impl TurnGate {
 /// # Errors
 /// Returns `E_INVALID_TURN_GATE_RESOLUTION` if the answer is not accepted.
 pub(crate) fn admitted(mut answer: GateAnswer) -> Result<GateAnswer, Error> {
-    if let GateAnswer::Edit { args: value, .. } | GateAnswer::Value { value } = &mut answer {
+    if let GateDecision::Edit { args: value } | GateDecision::Value { value } = &mut answer.decision
+    {
         *value = admit(value.take()).map_err(|why| not_taken(&format_args!("it {why}")))?;
     }
+    let by = answer.by.map(Principal::checked).transpose();
+    answer.by = by.map_err(|error| not_taken(&error.message()))?;
     Ok(answer)
 }
 
-/// Checks an admitted answer against the kind and schema of a gate, and then with `accepts`.
+/// Checks an admitted answer against the kind, question and schema of a gate, and then with `accepts`.
 pub(crate) fn check(
-    kind: &GateKind,
+    (kind, question): (&GateKind, &Value),
     schema: Option<&Schema>,
     answer: GateAnswer,
     accepts: impl FnOnce(&GateAnswer) -> Result<(), Error>,
 ) -> Result<GateAnswer, Error> {
+    let GateAnswer { decision, by, note } = answer;
     let decides = matches!(
-        answer,
-        GateAnswer::Approve { .. } | GateAnswer::Edit { .. } | GateAnswer::Deny { .. }
+        decision,
+        GateDecision::Approve | GateDecision::Edit { .. } | GateDecision::Deny { .. }
     );
     if decides && *kind != GateKind::Approval {
         let why = format!("`{kind}` is not an approval: answer with `GateAnswer::value`");
         return Err(not_taken(&why));
     }
-    let resolution = match answer.into_resolution() {
+    let resolution = match decision.into_resolution() {
         Ok(resolution) => resolution,
-        Err(reason) => return Ok(GateAnswer::Reject { reason }),
+        Err(reason) => {
+            let decision = GateDecision::Reject { reason };
+            return Ok(GateAnswer { decision, by, note });
+        }
     };
     let resolution = match schema {
         Some(schema) => schema.check(resolution).map_err(mismatch)?.into_value(),
@@ -58,9 +71,43 @@ pub(crate) fn check(
     if *kind == GateKind::Approval {
         fits_decision(&resolution)?;
     }
-    let answer = GateAnswer::of_resolution(kind, resolution);
+    let decision = GateDecision::of_resolution(kind, resolution);
+    let answer = GateAnswer { decision, by, note };
+    if *kind == GateKind::Approval {
+        by_another(question, &answer)?;
+    }
     accepts(&answer).map_err(refused)?;
     Ok(answer)
+}
+
+/// Checks that an approval was not given by the principal who asked, if its question demands that.
+fn by_another(question: &Value, answer: &GateAnswer) -> Result<(), Error> {
+    let approves = matches!(
+        answer.decision,
+        GateDecision::Approve | GateDecision::Edit { .. }
+    );
+    let Some(asked) = question
+        .get("notBy")
+        .and_then(Value::as_str)
+        .filter(|_| approves)
+    else {
+        return Ok(());
+    };
+    let shown = escape(asked, 80);
+    match &answer.by {
+        Some(by) if by.as_str() != asked => Ok(()),
+        Some(_) => {
+            let why =
+                format!("`{shown}` asked for this call, so another principal must approve it");
+            Err(not_taken(&why))
+        }
+        None => {
+            let why = format!(
+                "it must name who approves (`by`), and that must not be `{shown}`, who asked for this call"
+            );
+            Err(not_taken(&why))
+        }
+    }
 }
 
 /// Checks what the schema of an approval cannot express: which decision has arguments.

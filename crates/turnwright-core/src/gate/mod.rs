@@ -18,6 +18,7 @@
 mod activity;
 pub(crate) mod approval_answer;
 mod check;
+mod closed;
 mod gates;
 mod id;
 mod replay;
@@ -29,7 +30,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-pub use crate::record::{GateAnswer, GateKind};
+pub use crate::record::{GateAnswer, GateDecision, GateKind};
 pub use activity::TurnActivity;
 pub(crate) use approval_answer::Approval;
 pub use gates::{Gates, OpenGate};
@@ -38,6 +39,7 @@ pub use turn_waiting::TurnWaiting;
 
 pub(crate) use activity::{Counted, Wait, Waiter};
 pub(crate) use check::{admitted, check};
+pub(crate) use closed::GateClosed;
 pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
 pub(crate) use replay::RecordedGates;
 pub(crate) use table::{GateTable, Opening, Settled, TurnGates};

@@ -211,8 +211,7 @@ async fn a_reader_that_fails_midway_returns_an_error_and_no_partial_bytes() {
 
 #[tokio::test]
 async fn every_byte_reader_is_a_media_reader() {
-    let reader: Arc<dyn crate::spool::ByteReader> =
-        Arc::new(MemoryReader::new(vec![1_u8; 200_000]));
+    let reader: Arc<dyn ByteReader> = Arc::new(MemoryReader::new(vec![1_u8; 200_000]));
     let media = picture(reader);
     assert_eq!(media.byte_length(), Some(200_000));
     assert_eq!(media.bytes().await.unwrap(), vec![1_u8; 200_000]);

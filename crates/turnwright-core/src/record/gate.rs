@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::{GateAnswer, GateKind};
+use super::{GateAnswer, GateDecision, GateKind};
 
 /// A gate at which a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
 /// Immutable.
@@ -92,8 +92,10 @@ impl GateState {
     pub const fn name(&self) -> &'static str {
         match self {
             GateState::Open => "open",
-            GateState::Answered(GateAnswer::Reject { .. }) => "rejected",
-            GateState::Answered(_) => "resolved",
+            GateState::Answered(answer) => match answer.decision {
+                GateDecision::Reject { .. } => "rejected",
+                _ => "resolved",
+            },
             GateState::Unanswered => "unanswered",
         }
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::GateKind;
+use crate::principal::Principal;
 
 /// An answer at a gate: live through [`Gates::answer`](crate::gate::Gates::answer), or recorded for a suspended turn.
 ///
@@ -21,37 +22,52 @@ use super::GateKind;
 /// assert_eq!(read(json!({ "decision": "edit", "args": { "n": 1 } }))?, GateAnswer::edit(json!({ "n": 1 })));
 /// assert_eq!(read(json!({ "decision": "value", "value": "Elm Street" }))?, GateAnswer::value("Elm Street"));
 /// assert_eq!(read(json!({ "decision": "reject", "reason": "no" }))?, GateAnswer::reject("no"));
+///
+/// // Who answered, and a note. Both are stored and shown; the model reads neither.
+/// let json = json!({ "decision": "approve", "by": "ada", "note": "as agreed" });
+/// assert_eq!(read(json)?, GateAnswer::approve().by("ada").note("as agreed"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
 /// Fields that do not belong to the decision are an error. `{"decision": "approve", "args": …}` would otherwise run a call with
 /// other arguments than intended.
+///
+/// Turnwright does not know who sent an answer. A service that reads one from a request sets [`by`](GateAnswer::by) to the user
+/// who is logged in, whatever the request says.
 #[doc(alias("Decision", "hitl", "Command"))]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "lowercase", try_from = "AnswerJson")]
+#[serde(try_from = "AnswerJson")]
 #[non_exhaustive]
-pub enum GateAnswer {
+pub struct GateAnswer {
+    /// What was decided.
+    #[serde(flatten)]
+    pub decision: GateDecision,
+    /// Who answered, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
+    /// A note for the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What was decided at a gate. Create a [`GateAnswer`] with it, such as [`GateAnswer::approve`].
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(tag = "decision", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum GateDecision {
     /// The call may run as proposed. For [`GateKind::Approval`].
-    #[non_exhaustive]
-    Approve {
-        /// Why, or by whom, for the record.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-    },
+    Approve,
     /// The call may run with other arguments, which are checked completely. For [`GateKind::Approval`].
     #[non_exhaustive]
     Edit {
         /// The arguments to run with.
         args: Value,
-        /// Why, or by whom, for the record.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
     },
     /// The call must not run. For [`GateKind::Approval`].
     #[non_exhaustive]
     Deny {
         /// Why, for the model.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The value for a gate of another kind. It is validated with the schema of the gate.
@@ -72,92 +88,106 @@ impl GateAnswer {
     /// Approves a call as proposed.
     #[must_use]
     pub fn approve() -> Self {
-        GateAnswer::Approve { reason: None }
+        GateDecision::Approve.into()
     }
 
     /// Approves a call with other arguments.
     pub fn edit(args: impl Into<Value>) -> Self {
-        let args = args.into();
-        GateAnswer::Edit { args, reason: None }
+        GateDecision::Edit { args: args.into() }.into()
     }
 
     /// Denies a call. The model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
-        GateAnswer::Deny { reason }
+        GateDecision::Deny { reason }.into()
     }
 
     /// Answers with a value, at a gate that is not an approval.
     pub fn value(value: impl Into<Value>) -> Self {
         let value = value.into();
-        GateAnswer::Value { value }
+        GateDecision::Value { value }.into()
     }
 
     /// Refuses to answer, at a gate of any kind. The model reads the reason.
     pub fn reject(reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        GateAnswer::Reject { reason }
+        GateDecision::Reject { reason }.into()
     }
 
-    /// Sets the reason that is stored with the answer. Has no effect on [`GateAnswer::Value`].
+    /// Sets who answered. It is stored with the answer, and a policy can demand that it is
+    /// [not the principal who asked](crate::tool::approval::Review::by_another).
     #[must_use]
-    pub fn with_reason(mut self, text: impl Into<String>) -> Self {
-        match &mut self {
-            GateAnswer::Approve { reason }
-            | GateAnswer::Edit { reason, .. }
-            | GateAnswer::Deny { reason } => *reason = Some(text.into()),
-            GateAnswer::Reject { reason } => *reason = text.into(),
-            GateAnswer::Value { .. } => {}
-        }
+    pub fn by(mut self, principal: impl Into<Principal>) -> Self {
+        self.by = Some(principal.into());
         self
     }
 
+    /// Sets a note that is stored with the answer. The model does not read it.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.note = Some(text.into());
+        self
+    }
+}
+
+impl From<GateDecision> for GateAnswer {
+    fn from(decision: GateDecision) -> Self {
+        GateAnswer {
+            decision,
+            by: None,
+            note: None,
+        }
+    }
+}
+
+impl GateDecision {
     /// Returns the name of the decision, as in JSON.
     #[must_use]
-    pub const fn decision(&self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
-            GateAnswer::Approve { .. } => "approve",
-            GateAnswer::Edit { .. } => "edit",
-            GateAnswer::Deny { .. } => "deny",
-            GateAnswer::Value { .. } => "value",
-            GateAnswer::Reject { .. } => "reject",
+            GateDecision::Approve => "approve",
+            GateDecision::Edit { .. } => "edit",
+            GateDecision::Deny { .. } => "deny",
+            GateDecision::Value { .. } => "value",
+            GateDecision::Reject { .. } => "reject",
         }
     }
 
     /// Returns the JSON that is validated with the schema of the gate, or the reason of a rejection. Values are moved, because
     /// edited arguments were not admitted yet, and cloning them is recursive.
     pub(crate) fn into_resolution(self) -> Result<Value, String> {
-        let decision = self.decision();
-        let (args, reason) = match self {
-            GateAnswer::Value { value } => return Ok(value),
-            GateAnswer::Reject { reason } => return Err(reason),
-            GateAnswer::Edit { args, reason } => (Some(args), reason),
-            GateAnswer::Approve { reason } | GateAnswer::Deny { reason } => (None, reason),
+        let decision = self.as_str();
+        let (name, more) = match self {
+            GateDecision::Value { value } => return Ok(value),
+            GateDecision::Reject { reason } => return Err(reason),
+            GateDecision::Edit { args } => ("args", Some(args)),
+            GateDecision::Deny { reason } => ("reason", reason.map(Value::from)),
+            GateDecision::Approve => ("", None),
         };
         let mut object = Map::new();
         object.insert("decision".to_owned(), decision.into());
-        object.extend(args.map(|args| ("args".to_owned(), args)));
-        object.extend(reason.map(|reason| ("reason".to_owned(), reason.into())));
+        object.extend(more.map(|more| (name.to_owned(), more)));
         Ok(Value::Object(object))
     }
 
-    /// Returns the answer for a resolution of a gate of this kind. A resolution of an approval without a decision stays a value.
+    /// Returns the decision for a resolution of a gate of this kind. A resolution of an approval without a decision stays a value.
     pub(crate) fn of_resolution(kind: &GateKind, mut resolution: Value) -> Self {
         if *kind != GateKind::Approval {
-            return GateAnswer::Value { value: resolution };
+            return GateDecision::Value { value: resolution };
         }
         let text = |name: &str| resolution.get(name).and_then(Value::as_str);
-        let reason = text("reason").map(str::to_owned);
         match text("decision") {
-            Some("approve") => GateAnswer::Approve { reason },
+            Some("approve") => GateDecision::Approve,
             Some("edit") if resolution.get("args").is_some() => {
                 let args = resolution.get_mut("args").map(Value::take);
                 let args = args.unwrap_or_default();
-                GateAnswer::Edit { args, reason }
+                GateDecision::Edit { args }
             }
             // Earlier releases wrote `refuse`.
-            Some("deny" | "refuse") => GateAnswer::Deny { reason },
-            _ => GateAnswer::Value { value: resolution },
+            Some("deny" | "refuse") => GateDecision::Deny {
+                reason: text("reason").map(str::to_owned),
+            },
+            _ => GateDecision::Value { value: resolution },
         }
     }
 }
@@ -176,6 +206,10 @@ struct AnswerJson {
     value: Option<Value>,
     #[serde(default)]
     reason: Option<String>,
+    #[serde(default)]
+    by: Option<Principal>,
+    #[serde(default)]
+    note: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -197,42 +231,62 @@ impl TryFrom<AnswerJson> for GateAnswer {
     type Error = &'static str;
 
     fn try_from(json: AnswerJson) -> Result<Self, Self::Error> {
-        let AnswerJson {
-            decision,
-            args,
-            value,
-            reason,
-        } = json;
-        match (decision, args, value, reason) {
-            (Decision::Approve, None, None, reason) => Ok(GateAnswer::Approve { reason }),
-            (Decision::Edit, Some(args), None, reason) => Ok(GateAnswer::Edit { args, reason }),
-            (Decision::Deny, None, None, reason) => Ok(GateAnswer::Deny { reason }),
-            (Decision::Value, None, Some(value), None) => Ok(GateAnswer::Value { value }),
-            (Decision::Reject, None, None, Some(reason)) => Ok(GateAnswer::Reject { reason }),
-            (Decision::Approve, Some(_), ..) => Err(
-                "`approve` must not have `args`, because it runs the call as proposed: to change the arguments, use the decision `edit`",
-            ),
-            (Decision::Approve, ..) => Err("`approve` has no field but `reason`"),
-            (Decision::Edit, None, ..) => Err("`edit` requires `args`, the arguments to run with"),
-            (Decision::Edit, ..) => Err("`edit` has no fields but `args` and `reason`"),
-            (Decision::Deny, ..) => Err("`deny` has no field but `reason`"),
-            (Decision::Value, _, None, _) => Err("`value` requires `value`, the answer"),
-            (Decision::Value, ..) => Err("`value` has no field but `value`"),
-            (Decision::Reject, _, _, None) => Err("`reject` requires `reason`"),
-            (Decision::Reject, ..) => Err("`reject` has no field but `reason`"),
-        }
+        let AnswerJson { by, note, .. } = &json;
+        let (by, note) = (by.clone(), note.clone());
+        let decision = match (json.decision, json.args, json.value, json.reason) {
+            (Decision::Approve, None, None, None) => GateDecision::Approve,
+            (Decision::Edit, Some(args), None, None) => GateDecision::Edit { args },
+            (Decision::Deny, None, None, reason) => GateDecision::Deny { reason },
+            (Decision::Value, None, Some(value), None) => GateDecision::Value { value },
+            (Decision::Reject, None, None, Some(reason)) => GateDecision::Reject { reason },
+            (Decision::Approve, Some(_), ..) => {
+                return Err(
+                    "`approve` must not have `args`, because it runs the call as proposed: to change the arguments, use the decision `edit`",
+                );
+            }
+            (Decision::Approve | Decision::Edit, _, None, Some(_)) => {
+                return Err(
+                    "`approve` and `edit` have no `reason`, which the model reads: use `note`",
+                );
+            }
+            (Decision::Approve, ..) => return Err("`approve` has no fields but `by` and `note`"),
+            (Decision::Edit, None, ..) => {
+                return Err("`edit` requires `args`, the arguments to run with");
+            }
+            (Decision::Edit, ..) => {
+                return Err("`edit` has no fields but `args`, `by` and `note`");
+            }
+            (Decision::Deny, ..) => {
+                return Err("`deny` has no fields but `reason`, `by` and `note`");
+            }
+            (Decision::Value, _, None, _) => return Err("`value` requires `value`, the answer"),
+            (Decision::Value, ..) => {
+                return Err("`value` has no fields but `value`, `by` and `note`");
+            }
+            (Decision::Reject, _, _, None) => return Err("`reject` requires `reason`"),
+            (Decision::Reject, ..) => {
+                return Err("`reject` has no fields but `reason`, `by` and `note`");
+            }
+        };
+        Ok(GateAnswer { decision, by, note })
     }
 }
 
 impl From<Value> for GateAnswer {
     fn from(value: Value) -> Self {
-        GateAnswer::Value { value }
+        GateAnswer::value(value)
     }
 }
 
 impl fmt::Debug for GateAnswer {
     /// Omits arguments and values, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GateAnswer({})", self.decision())
+        write!(f, "GateAnswer({})", self.decision.as_str())
+    }
+}
+
+impl fmt::Debug for GateDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }

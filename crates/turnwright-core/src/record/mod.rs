@@ -54,7 +54,7 @@ pub use coverage::{Coverage, RecordRef};
 pub use denial::Denial;
 pub use exposure::Exposure;
 pub use gate::{GateRecord, GateState};
-pub use gate_answer::GateAnswer;
+pub use gate_answer::{GateAnswer, GateDecision};
 pub use gate_kind::GateKind;
 pub use lease::Lease;
 pub use ledger::{CallState, LedgerEntry};

@@ -401,7 +401,7 @@ fn the_json_of_an_answer_has_only_the_fields_of_its_decision() {
         ),
         (
             r#"{"decision": "approve", "value": 1}"#,
-            "no field but `reason`",
+            "no fields but `by` and `note`",
         ),
         (r#"{"decision": "edit"}"#, "requires `args`"),
         (
@@ -410,14 +410,16 @@ fn the_json_of_an_answer_has_only_the_fields_of_its_decision() {
         ),
         (
             r#"{"decision": "deny", "args": {}}"#,
-            "no field but `reason`",
+            "no fields but `reason`, `by` and `note`",
         ),
         (r#"{"decision": "value"}"#, "requires `value`"),
         (
             r#"{"decision": "value", "value": 1, "reason": "r"}"#,
-            "no field but",
+            "no fields but",
         ),
         (r#"{"decision": "reject"}"#, "requires `reason`"),
+        (r#"{"decision": "approve", "reason": "r"}"#, "use `note`"),
+        (r#"{"decision": "approve", "by": ""}"#, "id"),
         (
             r#"{"decision": "approve", "resaon": "r"}"#,
             "unknown field `resaon`",
@@ -440,11 +442,11 @@ fn the_json_of_an_answer_has_only_the_fields_of_its_decision() {
     }
     for answer in [
         GateAnswer::approve(),
-        GateAnswer::approve().with_reason("r"),
-        GateAnswer::edit(json!({ "n": 1 })).with_reason("r"),
+        GateAnswer::approve().by("ada").note("n"),
+        GateAnswer::edit(json!({ "n": 1 })).note("n"),
         GateAnswer::edit(Value::Null),
-        GateAnswer::deny("r"),
-        GateAnswer::value(Value::Null),
+        GateAnswer::deny("r").by("ada"),
+        GateAnswer::value(Value::Null).by("ada").note("n"),
         GateAnswer::reject("r"),
     ] {
         let json = serde_json::to_string(&answer).unwrap();

@@ -13,7 +13,7 @@ use super::resume::unknown;
 use super::stored_turn::StoredTurn;
 use super::turn_runner::TurnRunner;
 use crate::error::{Error, ErrorCode};
-use crate::gate::GateAnswer;
+use crate::gate::{GateAnswer, GateDecision};
 use crate::record::{GateRecord, TurnState};
 use crate::store::{ConversationId, answer_gate};
 use crate::telemetry::here;
@@ -131,7 +131,7 @@ impl TurnRunner {
 
     /// Whether edited arguments fit the tool of the call that waits, if this runner has it.
     fn fits(&self, gate: &GateRecord, answer: &GateAnswer) -> Result<(), Error> {
-        let GateAnswer::Edit { args, .. } = answer else {
+        let GateDecision::Edit { args } = &answer.decision else {
             return Ok(());
         };
         let tool = gate.question.get("tool").and_then(Value::as_str);

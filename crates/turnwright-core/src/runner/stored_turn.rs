@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
-use crate::gate::{GateAnswer, OpenGate, TurnWaiting};
+use crate::gate::{GateClosed, OpenGate, TurnWaiting};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::record::{
     GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState,
@@ -181,22 +181,21 @@ impl StoredTurn {
 
 /// Creates the event of a gate from its record.
 pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
-    let how = match gate.state {
-        GateState::Open => {
-            return TurnEvent {
-                time: gate.opened_at,
-                kind: TurnEventKind::GateOpened(Arc::new(OpenGate::from(gate))),
-            };
-        }
-        GateState::Answered(GateAnswer::Reject { .. }) => "rejected",
-        GateState::Answered(_) => "resolved",
-        GateState::Unanswered => "aborted",
-    };
+    if gate.state == GateState::Open {
+        return TurnEvent {
+            time: gate.opened_at,
+            kind: TurnEventKind::GateOpened(Arc::new(OpenGate::from(gate))),
+        };
+    }
+    let closed = (gate.answer()).map_or_else(GateClosed::aborted, GateClosed::of);
+    let GateClosed { how, by, note } = closed;
     TurnEvent {
         time: gate.closed_at.unwrap_or(gate.opened_at),
         kind: TurnEventKind::GateClosed {
             id: gate.id().into(),
             how,
+            by,
+            note,
         },
     }
 }

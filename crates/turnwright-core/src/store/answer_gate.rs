@@ -33,7 +33,8 @@ pub(crate) async fn answer_gate(
         check_time(&gate)?;
         let schema = gate.schema.as_deref().cloned();
         let schema = schema.map(Schema::from_document).transpose()?;
-        let checked = check(&gate.kind, schema.as_ref(), answer.clone(), |answer| {
+        let asked = (&gate.kind, &*gate.question);
+        let checked = check(asked, schema.as_ref(), answer.clone(), |answer| {
             accepts(&gate, answer)
         })?;
         let closed = gate.closed(GateState::Answered(checked));

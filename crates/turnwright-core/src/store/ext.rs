@@ -14,7 +14,7 @@ use crate::record::{
 /// Maximum number of attempts while other writers change the conversation.
 const MAX_TRIES: usize = 100;
 
-/// Convenience methods for [`Store`]. They take a conversation as text or as a [`ConversationId`].
+/// Convenience methods for [`Store`]. They take a conversation as `&str` or as [`&ConversationId`](ConversationId).
 ///
 /// Methods that return records fail if one of them is damaged, see [`StoreError::damaged_record`]. [`Store::load`] and
 /// [`StoreExt::pages`] return the others.
@@ -54,7 +54,7 @@ pub trait StoreExt: Store {
     /// See [`Store::apply`].
     async fn put(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
         record: impl Into<Record> + Send,
     ) -> Result<Revision, StoreError> {
         let batch = Batch::new().put(record);
@@ -67,7 +67,7 @@ pub trait StoreExt: Store {
     /// See [`Store::apply`].
     async fn put_all(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
         records: impl IntoIterator<Item = Record> + Send,
     ) -> Result<Revision, StoreError> {
         let batch = records.into_iter().fold(Batch::new(), Batch::put);
@@ -80,7 +80,7 @@ pub trait StoreExt: Store {
     /// See [`Store::apply`].
     async fn delete(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
         kind: RecordKind,
         record_id: &str,
     ) -> Result<Revision, StoreError> {
@@ -97,7 +97,7 @@ pub trait StoreExt: Store {
     /// See [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if the kind of a record is unknown.
     async fn delete_conversation(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Revision, StoreError> {
         let (mut unnamed, all) = (None, Query::all());
         let deleted = self.update(conversation, &all, |loaded| {
@@ -130,7 +130,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn get(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
         kind: RecordKind,
         record_id: &str,
     ) -> Result<Option<Record>, StoreError> {
@@ -145,7 +145,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn records(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Record>, StoreError> {
         let loaded = undamaged(self.load(&id(conversation), &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
@@ -157,7 +157,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn messages(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<Message>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -168,7 +168,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn tool_calls(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<ToolCall>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -179,7 +179,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn memories(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<Memory>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -190,7 +190,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn ledger(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -201,7 +201,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn turns(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -212,7 +212,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn gates(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<GateRecord>>, StoreError> {
         all_of(self, conversation).await
     }
@@ -223,7 +223,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn lease(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Option<Arc<Lease>>, StoreError> {
         let found = self.get(conversation, RecordKind::Lease, Lease::ID).await?;
         Ok(found.and_then(Record::downcast::<Lease>))
@@ -235,7 +235,7 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn conversation_info(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Option<Arc<ConversationInfo>>, StoreError> {
         super::conversation_info(self, &id(conversation)).await
     }
@@ -249,7 +249,7 @@ pub trait StoreExt: Store {
     /// delete it. Nothing is changed then.
     async fn update_conversation_info(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
         change: impl FnMut(ConversationInfoBuilder) -> ConversationInfoBuilder + Send,
     ) -> Result<Arc<ConversationInfo>, Error> {
         super::update_conversation_info(self, &id(conversation), change).await
@@ -263,7 +263,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`].
     async fn unfinished(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
         let mut entries = self.ledger(conversation).await?;
         entries.retain(|entry| entry.state == CallState::Started);
@@ -271,7 +271,7 @@ pub trait StoreExt: Store {
     }
 
     /// Returns the records that a query selects, one after the other, loaded in pages.
-    fn pages(&self, conversation: impl AsRef<str>, query: Query) -> Pages<'_, Self> {
+    fn pages(&self, conversation: &(impl AsRef<str> + ?Sized), query: Query) -> Pages<'_, Self> {
         Pages::new(self, id(conversation), query)
     }
 
@@ -282,7 +282,7 @@ pub trait StoreExt: Store {
     /// See [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
     async fn update(
         &self,
-        conversation: impl AsRef<str> + Send,
+        conversation: &(impl AsRef<str> + Sync + ?Sized),
         query: &Query,
         mut change: impl for<'l> FnMut(&'l Loaded) -> Batch + Send,
     ) -> Result<Revision, StoreError> {
@@ -306,14 +306,14 @@ pub trait StoreExt: Store {
 
 impl<S: Store + ?Sized> StoreExt for S {}
 
-fn id(conversation: impl AsRef<str>) -> ConversationId {
+fn id(conversation: &(impl AsRef<str> + ?Sized)) -> ConversationId {
     ConversationId::new(conversation.as_ref())
 }
 
 /// Loads all records of a type, in order.
 async fn all_of<S: Store + ?Sized, T: RecordType>(
     store: &S,
-    conversation: impl AsRef<str>,
+    conversation: &(impl AsRef<str> + ?Sized),
 ) -> Result<Vec<Arc<T>>, StoreError> {
     let query = Query::all().kind(T::KIND);
     let loaded = undamaged(store.load(&id(conversation), &query).await?)?;

@@ -1,13 +1,14 @@
 //! Stubs for builds without the feature `tracing`. They compile to nothing.
 
 use std::marker::PhantomData;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
+use crate::gate::GateClosed;
 use crate::outcome::TurnOutcome;
 use crate::record::{GateKind, Message};
 use crate::tool::context::{DispatchContext, TurnContext};
@@ -28,8 +29,6 @@ impl TurnSpan {
 pub(crate) fn principal(_: &TurnContext) {}
 
 pub(crate) fn gate_opened(_: &GateKind) {}
-
-pub(crate) fn gate_closed(_: &GateKind, _: &'static str, _: SystemTime, _: SystemTime) {}
 
 pub(crate) struct ModelSpan<'c>(PhantomData<&'c DispatchContext>);
 
@@ -88,3 +87,5 @@ pub(crate) fn warning(_: &TurnContext, _: &str) {}
 pub(crate) fn failed(_: &TurnContext, _: &Error, _: Option<&'static str>) {}
 
 pub(crate) fn refused(_: &DispatchContext, _: &str, _: &str, _: ErrorCode) {}
+
+pub(crate) fn gate_closed(_: &TurnContext, _: (&str, &GateKind), _: Duration, _: &GateClosed) {}

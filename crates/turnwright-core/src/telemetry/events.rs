@@ -1,10 +1,15 @@
 //! Trace events: log messages, errors and refused calls.
 
+use std::time::Duration;
+
 use tracing::{debug, enabled, error, info, warn};
 
 use super::{TARGET, content, measure, names};
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
+use crate::gate::GateClosed;
+use crate::principal::Principal;
+use crate::record::GateKind;
 use crate::tool::context::{DispatchContext, TurnContext};
 
 /// Returns whether events of this level are recorded.
@@ -71,5 +76,29 @@ pub(crate) fn refused(ctx: &DispatchContext, id: &str, tool: &str, code: ErrorCo
             { names::ERROR_TYPE } = code.as_str()
         },
         "tool call refused"
+    );
+}
+
+/// Reports how a gate was closed, and who answered. The note is content.
+pub(crate) fn gate_closed(
+    turn: &TurnContext,
+    (id, kind): (&str, &GateKind),
+    waited: Duration,
+    closed: &GateClosed,
+) {
+    measure::gate(kind, waited, closed.how);
+    let note = closed.note.as_deref();
+    let note = note.filter(|_| turn.setup().trace_content);
+    info!(
+        target: TARGET,
+        {
+            { names::TURN } = turn.turn_id(),
+            { names::GATE } = id,
+            { names::GATE_KIND } = kind.as_str(),
+            { names::GATE_CLOSED } = closed.how,
+            { names::GATE_BY } = closed.by.as_ref().map(Principal::as_str),
+            { names::GATE_NOTE } = note.map(|note| content::text(note).into_owned())
+        },
+        "gate closed"
     );
 }

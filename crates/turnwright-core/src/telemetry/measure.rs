@@ -2,7 +2,7 @@
 //!
 //! They have no parent, so that they are not also events of a span, and the lowest level, so that they do not fill logs.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tracing::{Level, event};
 
@@ -112,19 +112,18 @@ pub(crate) fn gate_opened(kind: &GateKind) {
         parent: None,
         Level::TRACE,
         { names::GATE_OPENINGS } = 1_u64,
-        { names::GATE } = kind.as_str(),
+        { names::GATE_KIND } = kind.as_str(),
     );
 }
 
-/// Measures a gate that was closed, from its opening, which may have been in another process.
-pub(crate) fn gate_closed(kind: &GateKind, how: &'static str, from: SystemTime, to: SystemTime) {
-    let duration = to.duration_since(from).unwrap_or_default();
+/// Measures a gate that was closed.
+pub(super) fn gate(kind: &GateKind, waited: Duration, how: &'static str) {
     event!(
         target: METRICS_TARGET,
         parent: None,
         Level::TRACE,
-        { names::GATE_DURATION } = duration.as_secs_f64(),
-        { names::GATE } = kind.as_str(),
-        { names::GATE_ENDED } = how,
+        { names::GATE_DURATION } = waited.as_secs_f64(),
+        { names::GATE_KIND } = kind.as_str(),
+        { names::GATE_CLOSED } = how,
     );
 }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Any `tracing` subscriber receives them. The layer of `tracing-opentelemetry` turns them into spans with the right name, kind
-//! and status. `error.type` contains a stable error code. Log messages, errors and refused calls are events within the spans. A
+//! and status. `error.type` contains a stable error code. Log messages, errors, refused calls and closed gates are events within the spans. A
 //! refused call has no span, since nothing ran. A blocking handler runs within the span of its call, so the span of a detached
 //! thread stays open until the thread ends.
 //!
@@ -53,8 +53,8 @@ mod tests;
 
 #[cfg(feature = "tracing")]
 pub(crate) use {
-    events::{failed, is_traced, log, refused, warning},
-    measure::{gate_closed, gate_opened},
+    events::{failed, gate_closed, is_traced, log, refused, warning},
+    measure::gate_opened,
     spans::{ModelSpan, ToolSpan, TurnSpan, here, principal},
 };
 

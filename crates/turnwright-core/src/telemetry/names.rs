@@ -54,8 +54,11 @@ names! {
     ABANDONED = "turnwright.tool.abandoned";
     PIPELINE = "turnwright.pipeline";
     FATAL = "turnwright.error.fatal";
-    GATE = "turnwright.gate.kind";
-    GATE_ENDED = "turnwright.gate.ended";
+    GATE = "turnwright.gate.id";
+    GATE_KIND = "turnwright.gate.kind";
+    GATE_CLOSED = "turnwright.gate.closed";
+    GATE_BY = "turnwright.gate.by";
+    GATE_NOTE = "turnwright.gate.note";
 
     // Metrics. The bridge reads the instrument from the start of the name.
     OPERATION_DURATION = "histogram.gen_ai.client.operation.duration";

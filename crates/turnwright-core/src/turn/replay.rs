@@ -2,10 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::wait::how;
-use crate::gate::{GateAnswer, TurnGate};
+use crate::gate::{GateAnswer, GateClosed, GateDecision, TurnGate};
 use crate::record::{GateRecord, GateState};
-use crate::telemetry;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
@@ -23,11 +21,15 @@ impl TurnContext {
         let recorded = &self.inner().recorded_gates;
         let before = recorded.get(id)?;
         let answer = self.usable(&before, gate, tool_call)?;
-        let closed_at = before.closed_at.unwrap_or(before.opened_at);
-        // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was measured
+        let answered_at = before.closed_at.unwrap_or(before.opened_at);
+        // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was reported
         // before.
-        if !recorded.is_opened_after(closed_at) {
-            telemetry::gate_closed(&before.kind, how(&answer), before.opened_at, closed_at);
+        if !recorded.is_opened_after(answered_at) {
+            let closed = GateClosed::of(&answer);
+            self.emit_gate_closed(&before.id, &closed);
+            let waited = answered_at.duration_since(before.opened_at);
+            let gate = (&before.id, &before.kind);
+            self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);
         }
         Some(answer)
     }
@@ -58,12 +60,11 @@ impl TurnContext {
         if !self.setups().all(|setup| setup.reuses_answers) {
             return None;
         }
-        match before
-            .answer()
-            .filter(|_| is_same(before, gate, tool_call))?
-        {
-            reject @ GateAnswer::Reject { .. } => Some(reject.clone()),
-            answer if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
+        let same = is_same(before, gate, tool_call);
+        let answer = before.answer().filter(|_| same)?;
+        match answer.decision {
+            GateDecision::Reject { .. } => Some(answer.clone()),
+            _ if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
             _ => None,
         }
     }

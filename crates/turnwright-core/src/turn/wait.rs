@@ -10,8 +10,8 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, TurnEventKind};
 use crate::gate::{
-    Counted, GateAnswer, GateKind, GatePlace, OpenGate, Opening, Settled, TurnGate, Wait, Waiter,
-    gate_id,
+    Counted, GateAnswer, GateClosed, GateDecision, GateKind, GatePlace, OpenGate, Opening, Settled,
+    TurnGate, Wait, Waiter, gate_id,
 };
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
@@ -31,7 +31,7 @@ pub(crate) struct Asked {
     time_left: Option<Duration>,
     settled: Option<oneshot::Receiver<Settled>>,
     waiter: Waiter,
-    how: &'static str,
+    closed: GateClosed,
     /// Whether it was emitted on the event stream. Then its end is emitted too.
     emitted: bool,
 }
@@ -76,11 +76,11 @@ impl TurnContext {
                 asked.answer().await?
             }
         };
-        match answer {
-            GateAnswer::Value { value } => Ok(value),
-            GateAnswer::Reject { reason } => Err(rejected(&kind, &reason)),
+        match answer.decision {
+            GateDecision::Value { value } => Ok(value),
+            GateDecision::Reject { reason } => Err(rejected(&kind, &reason)),
             // The gate accepts none of these.
-            other => Err(rejected(&kind, other.decision())),
+            other => Err(rejected(&kind, other.as_str())),
         }
     }
 
@@ -135,9 +135,39 @@ impl TurnContext {
             step,
             settled: Some(settled),
             waiter,
-            how: "aborted",
+            closed: GateClosed::aborted(),
             emitted: false,
         })
+    }
+}
+
+impl TurnContext {
+    /// Emits the end of a gate on the event streams of the turn and its outer turns, which share their gates.
+    pub(super) fn emit_gate_closed(&self, id: &Arc<str>, closed: &GateClosed) {
+        for turn in self.and_outer() {
+            turn.emit(|| TurnEventKind::GateClosed {
+                id: Arc::clone(id),
+                how: closed.how,
+                by: closed.by.clone(),
+                note: closed.note.clone(),
+            });
+        }
+    }
+
+    /// Reports the end of a gate to observers and in the trace.
+    pub(super) fn report_gate_closed(
+        &self,
+        (id, kind): (&Arc<str>, &GateKind),
+        waited: Duration,
+        closed: &GateClosed,
+    ) {
+        telemetry::gate_closed(self, (id, kind), waited, closed);
+        self.notify(|| EventKind::GateClosed {
+            id: Arc::clone(id),
+            how: closed.how,
+            by: closed.by.clone(),
+            note: closed.note.clone(),
+        });
     }
 }
 
@@ -156,7 +186,7 @@ impl Asked {
             Noted::Open(record) => Some(record),
             Noted::NotStored => None,
             Noted::Answered(answer) => {
-                self.how = how(&answer);
+                self.closed = GateClosed::of(&answer);
                 return Ok(answer);
             }
         };
@@ -173,42 +203,54 @@ impl Asked {
             return Err(aborted(&self.gate.kind));
         }
         let kind = &self.gate.kind;
-        let (how, state, answer) = match settled {
-            Ok(Ok(Settled::Recorded(answer))) => (how(&answer), None, Ok(answer)),
+        let (closed, state, answer) = match settled {
+            Ok(Ok(Settled::Recorded(answer))) => (GateClosed::of(&answer), None, Ok(answer)),
             Ok(Ok(Settled::Live(answer))) => {
                 let answer = match &noted {
                     Some(record) => Box::pin(self.note_answer(record, answer)).await,
                     None => answer,
                 };
-                (how(&answer), None, Ok(answer))
+                (GateClosed::of(&answer), None, Ok(answer))
             }
             // The last handle to the turn's gates was dropped.
             Ok(Err(_)) => {
                 let error = unanswerable(kind);
-                ("aborted", Some(GateState::Unanswered), Err(error))
+                (
+                    GateClosed::aborted(),
+                    Some(GateState::Unanswered),
+                    Err(error),
+                )
             }
             Err(Cut::Timeout(limit)) => {
                 let limit = self.gate.timeout.unwrap_or(limit);
                 let message =
                     format!("no answer was received at the gate `{kind}` within {limit:?}");
                 let error = Error::new(ErrorCode::TURN_GATE_TIMEOUT, message);
-                ("timedOut", Some(GateState::Unanswered), Err(error))
+                (
+                    GateClosed::timed_out(),
+                    Some(GateState::Unanswered),
+                    Err(error),
+                )
             }
             // The turn still waits here if it is resumed.
-            Err(Cut::Cancelled) => ("aborted", None, Err(aborted(kind))),
+            Err(Cut::Cancelled) => (GateClosed::aborted(), None, Err(aborted(kind))),
             Err(Cut::NoTimer) => {
                 let message = format!(
                     "the timeout of the gate `{kind}` requires a tokio runtime with the time driver enabled"
                 );
                 let error = Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message);
-                ("aborted", Some(GateState::Unanswered), Err(error))
+                (
+                    GateClosed::aborted(),
+                    Some(GateState::Unanswered),
+                    Err(error),
+                )
             }
         };
         // Stored before it has any effect.
         if let (Some(record), Some(state)) = (noted, state) {
             Box::pin(self.note(vec![record.closed(state)])).await;
         }
-        self.how = how;
+        self.closed = closed;
         answer
     }
 
@@ -342,19 +384,12 @@ impl Drop for Asked {
             // It stays open in the store, and the end of the turn names it.
             return;
         }
-        let (id, how) = (&self.id, self.how);
-        let now = SystemTime::now();
-        telemetry::gate_closed(&self.gate.kind, how, self.opened_at, now);
-        for turn in self.turn.and_outer().filter(|_| self.emitted) {
-            turn.emit(|| TurnEventKind::GateClosed {
-                id: Arc::clone(id),
-                how,
-            });
+        if self.emitted {
+            self.turn.emit_gate_closed(&self.id, &self.closed);
         }
-        self.turn.notify(|| EventKind::GateClosed {
-            id: Arc::clone(id),
-            how,
-        });
+        let waited = self.opened_at.elapsed().unwrap_or_default();
+        let gate = (&self.id, &self.gate.kind);
+        self.turn.report_gate_closed(gate, waited, &self.closed);
     }
 }
 
@@ -365,14 +400,6 @@ enum Noted {
     NotStored,
     /// It was answered before it could be opened again.
     Answered(GateAnswer),
-}
-
-/// Returns how a gate with this answer was closed, for observers.
-pub(super) fn how(answer: &GateAnswer) -> &'static str {
-    match answer {
-        GateAnswer::Reject { .. } => "rejected",
-        _ => "resolved",
-    }
 }
 
 fn aborted(kind: &GateKind) -> Error {

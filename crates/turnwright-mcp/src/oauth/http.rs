@@ -21,6 +21,9 @@ use super::metadata::check_source;
 /// Maximum size of an answer.
 const MAX_BYTES: usize = 256 << 10;
 
+/// Maximum number of authorization servers that a server may name. `rmcp` sends several requests to each.
+const MAX_NAMED: usize = 10;
+
 /// Maximum time for a request and its answer.
 const TOTAL: Duration = Duration::from_secs(30);
 
@@ -95,17 +98,27 @@ impl GuardedHttp {
 
     /// Notes if the metadata of a server names an authorization server whose address is refused. `rmcp` skips some of them without a
     /// request.
-    fn check_named(&self, metadata: &[u8]) {
+    ///
+    /// # Errors
+    /// It names too many.
+    fn check_named(&self, metadata: &[u8]) -> Result<(), String> {
         let metadata: Value = serde_json::from_slice(metadata).unwrap_or_default();
         let named = metadata
             .get("authorization_servers")
             .and_then(Value::as_array);
+        let count = named.map_or(0, Vec::len);
+        if count > MAX_NAMED {
+            let why =
+                format!("the server names {count} authorization servers, more than {MAX_NAMED}");
+            return Err(self.refused(why));
+        }
         let urls = named.into_iter().flatten().filter_map(Value::as_str);
         for url in urls.filter_map(|url| Url::parse(url).ok()) {
             if let Err(why) = self.addresses.check(&url) {
                 self.refused(why);
             }
         }
+        Ok(())
     }
 
     /// Returns why a request has no answer.
@@ -149,7 +162,7 @@ impl GuardedHttp {
             let response = sent.await.map_err(|error| self.unanswered(&host, error))?;
             let answer = read(&host, response, kind).await?;
             if kind == Kind::Metadata {
-                self.check_named(answer.body());
+                self.check_named(answer.body())?;
                 check_source(answer.body(), &url)?;
             }
             Ok(answer)

@@ -215,7 +215,8 @@ impl Server {
                 },
                 Some((gate, question, answer)) = asked.next(), if !asked.is_empty() => {
                     let malformed = || "the client's answer is malformed".to_owned();
-                    let answer = answer.and_then(|answer| question.read(answer).ok_or_else(malformed));
+                    let read = |answer| question.read(answer, client.caller.as_ref());
+                    let answer = answer.and_then(|answer| read(answer).ok_or_else(malformed));
                     let answer = answer.unwrap_or_else(|why| refusal(&gate, &why));
                     if running.gates.answer(&*gate.id, answer).is_err() {
                         let why = "the client's answer does not match the question";

@@ -9,7 +9,7 @@ use axum::serve::Listener;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
 use super::limits::ServeLimits;
@@ -17,12 +17,15 @@ use super::limits::ServeLimits;
 /// Maximum size of the head of a request, and of what is buffered of its body.
 const BUFFER: usize = 64 << 10;
 
+/// The end of a longer time may be out of range.
+const MAX_READ: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Accepts connections, up to the limit, until the future is dropped. Connections that are open then are closed after the request that
 /// they serve, once `stopped` is ready.
 ///
 /// Used instead of `axum::serve`, which has no time limits.
 pub(super) async fn serve<S>(
-    mut listener: TcpListener,
+    mut listener: impl Listener,
     router: Router,
     limits: &ServeLimits,
     stopped: impl Fn() -> S,
@@ -33,8 +36,9 @@ pub(super) async fn serve<S>(
     let permits = Arc::new(Semaphore::new(limit));
     // The semaphore is never closed.
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-        let (stream, _) = Listener::accept(&mut listener).await;
-        let connection = serve_connection(stream, router.clone(), limits.read, stopped());
+        let (stream, _) = listener.accept().await;
+        let read = limits.read.min(MAX_READ);
+        let connection = serve_connection(stream, router.clone(), read, stopped());
         tokio::spawn(async move {
             connection.await;
             drop(permit);
@@ -43,7 +47,7 @@ pub(super) async fn serve<S>(
 }
 
 fn serve_connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     read: Duration,
     stopped: impl Future<Output = ()> + Send,

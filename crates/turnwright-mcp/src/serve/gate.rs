@@ -2,9 +2,9 @@
 
 use rmcp::model::InputRequest;
 use serde_json::{Value, json};
-use turnwright_core::Error;
 use turnwright_core::gate::{GateAnswer, GateKind, OpenGate, TurnGate};
 use turnwright_core::schema::escape;
+use turnwright_core::{Error, Principal};
 
 use super::client::Need;
 
@@ -98,8 +98,14 @@ impl Question {
         })
     }
 
-    /// Reads the answer of the client. `None` if it is malformed.
-    pub(super) fn read(&self, mut answer: Value) -> Option<GateAnswer> {
+    /// Reads the answer of a caller. `None` if it is malformed.
+    pub(super) fn read(&self, answer: Value, caller: Option<&Principal>) -> Option<GateAnswer> {
+        let mut answer = self.decision(answer)?;
+        answer.by = caller.cloned();
+        Some(answer)
+    }
+
+    fn decision(&self, mut answer: Value) -> Option<GateAnswer> {
         if matches!(self.reading, Reading::Result) {
             return answer.is_object().then(|| GateAnswer::value(answer));
         }

@@ -62,7 +62,7 @@ impl McpService {
             open: Arc::clone(&open),
         };
         let served = async {
-            let served = serve(Handler::new(Arc::clone(&server)), transport).await;
+            let served = Box::pin(serve(Handler::new(Arc::clone(&server)), transport)).await;
             server.end().await;
             served
         };

@@ -1,5 +1,6 @@
 //! Unit tests.
 
+mod connections;
 mod sessions;
 
 use std::sync::Arc;
@@ -9,8 +10,7 @@ use proptest::prelude::*;
 use rmcp::model::ResourceContents;
 use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
-use turnwright_core::gate::GateAnswer;
-use turnwright_core::gate::OpenGate;
+use turnwright_core::gate::{GateAnswer, GateDecision, OpenGate};
 use turnwright_core::tool::approval::always;
 use turnwright_core::{DispatchContext, Tool, ToolRegistry};
 
@@ -71,16 +71,19 @@ async fn only_an_explicit_yes_approves() {
     let question = Question::of(&approval(json!({})).await).unwrap();
     let accept = |content: Value| json!({ "action": "accept", "content": content });
     assert_eq!(
-        question.read(accept(json!({ "approve": true }))),
-        Some(GateAnswer::approve())
+        question.read(accept(json!({ "approve": true })), Some(&"ada".into())),
+        Some(GateAnswer::approve().by("ada"))
     );
     for denied in [
         accept(json!({ "approve": false })),
         json!({ "action": "decline" }),
         json!({ "action": "cancel" }),
     ] {
-        let answer = question.read(denied).unwrap();
-        assert!(matches!(answer, GateAnswer::Deny { .. }), "{answer:?}");
+        let answer = question.read(denied, None).unwrap();
+        assert!(
+            matches!(answer.decision, GateDecision::Deny { .. }),
+            "{answer:?}"
+        );
     }
     for malformed in [
         json!(null),
@@ -92,7 +95,7 @@ async fn only_an_explicit_yes_approves() {
         accept(json!([true])),
         json!({ "approve": true }),
     ] {
-        assert_eq!(question.read(malformed.clone()), None, "{malformed}");
+        assert_eq!(question.read(malformed.clone(), None), None, "{malformed}");
     }
 }
 

@@ -125,7 +125,7 @@ impl WaitingCall {
             }
             let answer = responses
                 .remove(name)
-                .and_then(|answer| question.read(answer));
+                .and_then(|answer| question.read(answer, self.caller.as_ref()));
             match answer {
                 None => true,
                 // An error: the gate does not accept the answer and stays open.

@@ -1,7 +1,12 @@
 //! The page about events as JSON: its tables and the types for TypeScript are those of the code.
 //!
 //! `TURNWRIGHT_UPDATE=1` regenerates them.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
 
 use std::fs;
 

@@ -1,6 +1,11 @@
 //! Names that users try first, and names that the documentation has, exist.
-#![allow(clippy::unwrap_used, reason = "a test may end loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -96,4 +101,68 @@ fn source_files_that_documents_name_exist() {
 fn is_path(code: &str) -> bool {
     let mut letters = code.chars();
     code.ends_with(".rs") && letters.all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+}
+
+/// The names of the public functions, and of the methods of public traits, in a source file.
+fn public_functions(source: &str) -> HashSet<&str> {
+    let mut in_trait = false;
+    let mut names = HashSet::new();
+    for line in source.lines() {
+        in_trait = match line {
+            "}" => false,
+            _ => in_trait || line.starts_with("pub trait "),
+        };
+        if let Some((before, after)) = line.split_once("fn ")
+            && (in_trait || before.trim_start().starts_with("pub "))
+        {
+            names.extend(after.split(['(', '<']).next());
+        }
+    }
+    names
+}
+
+/// The names of the functions that a piece of code calls, without those after a path.
+fn called(code: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    code.match_indices('(').filter_map(move |(at, _)| {
+        let before = code[..at].trim_end_matches(is_word);
+        let is_free = !before.ends_with(|c: char| c.is_ascii_uppercase() || ":[".contains(c));
+        Some(&code[before.len()..at]).filter(|name| !name.is_empty() && is_free)
+    })
+}
+
+#[test]
+fn functions_that_the_book_names_are_public() {
+    let mut files = Vec::new();
+    add_files(&root().join("crates"), &mut files);
+    let is_source = |file: &PathBuf| file.extension().is_some_and(|end| end == "rs");
+    files.retain(|file| is_source(file) && file.components().any(|part| part.as_os_str() == "src"));
+    let sources: Vec<String> = files
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let known: HashSet<&str> = sources
+        .iter()
+        .flat_map(|source| public_functions(source))
+        .collect();
+
+    let mut pages = documents();
+    pages.retain(|page| page.components().any(|part| part.as_os_str() == "docs"));
+    // These pages also name functions of other kits.
+    pages.retain(|page| {
+        !page.ends_with("coming-from-rig.md") && !page.ends_with("coming-from-typescript.md")
+    });
+    let mut missing = Vec::new();
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        for (event, _) in events(&text) {
+            let Event::Code(code) = event else { continue };
+            let unknown = called(&code).filter(|name| {
+                let of_page = || text.contains(&format!("fn {name}("));
+                !known.contains(name) && *name != "drop" && !of_page()
+            });
+            missing.extend(unknown.map(|name| format!("{}: {name}", page.display())));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }

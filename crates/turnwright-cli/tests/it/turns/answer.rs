@@ -90,6 +90,32 @@ fn an_approval_is_recorded_and_counts_when_the_turn_is_resumed() {
 }
 
 #[test]
+fn who_answered_is_recorded_and_shown() {
+    for (options, shown) in [
+        (
+            &["--approve", "--by", "ada", "--note", "as agreed"][..],
+            "  approved by ada: as agreed\n",
+        ),
+        (
+            &["--deny", "too dear", "--by", "ada", "--note", "see 7"],
+            "  denied by ada: too dear; see 7\n",
+        ),
+        (
+            &["--edit", r#"{"cents": 3}"#, "--by", "ada"],
+            "  approved with other arguments by ada {\"cents\":3}\n",
+        ),
+    ] {
+        let home = Folder::new();
+        suspended(&home, "pay");
+        let turn = newest(&home);
+        let ran = turns(&home, &[&["answer", &turn], options].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = turns(&home, &["show", &turn]);
+        assert!(ran.out.contains(shown), "{}", ran.out);
+    }
+}
+
+#[test]
 fn the_first_answer_counts_and_others_are_refused() {
     let home = Folder::new();
     let gates = suspended(&home, "pay");

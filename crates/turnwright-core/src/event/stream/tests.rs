@@ -32,6 +32,8 @@ fn gate_closed(id: &str) -> TurnEventKind {
     TurnEventKind::GateClosed {
         id: id.into(),
         how: "resolved",
+        by: None,
+        note: None,
     }
 }
 

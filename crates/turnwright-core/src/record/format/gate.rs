@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::error::Error;
+use crate::principal::Principal;
 use crate::record::{
-    ByteResolver, GateAnswer, GateKind, GateRecord, GateState, Record, RecordKind,
+    ByteResolver, GateAnswer, GateDecision, GateKind, GateRecord, GateState, Record, RecordKind,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -34,6 +36,10 @@ pub(super) struct StoredGate<'a> {
     answer: Option<Json<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<Text<'a>>,
     opened_at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     closed_at: Option<Time>,
@@ -43,7 +49,9 @@ impl<'a> TryFrom<&'a GateRecord> for StoredGate<'a> {
     type Error = Error;
 
     fn try_from(gate: &'a GateRecord) -> Result<Self, Error> {
-        let (answer, reason) = match gate.answer().cloned().map(GateAnswer::into_resolution) {
+        let answered = gate.answer();
+        let decision = answered.map(|answer| answer.decision.clone());
+        let (answer, reason) = match decision.map(GateDecision::into_resolution) {
             Some(Ok(answer)) => (Some(Json::owned(RecordKind::Gate, "answer", answer)?), None),
             Some(Err(reason)) => (None, Some(reason.into())),
             None => (None, None),
@@ -65,6 +73,8 @@ impl<'a> TryFrom<&'a GateRecord> for StoredGate<'a> {
             state: gate.state.name().into(),
             answer,
             reason,
+            by: answered.and_then(|answer| Some(answer.by.as_ref()?.as_str().into())),
+            note: answered.and_then(|answer| Some(answer.note.as_ref()?.into())),
             opened_at: Encoded(gate.opened_at),
             closed_at: gate.closed_at.map(Encoded),
         })
@@ -78,15 +88,31 @@ impl Stored for StoredGate<'_> {
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
         let kind = GateKind::from(&*self.name.not_empty("name")?);
+        let by = self.by.map(|by| by.not_empty("by")).transpose()?;
+        let answered = |decision: GateDecision, earlier_note: Option<String>| {
+            GateState::Answered(GateAnswer {
+                decision,
+                by: by.map(|by| Principal::new(&*by)),
+                note: self.note.map(Text::into_owned).or(earlier_note),
+            })
+        };
         let state = match (&*self.state, self.answer, self.reason) {
             ("open", ..) => GateState::Open,
             ("unanswered", ..) => GateState::Unanswered,
             ("resolved", Some(answer), _) => {
-                GateState::Answered(GateAnswer::of_resolution(&kind, answer.into_value()))
+                let answer = answer.into_value();
+                let reason = answer.get("reason").and_then(Value::as_str);
+                let reason = reason.map(str::to_owned);
+                let decision = GateDecision::of_resolution(&kind, answer);
+                // Earlier releases stored the note of an approval as its reason.
+                let approves =
+                    matches!(decision, GateDecision::Approve | GateDecision::Edit { .. });
+                answered(decision, reason.filter(|_| approves))
             }
             ("resolved", None, _) => return Err(Invalid::missing("answer")),
             ("rejected", _, Some(reason)) => {
-                GateState::Answered(GateAnswer::reject(reason.into_owned()))
+                let reason = reason.into_owned();
+                answered(GateDecision::Reject { reason }, None)
             }
             ("rejected", _, None) => return Err(Invalid::missing("reason")),
             _ => {

@@ -49,6 +49,7 @@ pub use review::Review;
 pub(crate) use tool_pattern::ToolPattern;
 
 use crate::effects::Effects;
+use crate::principal::Principal;
 use crate::record::{ResponseRef, TaintSource, ToolCall};
 use crate::render::Taint;
 use crate::schema::escape;
@@ -268,6 +269,9 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// The records that made the prompt untrusted or private, if that is the reason.
     pub sources: Vec<TaintSource>,
+    /// Who must not approve, if the policy demands [four eyes](Review::by_another): the principal of the turn. An approval names
+    /// [who gave it](crate::gate::GateAnswer::by) then.
+    pub not_by: Option<Principal>,
     /// The time left to answer.
     pub expires_in: Duration,
 }

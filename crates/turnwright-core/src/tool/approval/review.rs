@@ -38,6 +38,8 @@ pub enum Review {
         reason: String,
         /// The records that made the prompt untrusted or private, if that is the reason.
         sources: Vec<TaintSource>,
+        /// Whether another principal than the one of the turn must approve: see [`Review::by_another`].
+        by_another: bool,
     },
     /// The call must not run.
     #[non_exhaustive]
@@ -57,6 +59,7 @@ impl Review {
         Review::Ask {
             reason: reason.into(),
             sources: Vec::new(),
+            by_another: false,
         }
     }
 
@@ -78,16 +81,49 @@ impl Review {
         self
     }
 
+    /// Demands that another principal approves than the one for whom the turn acts
+    /// ([`TurnInput::principal`](crate::TurnInput::principal)): four eyes. Has no effect on other decisions than [`Review::Ask`].
+    ///
+    /// An approval must name [who gave it](crate::gate::GateAnswer::by). One that does not, or that names the principal of the
+    /// turn, fails with `E_INVALID_TURN_GATE_RESOLUTION`, and the gate stays open. Everyone can deny. The call of a turn without a
+    /// principal is denied.
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    /// use turnwright_core::tool::approval::{Review, policy};
+    ///
+    /// # let executor = |_: DispatchContext| async { Ok(()) };
+    /// let four_eyes = policy(|call| match call.tool().name() {
+    ///     "transfer" => Review::ask("it moves money").by_another(),
+    ///     _ => Review::Allow,
+    /// });
+    /// let runner = turnwright_core::runner(executor).policy(four_eyes).build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn by_another(mut self) -> Self {
+        if let Review::Ask { by_another, .. } = &mut self {
+            *by_another = true;
+        }
+        self
+    }
+
     /// Returns a request for approval with the reasons and sources of both requests.
     pub(crate) fn and_ask(mut self, other: Review) -> Self {
         if let (
-            Review::Ask { reason, sources },
+            Review::Ask {
+                reason,
+                sources,
+                by_another,
+            },
             Review::Ask {
                 reason: more,
                 sources: added,
+                by_another: another,
             },
         ) = (&mut self, other)
         {
+            *by_another |= another;
             if *reason != more {
                 reason.push_str("; ");
                 reason.push_str(&more);

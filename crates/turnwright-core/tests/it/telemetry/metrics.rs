@@ -222,11 +222,11 @@ async fn gates_and_refused_calls_are_counted() {
         attributes("turnwright.gate.duration"),
         [
             [
-                "turnwright.gate.ended=resolved",
+                "turnwright.gate.closed=resolved",
                 "turnwright.gate.kind=colour"
             ],
             [
-                "turnwright.gate.ended=resolved",
+                "turnwright.gate.closed=resolved",
                 "turnwright.gate.kind=approval"
             ],
         ]

@@ -9,6 +9,8 @@ use tokio::sync::Notify;
 use tracing::{Instrument as _, Level};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use turnwright_core::event::Level as Matters;
+use turnwright_core::gate::GateAnswer;
+use turnwright_core::tool::approval::always;
 use turnwright_core::{
     DispatchContext, Error, ErrorCode, Tool, ToolContext, ToolError, TurnInput, TurnRunner, Usage,
 };
@@ -486,4 +488,42 @@ fn log_messages_without_a_receiver_are_not_formatted() {
     let _traced = Collector::start();
     ctx.log(Matters::Error, Wanted(Arc::clone(&wanted)));
     assert!(wanted.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn a_closed_gate_is_an_event_with_who_answered_and_its_note_is_content() {
+    for content in [false, true] {
+        let traced = Collector::start();
+        let executor = Named::new(|ctx: DispatchContext| async move {
+            ctx.call("echo", args("hello")).await;
+            ctx.answer("done").await?;
+            Ok(())
+        });
+        let runner = turnwright_core::runner(executor)
+            .tool(echo())
+            .policy(always("a test"))
+            .trace_content(content);
+        let turn = runner.build().unwrap().start("hi");
+        let mut gates = turn.gates();
+        let gate = gates.next().await.unwrap();
+        let answer = GateAnswer::approve().by("ada").note("as agreed");
+        assert!(gates.answer(&gate.id, answer).unwrap());
+        assert!(turn.await.is_answered());
+        let seen = traced.seen();
+        let mut events = seen.events.iter();
+        let text = |text: &str| Some(Recorded::Text(text.to_owned()));
+        let closed = events
+            .find(|event| event.fields.contains_key("turnwright.gate.closed"))
+            .unwrap();
+        let field = |name: &str| closed.fields.get(name).cloned();
+        assert_eq!(field("turnwright.gate.id"), text(&gate.id));
+        assert_eq!(field("turnwright.gate.closed"), text("resolved"));
+        assert_eq!(field("turnwright.gate.by"), text("ada"));
+        assert_eq!(
+            field("turnwright.gate.note"),
+            text("as agreed").filter(|_| content)
+        );
+        let chat = seen.named("chat")[0];
+        assert!(closed.span == Some(chat) || seen.is_below(closed.span.unwrap(), chat));
+    }
 }

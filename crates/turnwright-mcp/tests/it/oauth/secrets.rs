@@ -174,6 +174,21 @@ async fn metadata_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
+async fn a_server_that_names_many_authorization_servers_causes_no_requests_to_them() {
+    let site = Site::start(Behaviour {
+        more_authorization_servers: 10,
+        ..Behaviour::default()
+    })
+    .await;
+    let why = reason(&site).await;
+    let expected = "names 11 authorization servers, more than 10";
+    assert!(why.contains(expected), "{why}");
+    let received = site.everything_received();
+    let tenants = received.iter().filter(|one| one.path.contains("tenant"));
+    assert_eq!(tenants.count(), 0);
+}
+
+#[tokio::test]
 async fn no_secret_is_in_logs_errors_or_debug() {
     let log = log::Log::default();
     let _log = log.collect();

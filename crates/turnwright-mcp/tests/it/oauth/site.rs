@@ -37,6 +37,8 @@ pub(super) struct Behaviour {
     pub(super) resource: Option<String>,
     /// The authorization server that the MCP server names.
     pub(super) authorization_server: Option<String>,
+    /// How many more it names.
+    pub(super) more_authorization_servers: usize,
     /// The page for the person in the metadata of the authorization server.
     pub(super) authorization_endpoint: Option<String>,
     /// The token endpoint in the metadata of the authorization server.
@@ -123,8 +125,8 @@ impl Site {
         match request.path.as_str() {
             "/mcp" => self.mcp(&behaviour, request, body),
             "/.well-known/oauth-protected-resource/mcp" => json_reply(&json!({
+                "authorization_servers": self.named(&behaviour),
                 "resource": behaviour.resource.unwrap_or_else(|| self.url()),
-                "authorization_servers": [behaviour.authorization_server.unwrap_or_else(|| self.auth.clone())],
                 "scopes_supported": ["basic"],
             })),
             "/.well-known/oauth-authorization-server" | UNUSUAL => json_reply(&json!({
@@ -146,6 +148,15 @@ impl Site {
             "/token" => self.token(&behaviour, request),
             _ => status(StatusCode::NOT_FOUND),
         }
+    }
+
+    /// The authorization servers that the MCP server names.
+    fn named(&self, behaviour: &Behaviour) -> Vec<String> {
+        let more = (0..behaviour.more_authorization_servers)
+            .map(|number| format!("{}/tenant-{number}", self.auth));
+        let own = behaviour.authorization_server.clone();
+        more.chain([own.unwrap_or_else(|| self.auth.clone())])
+            .collect()
     }
 
     fn authorize(&self, behaviour: &Behaviour, query: &HashMap<String, String>) -> Response {

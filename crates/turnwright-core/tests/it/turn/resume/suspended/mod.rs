@@ -1,6 +1,7 @@
 //! Suspended turns. Each is resumed by another process.
 
 mod abandoned;
+mod answered_by;
 mod answers;
 mod events;
 mod every_write;

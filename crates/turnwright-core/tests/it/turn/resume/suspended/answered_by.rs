@@ -1,0 +1,178 @@
+//! Who answered at a gate.
+
+use super::*;
+use turnwright_core::record::GateRecord;
+use turnwright_core::tool::approval::{Approval, ApprovalRequest, Review, policy};
+
+fn by_ada() -> GateAnswer {
+    GateAnswer::approve().by("ada").note("as agreed")
+}
+
+/// The only gate in the store.
+async fn stored(world: &World) -> Arc<GateRecord> {
+    let gates = world.store.gates(&ConversationId::new(TALK)).await;
+    gates.unwrap().remove(0)
+}
+
+#[test]
+fn who_answered_is_stored_and_in_the_events_of_the_resumed_turn() {
+    let world = World::default();
+    let id = suspend(&world.paying(&pays()).suspend_at_gates().build().unwrap());
+    process().block_on(async {
+        let observed = Observed::default();
+        let second = world.paying(&answers()).observer(observed.observer());
+        let second = second.build().unwrap();
+        let mut turn = second.answer_gate(TALK, &id, by_ada()).await.unwrap();
+        let mut streamed = Vec::new();
+        while let Some(event) = turn.next().await {
+            streamed.push(serde_json::to_value(&event).unwrap());
+        }
+        assert_eq!(stored(&world).await.answer(), Some(&by_ada()));
+        streamed.retain(|event| event["event"] == "turnGateClosed");
+        for closed in [&streamed[..], &observed.of("turnGateClosed")[..]] {
+            let [closed] = closed else {
+                panic!("{closed:?}")
+            };
+            assert_eq!(closed["id"], json!(id));
+            assert_eq!(
+                (&closed["how"], &closed["by"], &closed["note"]),
+                (&json!("resolved"), &json!("ada"), &json!("as agreed"))
+            );
+        }
+    });
+}
+
+#[test]
+fn who_answered_a_turn_in_memory_is_stored_and_in_its_events() {
+    let world = World::default();
+    process().block_on(async {
+        let model = ScriptedModel::new([
+            Step::call_tool("pay", r#"{"amount": 7}"#),
+            Step::say("done"),
+        ]);
+        let observed = Observed::default();
+        let runner = world.paying(&model).observer(observed.observer());
+        let turn = runner.build().unwrap().start(go_input());
+        let mut gates = turn.gates();
+        let gate = gates.next().await.unwrap();
+        assert!(gates.answer(&gate.id, by_ada()).unwrap());
+        assert!(turn.await.is_answered());
+        assert_eq!(stored(&world).await.answer(), Some(&by_ada()));
+        assert_eq!(observed.of("turnGateClosed")[0]["by"], "ada");
+    });
+}
+
+#[test]
+fn an_answer_by_an_invalid_principal_is_not_accepted() {
+    let world = World::default();
+    let runner = world.paying(&pays()).suspend_at_gates().build().unwrap();
+    let id = suspend(&runner);
+    process().block_on(async {
+        let answered = runner.answer_gate(TALK, &id, GateAnswer::approve().by(""));
+        let error = answered.await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+        assert_eq!(world.gate_states().await, [GateState::Open]);
+    });
+}
+
+fn four_eyes(builder: TurnRunnerBuilder) -> TurnRunnerBuilder {
+    builder.policy(policy(|_| Review::ask("it moves money").by_another()))
+}
+
+#[test]
+fn a_policy_can_demand_that_another_principal_approves() {
+    let world = World::default();
+    let first = four_eyes(world.paying(&pays())).suspend_at_gates();
+    let first = first.build().unwrap();
+    process().block_on(async {
+        let outcome = first.run(go_input().principal("ada")).await;
+        let gate = gates_of(&outcome).remove(0);
+        assert_eq!(gate.question["notBy"], "ada");
+        let second = four_eyes(world.paying(&answers())).build().unwrap();
+        for (answer, why) in [
+            (
+                GateAnswer::approve(),
+                "it must name who approves (`by`), and that must not be `ada`, who asked for this call",
+            ),
+            (
+                by_ada(),
+                "`ada` asked for this call, so another principal must approve it",
+            ),
+            (
+                GateAnswer::edit(json!({ "amount": 1 })).by("ada"),
+                "`ada` asked for this call, so another principal must approve it",
+            ),
+        ] {
+            // Also where only the store is known.
+            let storage = world.storage();
+            let recorded = storage.answer_gate(TALK, &gate.id, answer.clone());
+            let continued = second.answer_gate(TALK, &gate.id, answer);
+            for error in [
+                recorded.await.unwrap_err(),
+                continued.await.unwrap_err(),
+            ] {
+                assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+                let expected = format!("the gate does not accept this answer: {why}");
+                assert_eq!(error.message(), expected);
+            }
+        }
+        let answer = GateAnswer::approve().by("bob");
+        let turn = second.answer_gate(TALK, &gate.id, answer).await.unwrap();
+        assert!(turn.await.is_answered());
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
+
+#[test]
+fn the_one_who_asked_can_deny_and_a_turn_without_a_principal_is_denied() {
+    let world = World::default();
+    process().block_on(async {
+        let runner = || {
+            let model = ScriptedModel::new([
+                Step::call_tool("pay", r#"{"amount": 7}"#),
+                Step::say("done"),
+            ]);
+            four_eyes(world.paying(&model)).build().unwrap()
+        };
+        let turn = runner().start(TurnInput::new("go").principal("ada"));
+        let mut gates = turn.gates();
+        let gate = gates.next().await.unwrap();
+        let error = gates.answer(&gate.id, by_ada()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+        let denied = GateAnswer::deny("a mistake").by("ada");
+        assert!(gates.answer(&gate.id, denied).unwrap());
+        assert!(texts(&turn.await).await[0].contains("a mistake"));
+
+        let nobody = runner().run("go").await;
+        let text = &texts(&nobody).await[0];
+        assert!(text.contains("set `TurnInput::principal`"), "{text}");
+        assert!(world.runs.all().is_empty());
+    });
+}
+
+#[test]
+fn an_approver_can_name_who_approved() {
+    process().block_on(async {
+        for (approval, ran) in [
+            (Approval::Granted, 0),
+            (by_ada().into(), 0),
+            (GateAnswer::approve().by("bob").into(), 1),
+        ] {
+            let world = World::default();
+            let model = ScriptedModel::new([
+                Step::call_tool("pay", r#"{"amount": 7}"#),
+                Step::say("done"),
+            ]);
+            let runner = four_eyes(world.paying(&model));
+            let runner = runner.approver(move |request: ApprovalRequest| {
+                assert_eq!(request.not_by, Some("ada".into()));
+                let approval: Approval = approval.clone();
+                async move { approval }
+            });
+            let runner = runner.build().unwrap();
+            let outcome = runner.run(go_input().principal("ada")).await;
+            assert!(outcome.is_answered());
+            assert_eq!(world.runs.all().len(), ran);
+        }
+    });
+}
