@@ -21,14 +21,14 @@ impl TurnContext {
         let recorded = &self.inner().recorded_gates;
         let before = recorded.get(id)?;
         let answer = self.usable(&before, gate, tool_call)?;
-        let closed_at = before.closed_at.unwrap_or(before.opened_at);
+        let answered_at = before.closed_at.unwrap_or(before.opened_at);
         // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was reported
         // before.
-        if !recorded.is_opened_after(closed_at) {
+        if !recorded.is_opened_after(answered_at) {
             let closed = GateClosed::of(&answer);
-            let waited = closed_at.duration_since(before.opened_at);
-            let gate = (&before.id, &before.kind);
             self.emit_gate_closed(&before.id, &closed);
+            let waited = answered_at.duration_since(before.opened_at);
+            let gate = (&before.id, &before.kind);
             self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);
         }
         Some(answer)
