@@ -7,6 +7,7 @@ use serde_json::Value;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
+use super::events::is_busy;
 use super::{TARGET, content, names};
 use crate::dispatch::Executor;
 use crate::error::Error;
@@ -82,10 +83,10 @@ fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
     if span.is_disabled() {
         return;
     }
-    span.record(names::ENDED, outcome.status.name());
+    span.record(names::ENDED, outcome.status.as_str());
     span.record(names::ITERATIONS, i64::from(outcome.iterations));
     record_usage(span, Usage::default(), outcome.usage);
-    if let Some(error) = outcome.error() {
+    if let Some(error) = outcome.error().filter(|error| !is_busy(error.code())) {
         record_error(span, error.code().as_str());
     }
     if content {
