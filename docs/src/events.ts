@@ -167,7 +167,7 @@ export type RepairKind = "number" | "boolean" | "json" | "integer" | "null_as_ab
 
 /** A gate where a turn waits, with everything that a user interface shows. */
 export type OpenGate = {
-  /** The gate id, which is unique in the conversation. */
+  /** The gate id, which is unique in all conversations. */
   id: string;
   /** The kind of gate. */
   name: string;

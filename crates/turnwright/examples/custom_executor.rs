@@ -126,7 +126,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let outcome = turn.await;
         match outcome.error() {
             None => println!("  · answered in {} iterations\n", outcome.iterations),
-            Some(error) => println!("  · {}: {error}\n", outcome.status.name()),
+            Some(error) => println!("  · {}: {error}\n", outcome.status.as_str()),
         }
     }
     Ok(())

@@ -124,7 +124,7 @@ fn question(
     let request = ApprovalRequest {
         // The same id for the same call, tool and arguments, and a different one otherwise.
         gate: gate_id(
-            call.ctx.turn_id(),
+            (call.ctx.conversation_id().as_str(), call.ctx.turn_id()),
             &GateKind::Approval,
             &json!([call.id, call.tool.fingerprint(), digest]),
         ),

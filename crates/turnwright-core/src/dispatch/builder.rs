@@ -226,6 +226,7 @@ impl DispatchContextBuilder {
         let id: Arc<str> = self.turn_id.unwrap_or_else(fresh_id);
         DispatchContext::of_turn(TurnContext::new(TurnParts {
             stored: self.conversation_id.is_some(),
+            about: None,
             conversation_id: self
                 .conversation_id
                 .unwrap_or_else(|| ConversationId::new(Arc::clone(&id))),

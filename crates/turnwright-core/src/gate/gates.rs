@@ -44,7 +44,7 @@ pub struct Gates {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenGate {
-    /// The gate id, which is unique in the conversation. Answers refer to it.
+    /// The gate id, which is unique in all conversations. Answers refer to it.
     pub id: Arc<str>,
     /// The kind of gate.
     #[serde(rename = "name")]

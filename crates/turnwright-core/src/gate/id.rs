@@ -96,9 +96,14 @@ impl GateNumbers {
     }
 }
 
-/// Returns the id of a gate, unique in its conversation: its kind, and 128 bits of a digest of the turn and `key`.
-pub(crate) fn gate_id(turn_id: &str, kind: &GateKind, key: &Value) -> Arc<str> {
-    let digest = digest_of(&json!([turn_id, kind.as_str(), key]));
+/// Returns the id of a gate: its kind, and 128 bits of a digest of its conversation, its turn and `key`. Turns of different
+/// conversations can have the same id, and share what is keyed by gates when one runs under a call of the other.
+pub(crate) fn gate_id(
+    (conversation, turn_id): (&str, &str),
+    kind: &GateKind,
+    key: &Value,
+) -> Arc<str> {
+    let digest = digest_of(&json!([conversation, turn_id, kind.as_str(), key]));
     let short = digest.get(..32).unwrap_or(&digest);
     format!("{kind}-{short}").into()
 }

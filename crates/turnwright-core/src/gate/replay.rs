@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
@@ -24,6 +25,12 @@ impl RecordedGates {
 
     pub(crate) fn get(&self, gate_id: &str) -> Option<Arc<GateRecord>> {
         self.0.lock().get(gate_id).cloned()
+    }
+
+    /// Returns whether a gate was opened after this time.
+    pub(crate) fn is_opened_after(&self, time: SystemTime) -> bool {
+        let gates = self.0.lock();
+        gates.values().any(|gate| gate.opened_at > time)
     }
 
     /// Returns the gates of a call that is not run again, closed.

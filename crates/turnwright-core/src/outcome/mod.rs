@@ -166,7 +166,7 @@ impl TurnOutcome {
 impl TurnStatus {
     /// Returns the name used in events and records.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         self.state().as_str()
     }
 
@@ -210,8 +210,8 @@ impl TurnStatus {
 impl fmt::Display for TurnStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error() {
-            None => f.write_str(self.name()),
-            Some(error) => write!(f, "{}: {error}", self.name()),
+            None => f.write_str(self.as_str()),
+            Some(error) => write!(f, "{}: {error}", self.as_str()),
         }
     }
 }

@@ -70,7 +70,7 @@ impl GateRecord {
         self.timeout.is_some_and(|limit| waited > limit)
     }
 
-    /// Returns the gate id, which is unique in the conversation. Answers refer to it.
+    /// Returns the gate id, which is unique in all conversations. Answers refer to it.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id

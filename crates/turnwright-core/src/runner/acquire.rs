@@ -29,8 +29,6 @@ use crate::turn::{apply_once, in_time};
 const MAX_TRIES: usize = 100;
 /// Minimum time that a turn waits for the previous one: a cancelled turn takes a moment to end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a turn waits for another one of the same runner that waits at a gate.
-const WAITING_GRACE: Duration = Duration::from_secs(1);
 
 /// The first pause between two checks. Later ones are longer.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
@@ -54,7 +52,7 @@ impl TurnContext {
     ///
     /// # Errors
     /// - `E_TURN_EXISTS` if the conversation already has the turn.
-    /// - `E_TURN_HELD` if another process is running a turn there.
+    /// - `E_TURN_HELD` if another process or this runner is running a turn there.
     /// - `E_TURN_WAITING` if a turn is suspended there and is not to be abandoned, or waits at a gate in this runner.
     /// - `E_STORE_ERROR` if the store fails.
     pub(crate) async fn begin(
@@ -157,7 +155,7 @@ impl TurnContext {
 
     /// Waits until no process holds this conversation: briefly if a live process does, and until its lease has expired if it is
     /// gone. A lease that cannot be read counts as held by another process for the lease duration of this turn. If one of the
-    /// `live` turns holds it and waits for an external answer, there is no point in waiting for its end.
+    /// `live` turns holds it and is not about to end, fails at once.
     pub(crate) async fn wait_until_free(
         &self,
         store: &dyn Store,
@@ -216,12 +214,10 @@ impl TurnContext {
                 return Ok(free);
             };
             let holder = lease.as_ref().ok().and_then(|lease| lease.turn_id.clone());
-            // An answer that is on its way must not make a message fail.
-            if let (Some(live), Some(holder)) = (live, &holder)
-                && waited >= WAITING_GRACE
-            {
-                self.not_waiting_here(live, holder)?;
-            }
+            let runs_here = match (live, &holder) {
+                (Some(live), Some(holder)) => self.runs_here(live, holder)?,
+                _ => false,
+            };
             let held = TurnHeld {
                 conversation: self.conversation_id().shared(),
                 turn_id: holder,
@@ -232,7 +228,7 @@ impl TurnContext {
                 (lease.fencing_token, lease.renewals, Some(lease.until))
             });
             let renewed = *first_seen.get_or_insert(seen) != seen;
-            if renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
+            if runs_here || renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
                 return Err(held.into_error());
             }
             if !reported && waited >= QUIET {
@@ -249,20 +245,21 @@ impl TurnContext {
         }
     }
 
-    /// Checks that a turn of this runner does not wait for an external answer.
+    /// Returns whether this runner runs the turn. A turn that was cancelled or has its outcome only takes a moment to end, so it
+    /// does not count.
     ///
     /// # Errors
-    /// Returns `E_TURN_WAITING` if it does.
-    fn not_waiting_here(&self, live: &LiveTurns, turn_id: &Arc<str>) -> Result<(), Error> {
+    /// Returns `E_TURN_WAITING` if the turn waits for an external answer.
+    fn runs_here(&self, live: &LiveTurns, turn_id: &Arc<str>) -> Result<bool, Error> {
         let conversation = self.conversation_id().shared();
-        let Some(turn) = live.find(&conversation, turn_id) else {
-            return Ok(());
+        let turn = live.find(&conversation, turn_id);
+        let runs =
+            |turn: &TurnContext| turn.hold().is_some() && !turn.cancellation().is_cancelled();
+        let Some(turn) = turn.filter(runs) else {
+            return Ok(false);
         };
-        // A turn that was cancelled takes a moment to end.
-        let cancelled = turn.cancellation().is_cancelled();
-        let gates = turn.inner().gates.waits_outside();
-        let Some(gates) = gates.filter(|_| !cancelled) else {
-            return Ok(());
+        let Some(gates) = turn.inner().gates.waits_outside() else {
+            return Ok(true);
         };
         let waiting = TurnWaiting {
             conversation,

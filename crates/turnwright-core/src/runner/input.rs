@@ -37,6 +37,8 @@ pub struct TurnInput {
     media: Vec<Media>,
     message: Option<Arc<Message>>,
     pub(crate) conversation: Option<Arc<str>>,
+    /// The conversation whose history a turn without a conversation reads.
+    pub(crate) about: Option<Arc<str>>,
     pub(crate) turn_id: Option<Arc<str>>,
     pub(crate) principal: Option<Principal>,
     pub(crate) stash: Vec<(String, Value)>,
@@ -80,6 +82,7 @@ impl TurnInput {
             media: Vec::new(),
             message: None,
             conversation: None,
+            about: None,
             turn_id: None,
             principal: None,
             stash: Vec::new(),
@@ -140,6 +143,35 @@ impl TurnInput {
     #[doc(alias("thread_id", "session_id"))]
     pub fn conversation(mut self, id: impl AsRef<str>) -> Self {
         self.conversation = Some(id.as_ref().into());
+        self
+    }
+
+    /// Asks about a conversation without adding to it: the model reads its history, and nothing of this turn is stored. Use it for
+    /// a summary, a title or a classification. It takes no lease, so it also works while a turn of the conversation runs or is
+    /// suspended.
+    ///
+    /// The turn itself has no [`conversation`](Self::conversation); to set both is an error (`E_INVALID_TURN_CONTEXT`).
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, Message, TurnInput};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     let read = ctx.records().all::<Message>().len();
+    ///     ctx.answer(format!("I read {read} messages.")).await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// runner.run(TurnInput::new("Hello!").conversation("chat-1")).await.into_answer()?;
+    /// for _ in 0..2 {
+    ///     let asked = runner.run(TurnInput::new("What is this about?").about("chat-1")).await;
+    ///     assert_eq!(asked.into_answer()?, "I read 3 messages.");
+    /// }
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[doc(alias("summarize", "summary", "fork"))]
+    pub fn about(mut self, conversation: impl AsRef<str>) -> Self {
+        self.about = Some(conversation.as_ref().into());
         self
     }
 
@@ -334,6 +366,7 @@ impl TurnInput {
         let mut wrong = Violations::default();
         for (field, id) in [
             ("conversation", &self.conversation),
+            ("about", &self.about),
             ("turn_id", &self.turn_id),
         ] {
             if let Some(id) = id {

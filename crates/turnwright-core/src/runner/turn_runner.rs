@@ -300,6 +300,10 @@ impl TurnRunner {
         turn_id: &Arc<str>,
         conversation: &Arc<str>,
     ) -> Result<TurnParts, Error> {
+        if input.about.is_some() && input.conversation.is_some() {
+            let message = "a turn that asks about a conversation stores nothing: call either `about` or `conversation`";
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
+        }
         let tools = self.0.tools.fork();
         for tool in input.tools {
             let advice = "the runner or the input has one of this name. Rename the input's tool, or replace the \
@@ -325,6 +329,7 @@ impl TurnRunner {
             principal: input.principal.or_else(inherited),
             conversation_id: ConversationId::new(Arc::clone(conversation)),
             stored: input.conversation.is_some(),
+            about: input.about.map(ConversationId::new),
             setup: Arc::clone(&self.0.setup),
             tools,
             stash,

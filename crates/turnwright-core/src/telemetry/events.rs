@@ -45,12 +45,22 @@ pub(crate) fn warning(turn: &TurnContext, message: &str) {
 
 /// Reports that a turn failed. The error message may contain content from the executor, a tool or a store.
 pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'static str>) {
+    let code = failure.code();
+    if is_busy(code) {
+        let message = "the turn did not start: another turn of the conversation runs or waits";
+        info!(
+            target: TARGET,
+            { { names::TURN } = turn.turn_id(), { names::ERROR_TYPE } = code.as_str() },
+            "{message}"
+        );
+        return;
+    }
     let content = turn.setup().trace_content;
     error!(
         target: TARGET,
         {
             { names::TURN } = turn.turn_id(),
-            { names::ERROR_TYPE } = failure.code().as_str(),
+            { names::ERROR_TYPE } = code.as_str(),
             { names::FATAL } = failure.is_fatal(),
             { names::PIPELINE } = pipeline
         },
@@ -60,6 +70,11 @@ pub(crate) fn failed(turn: &TurnContext, failure: &Error, pipeline: Option<&'sta
             false => "the turn failed".into(),
         }
     );
+}
+
+/// Returns whether the code says that the conversation is in use, or that the turn itself waits. Nothing is broken then.
+pub(super) fn is_busy(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::TURN_WAITING | ErrorCode::TURN_HELD)
 }
 
 /// Reports that a call was refused before it ran.

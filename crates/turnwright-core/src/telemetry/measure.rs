@@ -76,7 +76,7 @@ pub(super) fn turn(agent: Option<&str>, outcome: &TurnOutcome, duration: Duratio
         Level::TRACE,
         { names::TURN_DURATION } = duration.as_secs_f64(),
         { names::AGENT } = agent,
-        { names::ENDED } = outcome.status.name(),
+        { names::ENDED } = outcome.status.as_str(),
         { names::ERROR_TYPE } = outcome.error().map(|error| error.code().as_str()),
     );
 }

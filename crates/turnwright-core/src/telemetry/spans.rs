@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
+use super::events::is_busy;
 use super::{TARGET, content, measure, names};
 use crate::dispatch::Executor;
 use crate::error::Error;
@@ -89,10 +90,10 @@ impl TurnSpan {
         if span.is_disabled() {
             return;
         }
-        span.record(names::ENDED, outcome.status.name());
+        span.record(names::ENDED, outcome.status.as_str());
         span.record(names::ITERATIONS, i64::from(outcome.iterations));
         record_usage(span, Usage::default(), outcome.usage);
-        if let Some(error) = outcome.error() {
+        if let Some(error) = outcome.error().filter(|error| !is_busy(error.code())) {
             record_error(span, error.code().as_str());
         }
         if self.content {

@@ -18,14 +18,19 @@ impl TurnContext {
         gate: &TurnGate,
         tool_call: Option<&str>,
     ) -> Option<GateAnswer> {
-        let before = self.inner().recorded_gates.get(id)?;
+        let recorded = &self.inner().recorded_gates;
+        let before = recorded.get(id)?;
         let answer = self.usable(&before, gate, tool_call)?;
-        let closed = GateClosed::of(&answer);
-        self.emit_gate_closed(&before.id, &closed);
         let answered_at = before.closed_at.unwrap_or(before.opened_at);
-        let waited = answered_at.duration_since(before.opened_at);
-        let gate = (&before.id, &before.kind);
-        self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);
+        // A layer that runs again in each resume gets the answer each time. If a gate was opened since, this one was reported
+        // before.
+        if !recorded.is_opened_after(answered_at) {
+            let closed = GateClosed::of(&answer);
+            self.emit_gate_closed(&before.id, &closed);
+            let waited = answered_at.duration_since(before.opened_at);
+            let gate = (&before.id, &before.kind);
+            self.report_gate_closed(gate, waited.unwrap_or_default(), &closed);
+        }
         Some(answer)
     }
 

@@ -66,7 +66,8 @@ impl TurnContext {
         let GatePlace { step, number } = numbers.next(&gate.kind, tool_call.as_ref());
         let step = step.map(|step| step.0);
         let key = json!([tool_call, step, number]);
-        let id = gate_id(self.turn_id(), &gate.kind, &key);
+        let turn = (self.conversation_id().as_str(), self.turn_id());
+        let id = gate_id(turn, &gate.kind, &key);
         let kind = gate.kind.clone();
         let answer = match self.answered_before(&id, &gate, tool_call.as_deref()) {
             Some(answer) => answer,

@@ -35,8 +35,9 @@ impl History {
     async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
         let pages = Pages::new(store, self.page_size);
         // The conversation of a turn without one is new, so the store has nothing of it.
-        let mut found = match ctx.record_store() {
-            Some(_) => self.conversation(ctx, &pages).await?,
+        let own = ctx.record_store().map(|_| ctx.conversation_id());
+        let mut found = match own.or(ctx.inner().parts.about.as_ref()) {
+            Some(conversation_id) => self.conversation(ctx, conversation_id, &pages).await?,
             None => Vec::new(),
         };
         for conversation_id in self.memories_from.iter().filter_map(|from| from(ctx)) {
@@ -46,25 +47,31 @@ impl History {
         Ok(found.into_iter().map(|one| one.record).collect())
     }
 
-    /// Loads the history of the turn's own conversation.
+    /// Loads the history of a conversation.
     async fn conversation(
         &self,
         ctx: &TurnContext,
+        conversation_id: &ConversationId,
         pages: &Pages<'_>,
     ) -> Result<Vec<Stored>, Error> {
         let standing: Vec<_> = STANDING
             .into_iter()
             .filter(|kind| self.wants(*kind))
             .collect();
-        let mut found = pages.all(ctx.conversation_id(), &standing).await?;
-        found.extend(self.timeline(ctx, pages).await?);
+        let mut found = pages.all(conversation_id, &standing).await?;
+        found.extend(self.timeline(ctx, conversation_id, pages).await?);
         found.sort_by_key(|one| one.position);
-        close_unfinished(&mut found, pages, ctx.conversation_id()).await?;
+        close_unfinished(&mut found, pages, conversation_id).await?;
         Ok(found)
     }
 
     /// Loads the newest part of the timeline.
-    async fn timeline(&self, ctx: &TurnContext, pages: &Pages<'_>) -> Result<Vec<Stored>, Error> {
+    async fn timeline(
+        &self,
+        ctx: &TurnContext,
+        conversation_id: &ConversationId,
+        pages: &Pages<'_>,
+    ) -> Result<Vec<Stored>, Error> {
         let wanted = |kind: &RecordKind| self.wants(*kind);
         if self.last == 0 || self.max_records == 0 || !TIMELINE.iter().any(wanted) {
             return Ok(Vec::new());
@@ -77,7 +84,7 @@ impl History {
         let mut window = Window::new(ctx, self.last, self.max_records);
         if window.cut.is_none() {
             pages
-                .read_back(ctx.conversation_id(), &kinds, None, |page, _| {
+                .read_back(conversation_id, &kinds, None, |page, _| {
                     window.take_in(page);
                     window.cut.is_none()
                 })
@@ -87,12 +94,12 @@ impl History {
         match window.cut {
             Some(Cut::At(count)) => records.truncate(count),
             Some(Cut::Inside(place)) => {
-                records.extend(opening(ctx.conversation_id(), pages, place).await?);
+                records.extend(opening(conversation_id, pages, place).await?);
             }
             Some(Cut::Summary(opening)) => {
                 let wanted = opening.filter(|id| !window.here.contains(&message(id)));
                 if let Some(id) = wanted {
-                    let found = pages.get(ctx.conversation_id(), RecordKind::Message, &id);
+                    let found = pages.get(conversation_id, RecordKind::Message, &id);
                     records.extend(found.await?);
                 }
             }

@@ -100,6 +100,8 @@ pub(crate) struct TurnParts {
     pub(crate) principal: Option<Principal>,
     /// Whether records and results are written to the store and the spool. If not, they stay in memory.
     pub(crate) stored: bool,
+    /// The conversation whose history the turn reads, if it is not its own.
+    pub(crate) about: Option<ConversationId>,
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
     pub(crate) stash: Stash,

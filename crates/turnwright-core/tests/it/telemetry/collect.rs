@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Level, Subscriber};
+use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use turnwright_core::telemetry::METRICS_TARGET;
@@ -47,6 +47,11 @@ pub(super) struct Seen {
     pub(super) metrics: Vec<SeenEvent>,
 }
 
+/// As long as a process has just one subscriber, `tracing` asks only that of the thread that reaches a span first whether anyone
+/// wants it. In these tests this is often a thread without one.
+static ANOTHER: LazyLock<Dispatch> =
+    LazyLock::new(|| Dispatch::new(tracing_subscriber::registry()));
+
 /// Records the traces of this thread until it is dropped.
 pub(super) struct Collector {
     seen: Arc<Mutex<Seen>>,
@@ -55,6 +60,7 @@ pub(super) struct Collector {
 
 impl Collector {
     pub(super) fn start() -> Self {
+        LazyLock::force(&ANOTHER);
         let seen = Arc::<Mutex<Seen>>::default();
         let layer = Collect(Arc::clone(&seen));
         let subscriber = tracing_subscriber::registry().with(layer);

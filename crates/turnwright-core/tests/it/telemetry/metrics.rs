@@ -7,7 +7,9 @@ use tracing::Level;
 use turnwright_core::dispatch::{FinishReason, ModelUsage};
 use turnwright_core::gate::{GateAnswer, TurnGate};
 use turnwright_core::tool::approval::always;
-use turnwright_core::{DispatchContext, Error, ErrorCode, TurnInput, Usage};
+use turnwright_core::{
+    BoxError, DispatchContext, Error, ErrorCode, Next, TurnContext, TurnInput, TurnStatus, Usage,
+};
 
 use super::collect::{Collector, Recorded, Seen};
 use super::{Named, args, echo};
@@ -241,4 +243,61 @@ async fn gates_and_refused_calls_are_counted() {
         ]
     );
     assert_eq!(attributes("turnwright.tool.duration").len(), 0);
+}
+
+/// Asks twice in a layer that runs again whenever the turn is resumed.
+async fn ask_twice(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+    for question in ["first", "second"] {
+        let gate = TurnGate::new("colour").question(question).build()?;
+        ctx.wait_for(gate).await?;
+    }
+    next.run().await
+}
+
+#[tokio::test]
+async fn gates_of_a_suspended_turn_are_measured_once() {
+    let traced = Collector::start();
+    let executor = |ctx: DispatchContext| async move {
+        match ctx.iteration() {
+            1 => drop(ctx.call("echo", args("a")).await),
+            _ => drop(ctx.answer("done").await?),
+        }
+        Ok(())
+    };
+    let runner = turnwright_core::runner(executor)
+        .tool(echo())
+        .policy(always("Sure?"))
+        .turn_input(ask_twice)
+        .suspend_at_gates()
+        .build()
+        .unwrap();
+    let mut outcome = runner.run(TurnInput::new("hi").conversation("c")).await;
+    while let TurnStatus::Suspended { gates, .. } = &outcome.status {
+        let gate = &gates[0];
+        let answer = match gate.kind.as_str() {
+            "colour" => GateAnswer::from(json!("red")),
+            _ => GateAnswer::approve(),
+        };
+        outcome = runner
+            .answer_gate("c", &gate.id, answer)
+            .await
+            .unwrap()
+            .await;
+    }
+    assert!(outcome.is_answered(), "{:?}", outcome.status);
+    let seen = traced.seen();
+    for name in ["turnwright.gate.openings", "turnwright.gate.duration"] {
+        let kinds: Vec<String> = measured(&seen, name)
+            .into_iter()
+            .filter_map(|(_, attributes)| attributes.last().cloned())
+            .collect();
+        let kind = |kind: &str| format!("turnwright.gate.kind={kind}");
+        assert_eq!(
+            kinds,
+            [kind("colour"), kind("colour"), kind("approval")],
+            "{name}"
+        );
+    }
+    let ended: Vec<_> = measured(&seen, "turnwright.turn.duration");
+    assert_eq!(ended.len(), 4, "one for each run");
 }

@@ -527,3 +527,33 @@ async fn a_closed_gate_is_an_event_with_who_answered_and_its_note_is_content() {
         assert!(closed.span == Some(chat) || seen.is_below(closed.span.unwrap(), chat));
     }
 }
+
+#[tokio::test]
+async fn a_suspended_turn_and_a_message_meanwhile_are_no_errors() {
+    let traced = Collector::start();
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        ctx.call("echo", args("hello")).await;
+        Ok(())
+    });
+    let runner = turnwright_core::runner(executor)
+        .tool(echo())
+        .policy(always("a test"))
+        .suspend_at_gates();
+    let runner = runner.build().unwrap();
+    let input = || TurnInput::new("hi").conversation("c");
+    assert!(runner.run(input()).await.is_suspended());
+    let error = runner.run(input()).await.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TURN_WAITING);
+    let seen = traced.seen();
+    let worst = seen.events.iter().map(|event| event.level).min();
+    assert_eq!(worst, Some(Level::INFO));
+    let turns = seen
+        .named("invoke_agent")
+        .into_iter()
+        .map(|at| &seen.spans[at]);
+    let ended = turns.map(|turn| {
+        assert_eq!(turn.text("otel.status_code"), None);
+        turn.text("turnwright.turn.ended").unwrap()
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), ["suspended", "failed"]);
+}

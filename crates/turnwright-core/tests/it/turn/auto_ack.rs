@@ -178,7 +178,7 @@ async fn a_layer_may_ack_nack_abort_or_fail_instead() {
     let ended = async |builder: TurnRunnerBuilder| {
         let outcome = builder.build().unwrap().run("x").await;
         (
-            outcome.status.name(),
+            outcome.status.as_str(),
             outcome.error().map(|error| error.code().as_str()),
         )
     };

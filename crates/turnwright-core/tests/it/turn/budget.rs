@@ -160,7 +160,7 @@ async fn the_budget_of_a_turn_takes_precedence_over_that_of_the_runner() {
             .run(TurnInput::new("go").budget(of_turn))
             .await
             .status
-            .name()
+            .as_str()
     };
     assert_eq!(run(Budget::new().tool_calls(5)).await, "answered");
     assert_eq!(run(Budget::new().tokens(5)).await, "limit");
@@ -189,7 +189,7 @@ fn delegate(name: &'static str, agent: TurnRunner, ended: &Notes) -> Tool {
         let ended = ended.clone();
         async move {
             let outcome = turn.await;
-            ended.note(format!("{name}: {}", outcome.status.name()));
+            ended.note(format!("{name}: {}", outcome.status.as_str()));
             Ok::<_, ToolError>(outcome.into_answer()?)
         }
     });
@@ -296,7 +296,7 @@ async fn usage_and_calls_of_nested_turns_count_for_all_outer_turns() {
         let (runs, ended) = (Notes::default(), Notes::default());
         let outcome = nested(&runs, &ended, budgets).run(stored("go")).await;
         assert_eq!(
-            outcome.status.name(),
+            outcome.status.as_str(),
             status,
             "{budgets:?}: {}",
             outcome.status
@@ -388,7 +388,7 @@ async fn a_resumed_turn_has_the_rest_of_its_budget_unless_it_gets_a_larger_one()
     let input = stored("go")
         .turn_id("t")
         .budget(Budget::new().tool_calls(4).tokens(1_000));
-    assert_eq!(runner.run(input).await.status.name(), "failed");
+    assert_eq!(runner.run(input).await.status.as_str(), "failed");
     assert_eq!(runs.all().len(), 2);
     // The budget of the turn is stored with it, and so is its usage.
     let outcome = runner.resume("t").await.unwrap().await;
@@ -432,7 +432,7 @@ async fn the_time_of_all_runs_counts_and_the_time_between_them_does_not() {
     let input = stored("go")
         .turn_id("t")
         .budget(Budget::new().time(10 * SECOND));
-    assert_eq!(runner.run(input).await.status.name(), "failed");
+    assert_eq!(runner.run(input).await.status.as_str(), "failed");
     tokio::time::sleep(100 * SECOND).await;
     let outcome = runner.resume("t").await.unwrap().await;
     let TurnStatus::Limit(Limit::Time(time)) = outcome.status else {

@@ -129,7 +129,7 @@ async fn on_ack_work_does_not_keep_an_aborted_turn_alive() {
     })
     .build()
     .unwrap();
-    assert_eq!(runner.run("go").await.status.name(), "aborted");
+    assert_eq!(runner.run("go").await.status.as_str(), "aborted");
     let weak = stored.lock().take().unwrap();
     assert!(weak.upgrade().is_none());
 }

@@ -1,5 +1,6 @@
 //! The loop of a turn.
 
+mod about;
 mod approval;
 mod attach;
 mod auto_ack;

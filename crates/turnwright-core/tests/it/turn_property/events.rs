@@ -56,7 +56,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
             EventKind::TurnEnd { status, .. } => {
                 check(last, "an event follows the end");
                 check(open.is_nothing(), "a turn ends around something");
-                let fits = outcome.is_none_or(|outcome| outcome.status.name() == status.as_str());
+                let fits = outcome.is_none_or(|outcome| outcome.status.as_str() == status.as_str());
                 check(fits, "the end event does not match");
             }
             EventKind::DispatchStart => {

@@ -30,7 +30,7 @@ pub(super) fn ended(outcome: &TurnOutcome) -> String {
         TurnStatus::Failed(error) => format!("failed: {}", error.code().as_str()),
         TurnStatus::Limit(Limit::Time(_)) => "limit: time".to_owned(),
         TurnStatus::Limit(limit) => format!("limit: {limit}"),
-        other => other.name().to_owned(),
+        other => other.as_str().to_owned(),
     }
 }
 

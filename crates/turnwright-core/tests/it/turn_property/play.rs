@@ -36,7 +36,9 @@ pub(super) fn play(script: &Script, runtime: &tokio::runtime::Runtime, strict: b
     let metrics = runtime.metrics();
     let outcomes = runtime.block_on(async {
         let turns = (0..script.turns.len()).map(|turn| {
-            let (world, runner) = (Arc::clone(&world), runner.clone());
+            // Turns of one runner do not wait for each other in a conversation.
+            let own = script.shared.then(|| self::runner(&world));
+            let (world, runner) = (Arc::clone(&world), own.unwrap_or_else(|| runner.clone()));
             tokio::spawn(async move { live(&world, &runner, turn).await })
         });
         let turns: Vec<_> = turns.collect();

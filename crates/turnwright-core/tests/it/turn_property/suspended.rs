@@ -239,7 +239,7 @@ fn paused() -> Runtime {
 
 /// What came of a turn, without ids and times.
 async fn result(outcome: &TurnOutcome) -> Vec<String> {
-    let mut result = vec![format!("{}: {}", outcome.status.name(), outcome.text)];
+    let mut result = vec![format!("{}: {}", outcome.status.as_str(), outcome.text)];
     for call in outcome.tool_calls() {
         let text = call.text().await.unwrap_or_default();
         let edited = call.edited_args();

@@ -166,7 +166,7 @@ async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conv
             }
         };
         let outcome = answered(world, turn, conversation).await;
-        let ended = outcome.status.name();
+        let ended = outcome.status.as_str();
         let code = outcome.error().map(|error| error.code().as_str());
         let code = code.unwrap_or("-");
         let text = outcome.text;

@@ -1,6 +1,7 @@
 //! Gates, where a turn waits for an external answer.
 
 mod answers;
+mod conversations;
 mod readers;
 
 use std::time::Duration;

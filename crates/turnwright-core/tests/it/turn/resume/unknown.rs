@@ -171,7 +171,7 @@ fn a_turn_cancelled_during_reconciliation_leaves_the_call_unknown() {
         let gates = turn.gates();
         opened(&gates).await;
         turn.cancel().unwrap();
-        assert_eq!(turn.await.status.name(), "aborted");
+        assert_eq!(turn.await.status.as_str(), "aborted");
         assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
         // The operator is asked again and can still answer.
         let turn = runner(&answers()).resume(TURN).await.unwrap();

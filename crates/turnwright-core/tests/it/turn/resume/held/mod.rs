@@ -412,3 +412,26 @@ async fn a_turn_that_waits_for_a_lease_says_so_and_names_the_holder_if_it_fails(
     // The message is not repeated by its cause.
     assert_eq!(error.with_causes(), error.message());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_second_message_fails_at_once_while_the_same_runner_runs_a_turn() {
+    let world = World::default();
+    let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("done")]);
+    let runner = world.runner(&model).tool(slow(&reached, &go).build());
+    let runner = runner.build().unwrap();
+    let turn = runner.start(go_input());
+    reached.notified().await;
+    for input in [TurnInput::new("more").conversation(TALK), go_input()] {
+        let mut second = runner.start(input);
+        let mut names = Vec::new();
+        while let Some(event) = second.next().await {
+            names.push(event.name());
+        }
+        // Without `leaseWait`, which comes after a second.
+        assert_eq!(names, ["started", "ended"]);
+        assert_eq!(code_of(&second.await), "E_TURN_HELD");
+    }
+    go.notify_one();
+    assert!(turn.await.is_answered());
+}

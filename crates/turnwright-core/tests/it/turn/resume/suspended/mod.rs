@@ -87,7 +87,7 @@ fn a_turn_that_can_only_wait_ends_as_suspended_and_is_stored_without_a_lease() {
         let gates = gates_of(&outcome);
         assert_eq!((gates.len(), &gates[0].kind), (1, &GateKind::Approval));
         assert_eq!(gates[0].question["args"], json!({ "amount": 7 }));
-        assert_eq!(outcome.status.name(), "suspended");
+        assert_eq!(outcome.status.as_str(), "suspended");
         let error = outcome.clone().into_answer().unwrap_err();
         assert_eq!(error.code(), ErrorCode::TURN_WAITING);
         let waiting = error.find_cause::<TurnWaiting>().unwrap();
