@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use rmcp::model::ResourceContents;
 use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
-use turnwright_core::gate::GateDecision;
 use turnwright_core::gate::OpenGate;
+use turnwright_core::gate::{GateAnswer, GateDecision};
 use turnwright_core::tool::approval::always;
 use turnwright_core::{DispatchContext, Tool, ToolRegistry};
 
