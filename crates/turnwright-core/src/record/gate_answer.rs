@@ -88,30 +88,39 @@ impl GateAnswer {
     /// Approves a call as proposed.
     #[must_use]
     pub fn approve() -> Self {
-        GateDecision::Approve.into()
+        GateAnswer::of(GateDecision::Approve)
     }
 
     /// Approves a call with other arguments.
     pub fn edit(args: impl Into<Value>) -> Self {
-        GateDecision::Edit { args: args.into() }.into()
+        let args = args.into();
+        GateAnswer::of(GateDecision::Edit { args })
     }
 
     /// Denies a call. The model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
-        GateDecision::Deny { reason }.into()
+        GateAnswer::of(GateDecision::Deny { reason })
     }
 
     /// Answers with a value, at a gate that is not an approval.
     pub fn value(value: impl Into<Value>) -> Self {
         let value = value.into();
-        GateDecision::Value { value }.into()
+        GateAnswer::of(GateDecision::Value { value })
     }
 
     /// Refuses to answer, at a gate of any kind. The model reads the reason.
     pub fn reject(reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        GateDecision::Reject { reason }.into()
+        GateAnswer::of(GateDecision::Reject { reason })
+    }
+
+    fn of(decision: GateDecision) -> Self {
+        GateAnswer {
+            decision,
+            by: None,
+            note: None,
+        }
     }
 
     /// Sets who answered. It is stored with the answer, and a policy can demand that it is
@@ -127,16 +136,6 @@ impl GateAnswer {
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.note = Some(text.into());
         self
-    }
-}
-
-impl From<GateDecision> for GateAnswer {
-    fn from(decision: GateDecision) -> Self {
-        GateAnswer {
-            decision,
-            by: None,
-            note: None,
-        }
     }
 }
 
