@@ -61,7 +61,7 @@
 //! | --- | --- | --- |
 //! | `macros` | yes | the [`macro@tool`] attribute |
 //! | `models` | yes | model servers of five protocols ([`ChatCompletions`], [`Responses`], [`Anthropic`], [`Gemini`], [`Ollama`]), [`Fallback`], and media over HTTP |
-//! | `artifact-json` | yes | JSON, JSON lines and JSON5 artifacts, queried with JSONPath |
+//! | `artifact-json` | yes | JSON and JSON Lines artifacts, queried with JSONPath |
 //! | `artifact-markdown` | yes | Markdown artifacts |
 //! | `frontmatter` | yes | the metadata before a Markdown document |
 //! | `sniff` | yes | detects the type of media from the first bytes |

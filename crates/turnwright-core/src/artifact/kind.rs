@@ -36,21 +36,18 @@ pub struct ArtifactKind {
 impl ArtifactKind {
     /// Plain text.
     pub const TEXT: ArtifactKind = ArtifactKind::new("text", || &[]);
-    /// JSON, JSON Lines or JSON5. The format is detected from the content.
+    /// JSON or JSON Lines. The format is detected from the content.
     pub const JSON: ArtifactKind = ArtifactKind::new("json", json_queries);
     /// JSON Lines: one JSON document per line.
     pub const JSON_LINES: ArtifactKind = ArtifactKind::new("jsonl", json_queries);
-    /// JSON5: JSON with comments, trailing commas and unquoted keys.
-    pub const JSON5: ArtifactKind = ArtifactKind::new("json5", json_queries);
     /// Markdown.
     pub const MARKDOWN: ArtifactKind = ArtifactKind::new("markdown", markdown_queries);
 
     /// The kinds above.
-    pub(crate) const BUILT_IN: [ArtifactKind; 5] = [
+    pub(crate) const BUILT_IN: [ArtifactKind; 4] = [
         ArtifactKind::TEXT,
         ArtifactKind::JSON,
         ArtifactKind::JSON_LINES,
-        ArtifactKind::JSON5,
         ArtifactKind::MARKDOWN,
     ];
 

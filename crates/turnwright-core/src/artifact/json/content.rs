@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document;
-use super::format::{JsonFormat, mostly_lines};
+use super::format::{looks_like_lines, mostly_lines};
 use super::path::{Flow, JsonPath, Place, shorten};
 use super::records::Records;
 use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead, counted};
@@ -28,16 +28,13 @@ impl<'r> Content<'r> {
         kind: ArtifactKind,
         limits: ArtifactLimits,
     ) -> Result<Self, Error> {
-        let form = match JsonFormat::of(kind, read)? {
-            JsonFormat::Lines => Form::Lines(Records::new(read)),
-            format @ (JsonFormat::Json | JsonFormat::Json5) => {
-                match document::parse(read, format, limits) {
-                    Ok(document) => Form::Document(document),
-                    Err(_) if format == JsonFormat::Json && mostly_lines(read)? => {
-                        Form::Lines(Records::new(read))
-                    }
-                    Err(error) => return Err(error),
-                }
+        let form = if kind == ArtifactKind::JSON_LINES || looks_like_lines(read)? {
+            Form::Lines(Records::new(read))
+        } else {
+            match document::parse(read, limits) {
+                Ok(document) => Form::Document(document),
+                Err(_) if mostly_lines(read)? => Form::Lines(Records::new(read)),
+                Err(error) => return Err(error),
             }
         };
         Ok(Content { form, limits })

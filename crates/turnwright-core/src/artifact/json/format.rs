@@ -1,41 +1,15 @@
-//! Detects the JSON format of the content.
+//! Detects JSON Lines.
 
 use serde_json::Value;
 
 use super::MAX_RECORD;
 use super::path::shorten;
-use crate::artifact::{ArtifactKind, ArtifactRead};
+use crate::artifact::ArtifactRead;
 use crate::error::Error;
 
 /// How many bytes to inspect.
 const SAMPLE: usize = 64 * 1024;
 const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The format of the content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JsonFormat {
-    /// One JSON document. If parsing fails, JSON5 is tried.
-    Json,
-    /// One JSON document per line. The root is the array of these.
-    Lines,
-    /// JSON5.
-    Json5,
-}
-
-impl JsonFormat {
-    /// Determines the format from the kind, or else from the first bytes.
-    pub(super) fn of(kind: ArtifactKind, read: &ArtifactRead) -> Result<Self, Error> {
-        if kind == ArtifactKind::JSON_LINES {
-            Ok(JsonFormat::Lines)
-        } else if kind == ArtifactKind::JSON5 {
-            Ok(JsonFormat::Json5)
-        } else if looks_like_lines(read)? {
-            Ok(JsonFormat::Lines)
-        } else {
-            Ok(JsonFormat::Json)
-        }
-    }
-}
 
 /// Returns whether the first non-blank line is a complete JSON value and another line starts like one. Such content is not a
 /// single JSON document.

@@ -1,4 +1,4 @@
-//! JSON, JSON Lines and JSON5, queried with JSONPath (RFC 9535).
+//! JSON and JSON Lines, queried with JSONPath (RFC 9535).
 //!
 //! ```
 //! use turnwright_core::artifact::json::{JsonPath, SpooledJsonArtifact};
@@ -13,22 +13,20 @@
 //! ```
 //!
 //! - **Format.** The artifact's kind determines the format. [`ArtifactKind::JSON`] detects it: if the first non-blank line is a
-//!   complete JSON value and another line starts like one, the content is JSON Lines. Otherwise it is parsed as JSON, then as
-//!   JSON5. If both fail and most of the first lines are complete objects or arrays, it is read as JSON Lines. A byte order mark
-//!   is skipped.
+//!   complete JSON value and another line starts like one, the content is JSON Lines. Otherwise it is parsed as JSON. If
+//!   that fails and most of the first lines are complete objects or arrays, it is read as JSON Lines. A byte order mark is
+//!   skipped.
 //! - **JSON Lines** are streamed: memory use does not grow with the artifact. `$` is the array of records. Blank lines are
 //!   ignored. Lines that are not JSON or are longer than 1 MiB are skipped, and the answer says so. Only a filter that refers to
 //!   `$` needs all records at once; it is limited to 1 MiB.
-//! - **JSON and JSON5** are parsed completely, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
-//!   levels. If a key is repeated, the last value is used. 64-bit integers are exact; other numbers are doubles. The JSON5 values
-//!   `NaN` and `Infinity` are rejected because JSON cannot represent them.
+//! - **JSON** is parsed completely, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
+//!   levels. If a key is repeated, the last value is used. 64-bit integers are exact; other numbers are doubles.
 
 mod answer;
 mod content;
 mod document;
 mod field_queries;
 mod format;
-mod json5;
 mod line_stats;
 mod lines;
 mod path;
@@ -54,7 +52,7 @@ use content::Content;
 /// Maximum length of a line that is parsed as a record.
 const MAX_RECORD: usize = 1 << 20;
 
-/// An artifact that contains JSON, JSON Lines or JSON5. Text queries work on it too. Answers are text for a model, limited by
+/// An artifact that contains JSON or JSON Lines. Text queries work on it too. Answers are text for a model, limited by
 /// [`ArtifactLimits::answer`]: one item per line, then notes that say how to continue.
 ///
 /// ```

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::ast;
 use super::blocks::{self, CodeBlock};
 use super::document::Document;
 use super::links as linked;
 use super::listing::{Listing, clipped, quoted, span};
 use super::outline::{self, Heading};
-use super::queries::{Ast, CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
+use super::queries::{CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
 use super::section::{self as sections, SectionName};
 use super::{frontmatter as metadata, plain};
 use crate::artifact::Page;
@@ -235,36 +234,6 @@ pub(super) fn text(document: &Document, mut page: Page, args: &OnLines) -> Resul
     }
     document.annotate(&mut page);
     Ok(page.finish())
-}
-
-pub(super) fn ast(document: &Document, page: Page, args: &Ast) -> Result<String, Error> {
-    let within = line_range(document, args.start, args.end);
-    let (depth, inline) = (args.depth, args.inline);
-    let mut listing = Listing::new(page, "nodes", &within, args.skip);
-    let too_deep = ast::nodes(
-        document,
-        &document.bytes_of(&within),
-        depth,
-        inline,
-        |node| {
-            let indent = "  ".repeat(node.depth as usize);
-            let (kind, lines) = (&node.kind, span(&node.lines));
-            let preview = match node.preview.as_str() {
-                "" => String::new(),
-                preview => format!(" {}", quoted(preview, 80)),
-            };
-            listing.item(
-                node.lines.start,
-                &format!("{indent}{kind}, lines {lines}{preview}"),
-            );
-        },
-    );
-    if too_deep > 0 {
-        listing.page.note(&format!(
-            "{too_deep} nodes below depth={depth} are not shown"
-        ));
-    }
-    Ok(listing.finish(document))
 }
 
 /// Writes as many lines as fit. Returns the first line that does not fit and how many of its bytes are shown. A line is shown in

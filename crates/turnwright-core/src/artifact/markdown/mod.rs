@@ -21,7 +21,6 @@
 //! `http://` or `https://`; `www.` and e-mail addresses do not.
 
 mod answers;
-mod ast;
 mod blocks;
 mod document;
 mod frontmatter;
@@ -40,7 +39,6 @@ mod tests;
 
 use std::ops::{Deref, Range, RangeBounds};
 
-pub use ast::AstNode;
 pub use blocks::CodeBlock;
 pub use frontmatter::{Frontmatter, FrontmatterFormat};
 pub use links::Link;
@@ -188,26 +186,6 @@ impl SpooledMarkdownArtifact {
                 text.push('\n');
             });
             Ok(text)
-        })
-        .await
-    }
-
-    /// Returns the nodes that start on these lines, in document order. Omits nodes with `depth` or more ancestors. Omits the
-    /// content of paragraphs, headings and cells unless `inline` is set.
-    ///
-    /// # Errors
-    /// Returns an error if the document cannot be read or is too large.
-    pub async fn ast(
-        &self,
-        lines: impl RangeBounds<u64> + Send + 'static,
-        depth: u32,
-        inline: bool,
-    ) -> Result<Vec<AstNode>, Error> {
-        self.with(move |document| {
-            let within = document.bytes_of(&document.lines().clamp(&lines));
-            let mut found = Vec::new();
-            ast::nodes(document, &within, depth, inline, |node| found.push(node));
-            Ok(found)
         })
         .await
     }

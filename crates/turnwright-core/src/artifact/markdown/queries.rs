@@ -78,31 +78,8 @@ pub(super) struct SectionOf {
     pub(super) end: Option<u64>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub(super) struct Ast {
-    /// First line to search. Lines start at 0.
-    #[serde(default)]
-    pub(super) start: u64,
-    /// Line to stop before. Default: the end.
-    pub(super) end: Option<u64>,
-    /// Number of nodes to skip.
-    #[serde(default)]
-    pub(super) skip: u64,
-    /// How many levels to show.
-    #[serde(default = "sixteen")]
-    #[schemars(range(min = 1, max = 64))]
-    pub(super) depth: u32,
-    /// Also show the content of paragraphs: text, links, emphasis.
-    #[serde(default)]
-    pub(super) inline: bool,
-}
-
 fn six() -> u8 {
     6
-}
-
-fn sixteen() -> u32 {
-    16
 }
 
 static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
@@ -141,11 +118,6 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
             "artifact_md_text",
             "Returns the text of a Markdown document, or of some of its lines, without markup and HTML.",
             answers::text,
-        ),
-        query(
-            "artifact_md_ast",
-            "Shows the syntax tree of a Markdown document: one node per line, indented, with its lines and the beginning of its text.",
-            answers::ast,
         ),
     ]
 });

@@ -36,26 +36,6 @@ async fn answer(text: &str, name: &str, args: Value) -> String {
     asked(&artifact(text.to_owned()), name, args).await.unwrap()
 }
 
-/// The tree as short lines: depth, kind, lines, preview.
-async fn tree(text: &str, depth: u32, inline: bool) -> String {
-    let mut shown = String::new();
-    let document = markdown(text.to_owned());
-    for node in document.ast(.., depth, inline).await.unwrap() {
-        let indent = "  ".repeat(node.depth as usize);
-        let Range { start, end } = node.lines;
-        writeln!(
-            shown,
-            "{indent}{} {start}..{end} {}",
-            node.kind, node.preview
-        )
-        .unwrap();
-    }
-    shown
-        .lines()
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
-}
-
 fn code_of(result: Result<impl Sized, Error>) -> ErrorCode {
     result.map(|_| ()).unwrap_err().code()
 }

@@ -3,7 +3,6 @@
 mod bad_content;
 mod bad_paths;
 mod generate;
-mod json5;
 mod paging;
 mod paths;
 mod queries;

@@ -18,12 +18,12 @@ const RECORDS: &str = r#"{"id":1,"level":"info","ms":3,"user":{"name":"Ann"}}
 fn forms() -> [(SpooledJsonArtifact, &'static str); 4] {
     let lines = RECORDS.lines().filter(|line| !line.is_empty());
     let array = format!("[{}]", lines.collect::<Vec<_>>().join(",\n"));
-    let json5 = format!("{{ // the log\n log: {array}, }}");
+    let member = format!("{{ \"log\": {array} }}");
     [
         (json(RECORDS), "$"),
         (of_kind(RECORDS, ArtifactKind::JSON_LINES), "$"),
         (json(array), "$"),
-        (of_kind(json5, ArtifactKind::JSON5), "$.log"),
+        (json(member), "$.log"),
     ]
 }
 
@@ -193,7 +193,7 @@ fn the_format_is_detected_from_the_first_bytes() {
         ("{\"a\":1}\n", false),
         ("{\n\"a\":1}\n", false),
         ("[\n1\n]", false),
-        ("[1]\n// and no more\n", false),
+        ("[1]\n\n", false),
         ("listening on 80\n{\"a\":1}\n{\"a\":2}\n{\"a\":", true),
         ("[\n{\"a\":1}\n,\n{\"a\":2}\n]", false),
     ] {

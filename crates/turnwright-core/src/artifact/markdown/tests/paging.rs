@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::lines::fragments;
 use super::*;
-use crate::artifact::markdown::queries::{Ast, CodeBlocks, Headings, Listed, OnLines, SectionOf};
+use crate::artifact::markdown::queries::{CodeBlocks, Headings, Listed, OnLines, SectionOf};
 use crate::schema::Schema;
 
 /// The values of `start=` and `skip=` in the notes.
@@ -76,7 +76,6 @@ async fn following_the_notes_shows_every_item_once() {
         ("artifact_md_headings", 200),
         ("artifact_md_links", 500),
         ("artifact_md_images", 200),
-        ("artifact_md_ast", 601),
     ] {
         let (reply, pages) = all_pages(&artifact, name, &json!({})).await;
         assert_eq!(reply.len(), items, "{name}");
@@ -218,15 +217,8 @@ fn the_schemas_are_closed_with_limits_and_defaults() {
         (&level["minimum"], &level["maximum"], &level["default"]),
         (&json!(1), &json!(6), &json!(6))
     );
-    let ast = document(Schema::of::<Ast>());
-    let depth = &ast["properties"]["depth"];
-    assert_eq!(
-        (&depth["minimum"], &depth["maximum"], &depth["default"]),
-        (&json!(1), &json!(64), &json!(16))
-    );
     for document in [
         headings,
-        ast,
         document(Schema::of::<CodeBlocks>()),
         document(Schema::of::<Listed>()),
         document(Schema::of::<OnLines>()),
@@ -254,8 +246,6 @@ proptest! {
                 ("artifact_md_headings", json!({})),
                 ("artifact_md_links", json!({})),
                 ("artifact_md_images", json!({})),
-                ("artifact_md_ast", json!({"inline": false})),
-                ("artifact_md_ast", json!({"inline": true, "depth": 64})),
             ] {
                 let (reply, _) = all_pages(&narrow, name, &args).await;
                 let (on_one_page, pages) = all_pages(&wide, name, &args).await;
