@@ -25,12 +25,10 @@ pub struct ArtifactLimits {
 }
 
 impl ArtifactLimits {
-    pub(crate) const LEAST_ANSWER: usize = 1024;
-
     /// Sets the maximum size of an answer in bytes.
     #[must_use]
     pub fn answer(mut self, bytes: usize) -> Self {
-        self.answer = bytes.max(ArtifactLimits::LEAST_ANSWER);
+        self.answer = bytes;
         self
     }
 

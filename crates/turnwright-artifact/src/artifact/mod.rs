@@ -42,6 +42,9 @@ pub use read::ArtifactRead;
 use crate::error::{Error, ErrorCode};
 use crate::spool::{ByteReader, ByteStream, MemoryReader, Spool, Spooled};
 
+/// The smallest page, which has room for notes and some content.
+const LEAST_ANSWER: usize = 1024;
+
 /// A lazy, read-only view of stored bytes. Cheap to clone: clones share indexes and parsed content.
 ///
 /// ```
@@ -187,6 +190,7 @@ impl SpooledArtifact {
     #[must_use]
     pub fn with_limits(mut self, limits: ArtifactLimits) -> Self {
         self.limits = limits;
+        self.limits.answer = limits.answer.max(LEAST_ANSWER);
         self
     }
 

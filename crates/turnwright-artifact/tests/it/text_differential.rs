@@ -135,10 +135,6 @@ impl Pair {
                 let what = format!("{} {reader}: grep {words:?}", self.name);
                 let ours = runtime.block_on(artifact.grep(&grep)).unwrap();
                 same(&ours_as_grep(&ours, context > 0), &theirs, &what);
-                if large || *reader == "memory" {
-                    let count = runtime.block_on(artifact.count(&grep)).unwrap();
-                    assert_eq!(count, ours.total, "{what}");
-                }
                 compared += 1;
             }
         }

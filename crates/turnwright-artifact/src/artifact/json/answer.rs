@@ -48,7 +48,7 @@ pub(super) struct Listing {
 
 impl Listing {
     pub(super) fn new(limits: ArtifactLimits, skip: u64) -> Self {
-        let page = Page::new(limits.answer.max(ArtifactLimits::LEAST_ANSWER));
+        let page = Page::new(limits.answer);
         Listing {
             longest: page.remaining().saturating_sub(1),
             page,

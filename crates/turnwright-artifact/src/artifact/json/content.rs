@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document;
-use super::format::{looks_like_lines, mostly_lines};
+use super::format::is_lines;
 use super::path::{Flow, JsonPath, Place, shorten};
 use super::records::Records;
 use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead, counted};
@@ -28,14 +28,10 @@ impl<'r> Content<'r> {
         kind: ArtifactKind,
         limits: ArtifactLimits,
     ) -> Result<Self, Error> {
-        let form = if kind == ArtifactKind::JSON_LINES || looks_like_lines(read)? {
+        let form = if kind == ArtifactKind::JSON_LINES || is_lines(read)? {
             Form::Lines(Records::new(read))
         } else {
-            match document::parse(read, limits) {
-                Ok(document) => Form::Document(document),
-                Err(_) if mostly_lines(read)? => Form::Lines(Records::new(read)),
-                Err(error) => return Err(error),
-            }
+            Form::Document(document::parse(read, limits)?)
         };
         Ok(Content { form, limits })
     }
@@ -60,7 +56,7 @@ impl<'r> Content<'r> {
         };
         match &mut self.form {
             Form::Document(document) => path.select(document, &mut take),
-            Form::Lines(records) if path.looks_at_root() || path.is_root() => {
+            Form::Lines(records) if path.needs_all_records() => {
                 let document = records.assemble(path, self.limits)?;
                 path.select(&document, &mut take)
             }

@@ -1,6 +1,6 @@
 //! Detects JSON Lines.
 
-use serde_json::Value;
+use serde::de::IgnoredAny;
 
 use super::MAX_RECORD;
 use super::path::shorten;
@@ -11,43 +11,26 @@ use crate::error::Error;
 const SAMPLE: usize = 64 * 1024;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns whether the first non-blank line is a complete JSON value and another line starts like one. Such content is not a
-/// single JSON document.
-pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
+/// Returns whether the content is JSON Lines: the first non-blank line is a complete JSON value and another line follows, or
+/// most of the first lines are complete values, as in a log whose first line is not JSON. Neither can be a single document.
+pub(super) fn is_lines(read: &ArtifactRead) -> Result<bool, Error> {
     let mut sample = beginning(read, SAMPLE)?;
     if sample.len() == SAMPLE && !sample.contains(&b'\n') {
         // The first record may be longer than the sample, up to the maximum length of a record.
         sample = beginning(read, MAX_RECORD + SAMPLE)?;
     }
-    let text = without_bom(&sample).trim_ascii_start();
-    let Some(end) = text.iter().position(|byte| *byte == b'\n') else {
-        return Ok(false);
-    };
-    let (first, rest) = text.split_at(end);
-    let next = rest.trim_ascii_start().first();
-    let begins = matches!(
-        next,
-        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
-    );
-    Ok(begins && serde_json::from_slice::<Value>(first).is_ok())
-}
-
-/// Returns whether at least two of the first lines, and at least half of them, are complete objects or arrays. Used for content
-/// that is not a single document, such as a log whose first line is not JSON.
-pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
-    let sample = beginning(read, SAMPLE)?;
-    let (mut records, mut others) = (0, 0);
-    // The last line may be incomplete.
-    for line in sample.split_inclusive(|byte| *byte == b'\n') {
-        let text = line.trim_ascii();
-        let opens = text.starts_with(b"{") || text.starts_with(b"[");
-        if opens && serde_json::from_slice::<Value>(text).is_ok() {
-            records += 1;
-        } else if !text.is_empty() && line.ends_with(b"\n") {
-            others += 1;
-        }
-    }
-    Ok(records >= 2 && records >= others)
+    let lines = without_bom(&sample).split_inclusive(|byte| *byte == b'\n');
+    let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let is_record = |line: &&[u8]| serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    let starts_with_record = lines.next().as_ref().is_some_and(is_record);
+    let (records, others): (Vec<_>, Vec<_>) = lines.partition(is_record);
+    Ok(if starts_with_record {
+        records.len() + others.len() > 0
+    } else {
+        // The last line may be incomplete.
+        let others = 1 + others.iter().filter(|line| line.ends_with(b"\n")).count();
+        records.len() > others
+    })
 }
 
 /// Reads the first `most` bytes, or all bytes if there are fewer.

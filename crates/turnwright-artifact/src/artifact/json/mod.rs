@@ -13,12 +13,11 @@
 //! ```
 //!
 //! - **Format.** The artifact's kind determines the format. [`ArtifactKind::JSON`] detects it: if the first non-blank line is a
-//!   complete JSON value and another line starts like one, the content is JSON Lines. Otherwise it is parsed as JSON. If
-//!   that fails and most of the first lines are complete objects or arrays, it is read as JSON Lines. A byte order mark is
-//!   skipped.
+//!   complete JSON value and another line follows, or if most of the first lines are complete values, the content is JSON
+//!   Lines. Otherwise it is one document. A byte order mark is skipped.
 //! - **JSON Lines** are streamed: memory use does not grow with the artifact. `$` is the array of records. Blank lines are
 //!   ignored. Lines that are not JSON or are longer than 1 MiB are skipped, and the answer says so. Only a filter that refers to
-//!   `$` needs all records at once; it is limited to 1 MiB.
+//!   `$` and a slice that goes backward need all records at once; they are limited to 1 MiB.
 //! - **JSON** is parsed completely, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
 //!   levels. If a key is repeated, the last value is used. 64-bit integers are exact; other numbers are doubles.
 
@@ -37,8 +36,6 @@ mod shape_queries;
 
 #[cfg(test)]
 mod tests;
-
-use std::ops::Deref;
 
 pub use path::{JsonPath, LocatedNode};
 pub(super) use queries::queries;
@@ -82,19 +79,12 @@ impl SpooledJsonArtifact {
         T: Send + 'static,
         F: FnOnce(&mut Content<'_>, ArtifactLimits) -> Result<T, Error> + Send + 'static,
     {
-        let (kind, limits) = (self.kind(), self.limits());
-        self.read_with(move |read| {
-            let mut content = Content::open(&read, kind, limits)?;
-            work(&mut content, limits)
-        })
-        .await
-    }
-}
-
-impl Deref for SpooledJsonArtifact {
-    type Target = SpooledArtifact;
-
-    fn deref(&self) -> &SpooledArtifact {
-        &self.0
+        let (kind, limits) = (self.0.kind(), self.0.limits());
+        self.0
+            .read_with(move |read| {
+                let mut content = Content::open(&read, kind, limits)?;
+                work(&mut content, limits)
+            })
+            .await
     }
 }

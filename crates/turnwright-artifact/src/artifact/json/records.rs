@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::format::without_bom;
 use super::line_stats::LineStats;
-use super::lines::{Line, Lines, LinesBack};
+use super::lines::{Line, Lines};
 use super::path::{FromRecord, JsonPath, Slice, Take, shorten};
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
@@ -62,8 +62,9 @@ impl<'r> Records<'r> {
         if len > limit {
             let path = shorten(&path.to_string(), 100);
             return Err(Error::artifact_too_large(format!(
-                "`{path}` contains a filter that refers to `$`, which requires all records at once: {len} bytes, limit {limit}. \
-                 First read the value (`$[0].limit`), then write it into the filter: `$[?@.ms > 100]`."
+                "`{path}` needs all records at once, because a filter refers to `$` or a slice goes backward: {len} bytes, limit \
+                 {limit}. First read the value (`$[0].limit`), then write it into the filter: `$[?@.ms > 100]`. `$[-10:]` \
+                 selects the last records."
             )));
         }
         let mut records = Vec::new();
@@ -71,7 +72,7 @@ impl<'r> Records<'r> {
         Ok(Value::Array(records))
     }
 
-    /// Calls `take` for the nodes that a path matches, in order. The path must not be `$` or contain filters that refer to `$`.
+    /// Calls `take` for the nodes that a path matches, in order. The path must not need all records at once.
     pub(super) fn select(&mut self, path: &JsonPath, take: &mut Take<'_>) -> Result<(), Error> {
         let passes = path.for_records()?;
         if passes.len() as u64 > PASSES {
@@ -91,20 +92,16 @@ impl<'r> Records<'r> {
         take: &mut Take<'_>,
     ) -> Result<(), Error> {
         let mut follow = |index: u64, record: Value| way.select(index, record, take);
-        if slice.is_forward() {
-            self.forward(among(slice.over(u64::MAX)), &mut follow)?;
+        let count = if slice.counts_from_start() {
+            u64::MAX
         } else {
-            let count = self.count()?;
-            let indices = slice.over(count);
-            match slice.step {
-                Some(..0) => self.backward(count, indices, &mut follow)?,
-                _ => self.forward(among(indices), &mut follow)?,
-            }
+            self.count()?
+        };
+        self.forward(among(slice.over(count)), &mut follow)?;
+        if self.left == 0 {
+            return Err(path.takes_too_long());
         }
-        match self.left {
-            0 => Err(path.takes_too_long()),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Reads the records in order. `wanted` returns whether to visit a record, or `None` to stop.
@@ -146,35 +143,6 @@ impl<'r> Records<'r> {
         stats.check()?;
         if !self.stats.complete {
             self.stats = stats;
-        }
-        Ok(())
-    }
-
-    /// Reads the `count` records from last to first.
-    fn backward(
-        &mut self,
-        count: u64,
-        indices: impl Iterator<Item = u64>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), Error> {
-        let mut lines = LinesBack::new(self.read);
-        let mut above = count;
-        let mut indices = indices.peekable();
-        while let Some(wanted) = indices.peek().copied() {
-            let Some(line) = lines.next()? else {
-                break;
-            };
-            let Line::Text(text) = line else {
-                continue;
-            };
-            let Ok(record) = serde_json::from_slice(text) else {
-                continue;
-            };
-            above = above.saturating_sub(1);
-            if above == wanted {
-                indices.next();
-                visit(above, record)?;
-            }
         }
         Ok(())
     }

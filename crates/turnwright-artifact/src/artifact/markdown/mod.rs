@@ -37,7 +37,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
-use std::ops::{Deref, Range, RangeBounds};
+use std::ops::{Range, RangeBounds};
 
 pub use blocks::CodeBlock;
 pub use frontmatter::{Frontmatter, FrontmatterFormat};
@@ -71,14 +71,6 @@ use crate::error::Error;
 /// and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
 #[derive(Clone, Debug)]
 pub struct SpooledMarkdownArtifact(SpooledArtifact);
-
-impl Deref for SpooledMarkdownArtifact {
-    type Target = SpooledArtifact;
-
-    fn deref(&self) -> &SpooledArtifact {
-        &self.0
-    }
-}
 
 impl SpooledMarkdownArtifact {
     /// Treats the artifact as Markdown, whatever its kind is.
@@ -209,8 +201,9 @@ impl SpooledMarkdownArtifact {
         &self,
         ask: impl FnOnce(&Document) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let limits = self.limits();
-        self.read_with(move |read| ask(&Document::read(&read, limits)?))
+        let limits = self.0.limits();
+        self.0
+            .read_with(move |read| ask(&Document::read(&read, limits)?))
             .await
     }
 }

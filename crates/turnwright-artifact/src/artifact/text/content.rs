@@ -15,8 +15,6 @@ pub struct Text {
     pub text: String,
     /// Number of replacements. 0 if the text is identical to the content.
     pub replaced: u64,
-    /// Number of bytes that were replaced.
-    pub replaced_bytes: u64,
 }
 
 impl SpooledArtifact {
@@ -54,14 +52,12 @@ impl Text {
         let mut made = Text {
             text: String::with_capacity(bytes.len()),
             replaced: 0,
-            replaced_bytes: 0,
         };
         for chunk in bytes.utf8_chunks() {
             made.text.push_str(chunk.valid());
             if !chunk.invalid().is_empty() {
                 made.text.push(char::REPLACEMENT_CHARACTER);
                 made.replaced += 1;
-                made.replaced_bytes += chunk.invalid().len() as u64;
             }
         }
         made
@@ -74,7 +70,6 @@ impl fmt::Debug for Text {
         f.debug_struct("Text")
             .field("bytes", &self.text.len())
             .field("replaced", &self.replaced)
-            .field("replaced_bytes", &self.replaced_bytes)
             .finish()
     }
 }

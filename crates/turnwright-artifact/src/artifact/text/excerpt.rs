@@ -6,7 +6,7 @@ use super::forward::Forward;
 use super::line::Line;
 use super::show;
 use super::source::{PIECE, Source};
-use crate::artifact::{SpooledArtifact, half_open};
+use crate::artifact::{Page, SpooledArtifact, half_open};
 use crate::error::Error;
 
 /// A range of lines, limited by the size of an answer. [`to_answer`](Excerpt::to_answer) adds what was omitted and how to
@@ -68,7 +68,7 @@ impl SpooledArtifact {
         offset: u64,
     ) -> Result<Excerpt, Error> {
         let index = &self.shared.lines;
-        let room = super::page(self.limits.answer).remaining();
+        let room = self.page().remaining();
         let piece = (room + 512).clamp(4 * 1024, PIECE);
         let mut forward = Forward::new(source, index, piece);
         let mut excerpt = Excerpt {
@@ -146,7 +146,7 @@ impl Excerpt {
     /// Formats the lines as an answer, with notes about what was omitted and how to continue.
     #[must_use]
     pub fn to_answer(&self) -> String {
-        let mut page = super::page(self.answer);
+        let mut page = Page::new(self.answer);
         let mut escaped = false;
         let mut text = String::new();
         for line in &self.lines {

@@ -43,11 +43,3 @@ pub(super) use index::LineIndex;
 #[doc(hidden)]
 pub use queries::queries;
 pub(super) use show::shown_lines;
-
-use super::Page;
-use super::limits::ArtifactLimits;
-
-/// Creates the page of an answer with this limit, with at least some room for content.
-fn page(answer: usize) -> Page {
-    Page::new(answer.max(ArtifactLimits::LEAST_ANSWER))
-}

@@ -26,7 +26,7 @@ impl SpooledArtifact {
     }
 
     fn last_lines(&self, source: &mut Source, asked: u64) -> Result<Excerpt, Error> {
-        let room = super::page(self.limits.answer).remaining();
+        let room = self.page().remaining();
         let end = End::read(source, asked, room)?;
         let index = &self.shared.lines;
         if end.begin == 0 {

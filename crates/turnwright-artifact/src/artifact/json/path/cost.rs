@@ -6,8 +6,6 @@ use super::layout::Layout;
 use super::shorten;
 use crate::error::Error;
 
-/// Maximum depth of a document: that of JSON text, plus one for the array of records.
-const DEEPEST: u64 = 129;
 /// Maximum number of node visits.
 const MOST: u64 = 20_000_000;
 /// Cost of compiling a pattern, in node visits.
@@ -17,15 +15,9 @@ const FOUND_PATTERN: u64 = 20_000;
 /// A string counts as one more node per this many bytes, because it may be compared.
 const BYTES: u64 = 32;
 
-/// Rejects a path that might visit too many nodes of a document, and a document that is nested too deeply.
+/// Rejects a path that might visit too many nodes of a document.
 pub(super) fn check(path: &str, layout: &Layout, document: &Value) -> Result<(), Error> {
     let (nodes, levels) = size(document);
-    if levels > DEEPEST {
-        let path = shorten(path, 100);
-        return Err(Error::bad_artifact_query(format!(
-            "The document is nested too deeply for `{path}`. Read it as text with artifact_grep or artifact_cat."
-        )));
-    }
     // Each selector visits its nodes again. A further `..` or filter may start again at every level. A reference to `$` visits
     // the whole document for every node, and again for every node of a nested filter. A pattern is compiled for every node.
     let below = layout.deep.saturating_add(layout.nested_filters);
@@ -37,10 +29,10 @@ pub(super) fn check(path: &str, layout: &Layout, document: &Value) -> Result<(),
         u64::from(layout.filters + layout.roots).saturating_add(1),
         looks.saturating_add(written * PATTERN + found * FOUND_PATTERN),
     ];
-    match all.into_iter().fold(nodes, u64::saturating_mul) > MOST {
-        true => Err(too_many_steps(path)),
-        false => Ok(()),
+    if all.into_iter().fold(nodes, u64::saturating_mul) > MOST {
+        return Err(too_many_steps(path));
     }
+    Ok(())
 }
 
 pub(super) fn too_many_steps(path: &str) -> Error {

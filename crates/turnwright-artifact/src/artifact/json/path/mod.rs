@@ -22,7 +22,7 @@ pub(super) use slice::Slice;
 
 use crate::error::Error;
 use hint::Fault;
-use layout::Layout;
+use layout::{Layout, Part};
 use locate::Found;
 
 /// Whether the consumer of the nodes wants more.
@@ -125,13 +125,11 @@ impl JsonPath {
         let alone =
             JsonPath::read(&format!("{}{bare}]", hint::BEFORE_CONDITION)).and_then(|path| {
                 // Reject text that closes the filter and opens another one.
-                match path.layout.is_one_selector() {
-                    true => Ok(()),
-                    false => Err(Fault::new(
-                        hint::BEFORE_CONDITION.len(),
-                        "expected a single condition, found more".to_owned(),
-                    )),
+                if path.layout.is_one_selector() {
+                    return Ok(());
                 }
+                let message = "expected a single condition, found more".to_owned();
+                Err(Fault::new(hint::BEFORE_CONDITION.len(), message))
             });
         alone.map_err(|fault| Error::bad_artifact_query(hint::bad_condition(bare, &fault)))?;
         JsonPath::parse(&format!("{self}[?{bare}]"))
@@ -166,9 +164,12 @@ impl JsonPath {
         self.layout.segments.len() == 1
     }
 
-    /// Returns whether a filter in the path refers to `$`.
-    pub(super) fn looks_at_root(&self) -> bool {
-        self.layout.roots > 0
+    /// Returns whether JSON Lines cannot be streamed for this path: it is `$`, a filter refers to `$`, or it selects the
+    /// records from last to first.
+    pub(super) fn needs_all_records(&self) -> bool {
+        let backward = |part: &Part| matches!(part, Part::Slice(slice) if slice.step.is_some_and(|step| step < 0));
+        let first = self.layout.segments.first();
+        self.layout.roots > 0 || first.is_none_or(|first| first.parts.iter().any(backward))
     }
 
     /// Returns whether the path matches at most one node in any document.
@@ -191,7 +192,7 @@ impl JsonPath {
     /// Returns the nodes of a document that the path matches, in order.
     ///
     /// # Errors
-    /// Returns `E_ARTIFACT_QUERY` if the evaluation takes too many steps or the document is nested too deeply.
+    /// Returns `E_ARTIFACT_QUERY` if the evaluation takes too many steps.
     pub fn query<'v>(&self, document: &'v Value) -> Result<Vec<LocatedNode<'v>>, Error> {
         let found = self.find(document)?;
         let paths = found.locate(0, usize::MAX);

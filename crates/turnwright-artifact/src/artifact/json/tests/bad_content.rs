@@ -64,7 +64,8 @@ fn documents_that_are_nested_too_deeply_are_rejected() {
 #[test]
 fn a_document_over_the_limit_is_read_as_text() {
     let artifact = json(format!("[{}1]", "1,".repeat(1000)));
-    let artifact = (*artifact)
+    let artifact = artifact
+        .0
         .clone()
         .with_limits(ArtifactLimits::default().parse(2000));
     let refusal = refusal(
@@ -119,9 +120,6 @@ fn a_read_error_midway_is_reported() {
             );
             assert!(refusal.contains("could not be read at byte"), "{refusal}");
         }
-        let reader = Arc::new(FarReader::new(text.clone()).failing_at(300_000));
-        let backward = wait(far(&reader, kind).json_get(&path("$[::-1]"), 0));
-        refused(backward, ErrorCode::ARTIFACT_UNREADABLE);
     }
 }
 

@@ -36,7 +36,8 @@ fn artifact(records: &[Value], lines: bool, limit: usize) -> SpooledJsonArtifact
     };
     let artifact = of_kind(text, kind);
     SpooledJsonArtifact::new(
-        (*artifact)
+        artifact
+            .0
             .clone()
             .with_limits(ArtifactLimits::default().answer(limit)),
     )
@@ -53,7 +54,7 @@ async fn every_answer(artifact: &SpooledJsonArtifact, text: &str, condition: &st
             "artifact_json_slice" => args["step"] = (-1).into(),
             _ => {}
         }
-        let answer: Result<String, ToolError> = tool.run((**artifact).clone(), args).await;
+        let answer: Result<String, ToolError> = tool.run(artifact.0.clone(), args).await;
         answers.push(answer.unwrap_or_else(|error| error.model_text().to_owned()));
     }
     answers

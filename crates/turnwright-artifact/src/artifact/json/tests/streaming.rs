@@ -16,8 +16,8 @@ type Found = Vec<(String, Value)>;
 
 /// Every node that the scan finds.
 fn scan(artifact: &SpooledJsonArtifact, path: &JsonPath) -> Result<Found, Error> {
-    let (path, limits) = (path.clone(), artifact.limits());
-    wait(artifact.read_with(move |read| {
+    let (path, limits) = (path.clone(), artifact.0.limits());
+    wait(artifact.0.read_with(move |read| {
         let mut content = Content::open(&read, ArtifactKind::JSON_LINES, limits)?;
         let mut found = Vec::new();
         content.select(&path, &mut |place, node| {
@@ -104,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn lines_longer_than_a_block_are_read_from_both_ends() {
+fn lines_longer_than_a_block_are_read() {
     let record = |n: usize, size: usize| serde_json::json!({ "n": n, "t": "é".repeat(size) });
     let sizes = [3, 200_000, 5, 131_072, 131_071, 400_000, 1, 0, 524_000, 2];
     let records: Vec<Value> = (0..).zip(sizes).map(|(n, size)| record(n, size)).collect();
@@ -112,15 +112,7 @@ fn lines_longer_than_a_block_are_read_from_both_ends() {
     // Too long for a record.
     lines.insert(4, record(99, 600_000).to_string());
     let artifact = of_kind(lines.join("\n"), ArtifactKind::JSON_LINES);
-    for text in [
-        "$[*].n",
-        "$[::-1].n",
-        "$[-3:].n",
-        "$[::-3].n",
-        "$[7:2:-2].n",
-        "$[?@.n > 3].n",
-        "$..n",
-    ] {
+    for text in ["$[*].n", "$[-3:].n", "$[7:2].n", "$[?@.n > 3].n", "$..n"] {
         assert_eq!(
             scan(&artifact, &path(text)).unwrap(),
             of_array(&path(text), &records),
@@ -153,7 +145,7 @@ fn lines_are_read_in_sequential_blocks() {
         assert!(range.end - range.start <= 256 * 1024);
         at = range.end;
     }
-    assert_eq!(at, artifact.byte_length());
+    assert_eq!(at, artifact.0.byte_length());
 }
 
 #[test]
@@ -176,9 +168,9 @@ fn a_large_file_is_queried_without_loading_it() {
     let reader = Arc::new(FarReader::new(many(30_000)));
     let artifact = far(&reader, ArtifactKind::JSON);
     let limits = ArtifactLimits::default().parse(1024);
-    let artifact = SpooledJsonArtifact::new((*artifact).clone().with_limits(limits));
-    let nodes = wait(artifact.json_slice(&path("$"), Some(-1), Some(-4), Some(-1))).unwrap();
-    assert_eq!(paths(&nodes), ["$[29999]", "$[29998]", "$[29997]"]);
+    let artifact = SpooledJsonArtifact::new(artifact.0.clone().with_limits(limits));
+    let nodes = wait(artifact.json_slice(&path("$"), Some(-3), None, None)).unwrap();
+    assert_eq!(paths(&nodes), ["$[29997]", "$[29998]", "$[29999]"]);
     let first = wait(artifact.json_get(&path("$[-30000].n"), 0)).unwrap();
     assert_eq!(paths(&first), ["$[0]['n']"]);
     let none = wait(artifact.json_get(&path("$[-30001].n"), 0)).unwrap();
@@ -186,16 +178,18 @@ fn a_large_file_is_queried_without_loading_it() {
 }
 
 #[test]
-fn a_filter_that_refers_to_the_root_is_limited_by_size() {
+fn a_path_that_needs_all_records_is_limited_by_size() {
     let artifact = of_kind(many(100), ArtifactKind::JSON);
     let nodes = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap();
     assert_eq!(paths(&nodes)[0], "$[99]['n']");
     let limits = ArtifactLimits::default().parse(1024);
-    let artifact = SpooledJsonArtifact::new((*artifact).clone().with_limits(limits));
+    let artifact = SpooledJsonArtifact::new(artifact.0.clone().with_limits(limits));
     let error = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap_err();
     assert_eq!(error.code(), crate::error::ErrorCode::ARTIFACT_TOO_LARGE);
     assert!(
         error.model_text().contains("write it into the filter"),
         "{error}"
     );
+    let error = wait(artifact.json_get(&path("$[::-1]"), 0)).unwrap_err();
+    assert!(error.model_text().contains("`$[-10:]`"), "{error}");
 }

@@ -93,7 +93,7 @@ async fn invalid_utf_8_keeps_its_line_numbers() {
         ("H\u{fffd}", 1..2)
     );
     assert_eq!(document.links(..).await.unwrap()[0].lines, 4..5);
-    let reply = asked(&document, "artifact_md_headings", json!({}))
+    let reply = asked(&document.0, "artifact_md_headings", json!({}))
         .await
         .unwrap();
     assert!(reply.contains("Invalid UTF-8"), "{reply}");

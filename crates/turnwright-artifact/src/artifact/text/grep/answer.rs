@@ -1,8 +1,9 @@
 //! Formats matching lines as an answer.
 
 use super::Grep;
+use crate::artifact::Page;
 use crate::artifact::text::line::Line;
-use crate::artifact::text::{page, show};
+use crate::artifact::text::show;
 
 /// A matching line or a line of context.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Matches {
     /// are not adjacent. Notes say what was omitted and how to continue.
     #[must_use]
     pub fn to_answer(&self) -> String {
-        let mut page = page(self.answer);
+        let mut page = Page::new(self.answer);
         let mut escaped = false;
         let mut last: Option<&FoundLine> = None;
         for line in &self.lines {

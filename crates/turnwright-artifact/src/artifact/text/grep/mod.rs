@@ -141,19 +141,6 @@ impl SpooledArtifact {
             .await
     }
 
-    /// Returns the number of matching lines. Faster than [`SpooledArtifact::grep`].
-    ///
-    /// # Errors
-    /// Returns `E_ARTIFACT_QUERY` if the pattern is invalid, and `E_ARTIFACT_UNREADABLE` if the bytes cannot be read.
-    pub async fn count(&self, grep: &Grep) -> Result<u64, Error> {
-        // With no room for lines, matching lines are only counted.
-        let counting = Grep {
-            context: 0,
-            ..grep.clone().max(0)
-        };
-        Ok(self.grep(&counting).await?.total)
-    }
-
     fn search(&self, source: &mut Source, grep: &Grep) -> Result<Matches, Error> {
         let pattern = Pattern::new(&grep.pattern, grep.literal, grep.ignore_case)?;
         let index = &self.shared.lines;
@@ -161,7 +148,7 @@ impl SpooledArtifact {
         let Some((at, line)) = self.first_line(source, grep.start)? else {
             return Ok(matches);
         };
-        let room = super::page(self.limits.answer).remaining();
+        let room = self.page().remaining();
         let mut collector = Collector::new(source.read(), &pattern, index, line, room, matches);
         Blocks::new(source.read(), &pattern, grep.sizes).search(at, &mut collector)?;
         let mut matches = collector.matches;

@@ -34,7 +34,7 @@ impl Pattern {
         }
         let escaped;
         let expression = if literal {
-            escaped = escape(pattern);
+            escaped = regex_syntax::escape(pattern);
             &escaped
         } else {
             pattern
@@ -133,19 +133,6 @@ fn one_line(expression: &str, ignore_case: bool) -> Result<Regex, String> {
         (None, Some(_)) => "the compiled pattern is too large: use fewer repetitions".to_owned(),
         (None, None) => error.to_string(),
     })
-}
-
-/// Turns plain text into an expression by escaping every character that could be special.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii() && !c.is_ascii_alphanumeric() {
-            escaped.push_str(&format!("\\x{:02X}", u32::from(c)));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
 }
 
 fn bad(pattern: &str, why: &str) -> Error {

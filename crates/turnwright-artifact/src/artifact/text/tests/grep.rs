@@ -11,7 +11,7 @@ fn answer(content: &str, grep: &Grep) -> String {
 }
 
 fn count(content: &[u8], grep: &Grep) -> u64 {
-    wait(text(content).count(grep)).unwrap()
+    wait(text(content).grep(grep)).unwrap().total
 }
 
 fn refused(grep: &Grep) -> String {
@@ -235,7 +235,6 @@ proptest! {
         prop_assert_eq!(&found, &expected);
         prop_assert_eq!(matches.total, expected.len() as u64);
         prop_assert_eq!(matches.next, None);
-        prop_assert_eq!(wait(artifact.count(&grep)).unwrap(), expected.len() as u64);
         let near = |n: u64| expected.iter().any(|hit| hit.abs_diff(n) <= context);
         let context: Vec<u64> = (0..lines.len() as u64).filter(|n| near(*n)).collect();
         let shown: Vec<u64> = matches.lines.iter().map(|line| line.number).collect();

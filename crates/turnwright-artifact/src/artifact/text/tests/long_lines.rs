@@ -41,7 +41,11 @@ fn anchors_do_not_match_at_window_boundaries() {
             "{}Z\r\nshort\r\n",
             "ab ".repeat(length / 3) + &"c".repeat(length % 3)
         );
-        let count = |pattern: &str| wait(text(content.clone()).count(&small(pattern))).unwrap();
+        let count = |pattern: &str| {
+            wait(text(content.clone()).grep(&small(pattern)))
+                .unwrap()
+                .total
+        };
         assert_eq!(count("^b"), 0, "{length}");
         assert_eq!(count("[ab ]$"), 0, "{length}");
         assert_eq!(count(r"\A[b ]"), 0, "{length}");
@@ -63,7 +67,11 @@ fn word_boundaries_are_correct_at_window_boundaries() {
             "\u{e8}".repeat(before),
             "z ".repeat(80)
         );
-        let count = |pattern: &str| wait(text(content.clone()).count(&small(pattern))).unwrap();
+        let count = |pattern: &str| {
+            wait(text(content.clone()).grep(&small(pattern)))
+                .unwrap()
+                .total
+        };
         assert_eq!(count("\u{e8}\\b"), 0, "{before}");
         assert_eq!(count("\\b\u{e9}"), 0, "{before}");
         assert_eq!(count("\u{e9}\\b"), 1, "{before}");
@@ -132,7 +140,7 @@ fn only_the_requested_part_of_a_huge_line_is_read() {
         assert!(artifact.tail(10).await.unwrap().is_truncated);
         let read = reader.read_since();
         assert!(read <= 64 * 1024, "{read}");
-        assert_eq!(artifact.count(&Grep::new("y")).await.unwrap(), 0);
+        assert_eq!(artifact.grep(&Grep::new("y")).await.unwrap().total, 0);
         assert_eq!(
             artifact
                 .grep(&Grep::new("x$").context(3))

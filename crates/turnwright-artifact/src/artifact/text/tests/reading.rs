@@ -126,7 +126,7 @@ fn a_read_error_midway_has_its_position() {
             artifact.tail(3).await.unwrap_err(),
             artifact.cat(400_000..).await.unwrap_err(),
             artifact.grep(&Grep::new("nothing")).await.unwrap_err(),
-            artifact.count(&Grep::new("nothing")).await.unwrap_err(),
+            artifact.grep(&Grep::new("nothing")).await.unwrap_err(),
             artifact.estimate_tokens(None).await.unwrap_err(),
         ];
         for error in errors {
@@ -159,9 +159,9 @@ fn readers_may_return_little_at_once_and_only_asynchronously() {
             let shown: Vec<_> = cat.lines.iter().map(|line| line.bytes.to_vec()).collect();
             assert_eq!(shown, lines_of(&content));
             assert_eq!(artifact.tail(1).await.unwrap().lines[0].bytes, b"ERROR");
-            assert_eq!(artifact.count(&Grep::new("ERROR$")).await.unwrap(), 1);
-            assert_eq!(artifact.count(&Grep::new("ERROR")).await.unwrap(), 50);
-            assert_eq!(artifact.count(&Grep::new("^$")).await.unwrap(), 50);
+            assert_eq!(artifact.grep(&Grep::new("ERROR$")).await.unwrap().total, 1);
+            assert_eq!(artifact.grep(&Grep::new("ERROR")).await.unwrap().total, 50);
+            assert_eq!(artifact.grep(&Grep::new("^$")).await.unwrap().total, 50);
         });
     }
 }
@@ -175,7 +175,7 @@ fn dropping_the_future_ends_the_search() {
     let (artifact, reader) = watched.artifact();
     wait(async {
         let searching = artifact.clone();
-        let task = tokio::spawn(async move { searching.count(&Grep::new("nothing")).await });
+        let task = tokio::spawn(async move { searching.grep(&Grep::new("nothing")).await });
         while reader.calls() < 3 {
             tokio::task::yield_now().await;
         }
