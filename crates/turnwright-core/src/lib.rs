@@ -38,19 +38,14 @@ mod debug;
 mod variant_names;
 
 mod answer;
-pub mod artifact;
 pub mod artifact_tools;
-mod ascii;
 pub mod call;
 mod cancel;
-mod checksum;
 mod deadline;
 pub mod dispatch;
 mod dot_path;
 mod effects;
-pub mod error;
 pub mod event;
-pub mod files;
 pub mod gate;
 mod ids;
 mod lease;
@@ -65,7 +60,6 @@ mod record_log;
 pub mod render;
 pub mod runner;
 pub mod settings;
-pub mod spool;
 mod stash;
 mod state;
 pub mod storage;
@@ -79,7 +73,12 @@ mod turn;
 mod usage;
 mod validate;
 
+pub use turnwright_artifact::{artifact, error, spool};
 pub use turnwright_schema as schema;
+
+#[doc(hidden)]
+pub use turnwright_artifact::files;
+use turnwright_artifact::{ascii, checksum};
 
 pub use cancel::Cancellation;
 pub use dispatch::Executor;

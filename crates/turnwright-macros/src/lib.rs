@@ -47,7 +47,7 @@ mod text;
 /// | `ephemeral` | `true`, `false`, or the key alone | `false` |
 /// | `exclusive` | `true`, `false`, or the key alone: no other call runs at the same time | `false` |
 /// | `on_collision` | `"throw"`, `"replace"` or `"keep"` | `"throw"` |
-/// | `artifact_kind` | `"text"`, `"json"`, `"jsonl"`, `"json5"`, `"markdown"`, or a constant of your own: `CSV` | `"text"` |
+/// | `artifact_kind` | `"text"`, `"json"`, `"jsonl"`, `"markdown"`, or a constant of your own: `CSV` | `"text"` |
 /// | `inline` | `"always"`, `"never"`, or the maximum size in bytes for which the text is in the prompt | the runner's limit, 4 KiB |
 ///
 /// Keys of `#[arg(…)]` on a parameter, all optional. A doc comment on the parameter is its description.

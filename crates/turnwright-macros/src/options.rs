@@ -25,7 +25,6 @@ const ARTIFACT_KINDS: Choices = &[
     ("text", "TEXT"),
     ("json", "JSON"),
     ("jsonl", "JSON_LINES"),
-    ("json5", "JSON5"),
     ("markdown", "MARKDOWN"),
 ];
 const INLINE: Choices = &[("always", "Always"), ("never", "Never")];

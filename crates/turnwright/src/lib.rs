@@ -61,10 +61,7 @@
 //! | --- | --- | --- |
 //! | `macros` | yes | the [`macro@tool`] attribute |
 //! | `models` | yes | model servers of five protocols ([`ChatCompletions`], [`Responses`], [`Anthropic`], [`Gemini`], [`Ollama`]), [`Fallback`], and media over HTTP |
-//! | `artifact-json` | yes | JSON, JSON lines and JSON5 artifacts, queried with JSONPath |
-//! | `artifact-markdown` | yes | Markdown artifacts |
-//! | `frontmatter` | yes | the metadata before a Markdown document |
-//! | `sniff` | yes | detects the type of media from the first bytes |
+//! | `artifact-formats` | yes | queries on JSON and Markdown artifacts |
 //! | `tracing` | yes | spans and metrics for turns, model calls and tool calls: see [`telemetry`] |
 //! | `mcp` | no | tools of MCP servers with pinned definitions, and an MCP server for your tools: see `turnwright::mcp` |
 //! | `sqlite` | no | `SqliteStore`, which stores conversations in one file; SQLite is compiled in |

@@ -196,7 +196,7 @@ fn fuzzing_reports_each_tool() {
 
 #[test]
 fn checksums_match_the_vectors() {
-    let vectors = include_str!("../../../turnwright-core/tests/vectors/call_id.json");
+    let vectors = include_str!("../../../turnwright-artifact/tests/vectors/call_id.json");
     let vectors: Vec<Value> = serde_json::from_str(vectors).unwrap();
     assert!(vectors.len() >= 9);
     for vector in vectors {

@@ -55,7 +55,7 @@ impl ArtifactTool {
         ids: &[impl Serialize],
         current: &Arc<Current>,
     ) -> Result<Tool, Error> {
-        let schema = query.document(&("enum", json!(ids)))?.into_schema()?;
+        let schema = document(query, &("enum", json!(ids)))?.into_schema()?;
         let current = Arc::clone(current);
         definition(query, schema)
             .handler(move |args: Value, ctx: ToolContext| answer(query, current.now(), args, ctx))
@@ -67,7 +67,7 @@ impl ArtifactTool {
         // Built once per query.
         let definition = match query.memo(|| stable_definition(query)) {
             Some(made) => made.as_ref().map_err(Error::clone)?,
-            None => return Err(query.invalid("its memo has another type")),
+            None => return Err(invalid(query, "its memo has another type")),
         };
         // The schema does not list the readable ids, so they are checked separately.
         let readable = Arc::clone(current);
@@ -101,8 +101,8 @@ fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
 
 /// Builds the part that is the same for all tools of a query under [`ArtifactToolPolicy::Stable`](super::ArtifactToolPolicy::Stable).
 fn stable_definition(query: &Query) -> Result<Tool, Error> {
-    let schema = query.document(&("minLength", json!(1)))?.into_schema();
-    let schema = schema.map_err(|error| query.invalid(&error.to_string()))?;
+    let schema = document(query, &("minLength", json!(1)))?.into_schema();
+    let schema = schema.map_err(|error| invalid(query, &error.to_string()))?;
     let nothing_yet =
         |_: Value, _: ToolContext| std::future::ready(Err::<String, _>(no_artifact(0, 0)));
     definition(query, schema).handler(nothing_yet).build()
@@ -177,50 +177,48 @@ fn bounded(mut text: String, limit: usize) -> String {
     text
 }
 
-impl Query {
-    /// The schema of the query's own arguments plus those that select the artifact. `limit` is the constraint on `callId`.
-    fn document(&self, limit: &(&str, Value)) -> Result<Value, Error> {
-        let own = self.own_document();
-        let mut document = own
-            .map_err(|error| self.invalid(&error.to_string()))?
-            .clone();
-        let own = |keyword: &str| document.get(keyword).cloned().unwrap_or_default();
-        let (own_properties, own_required) = (own("properties"), own("required"));
-        let own_properties = own_properties.as_object();
-        let is_own = |name: &&str| own_properties.is_some_and(|own| own.contains_key(*name));
-        if let Some(taken) = [CALL_ID, INDEX].into_iter().find(is_own) {
-            let why = format!("the argument name `{taken}` is reserved");
-            return Err(self.invalid(&why));
-        }
-        let call_id_schema = json!({
-            "type": "string", limit.0: limit.1,
-            "description": "The callId of the result to read, as shown in its handle.",
-        });
-        let index_schema = json!({
-            "type": "integer", "minimum": 0, "default": 0,
-            "description": "Which artifact to read, if the result has several.",
-        });
-        let mut properties = Map::from_iter([(CALL_ID.to_owned(), call_id_schema)]);
-        properties.extend(
-            own_properties
-                .into_iter()
-                .flatten()
-                .map(|(k, v)| (k.clone(), v.clone())),
-        );
-        properties.insert(INDEX.to_owned(), index_schema);
-        let mut required = vec![json!(CALL_ID)];
-        required.extend(own_required.as_array().into_iter().flatten().cloned());
-        if let Some(document) = document.as_object_mut() {
-            document.insert("properties".to_owned(), Value::Object(properties));
-            document.insert("required".to_owned(), Value::Array(required));
-        }
-        Ok(document)
+/// The schema of the query's own arguments plus those that select the artifact. `limit` is the constraint on `callId`.
+fn document(query: &Query, limit: &(&str, Value)) -> Result<Value, Error> {
+    let own = query.own_document();
+    let mut document = own
+        .map_err(|error| invalid(query, &error.to_string()))?
+        .clone();
+    let own = |keyword: &str| document.get(keyword).cloned().unwrap_or_default();
+    let (own_properties, own_required) = (own("properties"), own("required"));
+    let own_properties = own_properties.as_object();
+    let is_own = |name: &&str| own_properties.is_some_and(|own| own.contains_key(*name));
+    if let Some(taken) = [CALL_ID, INDEX].into_iter().find(is_own) {
+        let why = format!("the argument name `{taken}` is reserved");
+        return Err(invalid(query, &why));
     }
+    let call_id_schema = json!({
+        "type": "string", limit.0: limit.1,
+        "description": "The callId of the result to read, as shown in its handle.",
+    });
+    let index_schema = json!({
+        "type": "integer", "minimum": 0, "default": 0,
+        "description": "Which artifact to read, if the result has several.",
+    });
+    let mut properties = Map::from_iter([(CALL_ID.to_owned(), call_id_schema)]);
+    properties.extend(
+        own_properties
+            .into_iter()
+            .flatten()
+            .map(|(k, v)| (k.clone(), v.clone())),
+    );
+    properties.insert(INDEX.to_owned(), index_schema);
+    let mut required = vec![json!(CALL_ID)];
+    required.extend(own_required.as_array().into_iter().flatten().cloned());
+    if let Some(document) = document.as_object_mut() {
+        document.insert("properties".to_owned(), Value::Object(properties));
+        document.insert("required".to_owned(), Value::Array(required));
+    }
+    Ok(document)
+}
 
-    pub(super) fn invalid(&self, why: &str) -> Error {
-        Error::new(
-            ErrorCode::INVALID_INITIAL_TOOL_VALUE,
-            format!("invalid query `{}`: {why}", self.name()),
-        )
-    }
+fn invalid(query: &Query, why: &str) -> Error {
+    Error::new(
+        ErrorCode::INVALID_INITIAL_TOOL_VALUE,
+        format!("invalid query `{}`: {why}", query.name()),
+    )
 }

@@ -62,10 +62,6 @@ names!(MediaKind {
 
 impl MediaKind {
     /// Returns the kind for a MIME type. Everything but images, audio and video is a document.
-    #[cfg_attr(
-        not(feature = "sniff"),
-        allow(dead_code, reason = "only detection needs it")
-    )]
     #[must_use]
     pub(crate) fn of_mime_type(mime_type: &str) -> Self {
         let family = mime_type.split('/').next().unwrap_or_default().trim();

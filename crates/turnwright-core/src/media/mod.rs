@@ -20,7 +20,6 @@ mod builder;
 mod descriptor;
 mod kind;
 mod reader;
-#[cfg(feature = "sniff")]
 mod sniff;
 
 #[cfg(test)]
@@ -39,7 +38,6 @@ pub use builder::MediaBuilder;
 pub use descriptor::MediaDescriptor;
 pub use kind::{MediaKind, ModalityHazard};
 pub use reader::MediaReader;
-#[cfg(feature = "sniff")]
 pub use sniff::sniff;
 
 use crate::spool::{ByteReader, ByteStream, Spooled};

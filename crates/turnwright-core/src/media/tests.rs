@@ -239,7 +239,6 @@ proptest! {
     }
 }
 
-#[cfg(feature = "sniff")]
 #[test]
 fn content_takes_precedence_over_the_file_name() {
     let svg = b"<?xml version=\"1.0\"?>\n<!-- x -->\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>";

@@ -11,9 +11,8 @@ use std::marker::PhantomData;
 use serde::Serialize;
 
 use super::{IntoToolResult, Json, ToolOutput};
-use crate::artifact::SpooledArtifact;
+use crate::artifact::ToolValue;
 use crate::error::{IntoToolError, ToolError};
-use crate::spool::ByteStream;
 
 /// The type of a returned value.
 pub struct Returned<T>(PhantomData<fn(T)>);
@@ -138,16 +137,5 @@ impl Unknown {
     }
 }
 
-/// What a `#[tool]` function can return on success. Only for the error message.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot return `{Self}`",
-    label = "the tool returns this",
-    note = "derive `serde::Serialize` for a type of your own, or return text, a number, `bool`, `Option`, `Vec`, `()`, bytes, media or a `ToolOutput`"
-)]
-pub trait ToolValue {}
-
-impl<T: Serialize> ToolValue for T {}
 impl ToolValue for ToolOutput {}
-impl ToolValue for ByteStream {}
-impl ToolValue for SpooledArtifact {}
 impl<T> ToolValue for Json<T> {}

@@ -7,18 +7,15 @@
     reason = "a test may end loudly"
 )]
 
-#[cfg(feature = "artifact-json")]
+#[cfg(feature = "artifact-formats")]
 mod bad_queries;
 mod compact;
 mod envelopes;
 mod exfiltration;
 mod find_tools;
-#[cfg(feature = "artifact-json")]
-mod jsonpath_cts;
 mod model_texts;
 #[cfg(feature = "tracing")]
 mod telemetry;
-mod text_differential;
 mod turn;
 mod turn_property;
 mod values;

@@ -179,7 +179,6 @@ async fn mime_type(artifact: &SpooledArtifact) -> io::Result<&'static str> {
     Ok(match artifact.kind().as_str() {
         "json" => "application/json",
         "jsonl" => "application/jsonl",
-        "json5" => "application/json5",
         "markdown" => "text/markdown",
         _ => {
             let first = artifact

@@ -112,7 +112,6 @@ fn kind_of(path: &str) -> ArtifactKind {
     match ending.to_string_lossy().to_ascii_lowercase().as_str() {
         "json" => ArtifactKind::JSON,
         "jsonl" | "ndjson" => ArtifactKind::JSON_LINES,
-        "json5" | "jsonc" => ArtifactKind::JSON5,
         "md" | "markdown" => ArtifactKind::MARKDOWN,
         _ => ArtifactKind::TEXT,
     }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::dispatch::DispatchContext;
@@ -11,7 +11,7 @@ use super::outer::Reads;
 use super::turn::TurnContext;
 use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
-use crate::checksum::{Hex, idempotency_key};
+use crate::checksum::{Hex, digest_of};
 use crate::deadline::{TimeLimit, Waits};
 use crate::effects::Effects;
 use crate::error::Error;
@@ -343,15 +343,18 @@ impl Deref for Call {
 }
 
 impl Checked {
-    /// Returns the idempotency key.
+    /// Returns the idempotency key: unique, and the same after a resume.
+    ///
+    /// It is a digest, because ids are arbitrary text: with a separator, two calls could get the same key. Keys also go to
+    /// third parties, who should not see the ids. The nonce is random per turn, so that ids that are reused after a
+    /// conversation was deleted give different keys.
     pub(crate) fn idempotency_key(&self) -> String {
         let Call { ctx, request, .. } = &self.call;
-        idempotency_key(
-            ctx.conversation_id().as_str(),
-            ctx.turn_id(),
-            request.ordinal,
-            self.checksum.as_str(),
-            ctx.turn().nonce(),
-        )
+        let (conversation_id, turn_id) = (ctx.conversation_id().as_str(), ctx.turn_id());
+        let (ordinal, checksum) = (request.ordinal, self.checksum.as_str());
+        digest_of(&match ctx.turn().nonce() {
+            Some(nonce) => json!([conversation_id, turn_id, ordinal, checksum, nonce]),
+            None => json!([conversation_id, turn_id, ordinal, checksum]),
+        })
     }
 }

@@ -59,11 +59,7 @@ fn texts_of_error_codes_are_as_recorded() {
     assert_texts("errors.md", include_str!("errors.md"), &error_codes());
 }
 
-#[cfg(all(
-    feature = "artifact-json",
-    feature = "artifact-markdown",
-    feature = "tokens"
-))]
+#[cfg(all(feature = "artifact-formats", feature = "tokens"))]
 #[test]
 fn definitions_of_artifact_tools_are_as_recorded() {
     let expected = include_str!("artifact_tools.md");

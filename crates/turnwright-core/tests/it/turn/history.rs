@@ -200,7 +200,7 @@ async fn stable_tools_appear_with_the_first_artifact_of_a_kind_and_never_change(
     }
 }
 
-#[cfg(feature = "artifact-json")]
+#[cfg(feature = "artifact-formats")]
 #[tokio::test]
 async fn each_kind_extends_the_list_of_tools_once() {
     let model = ScriptedModel::new([
@@ -220,7 +220,7 @@ async fn each_kind_extends_the_list_of_tools_once() {
     assert_eq!(model.request(3).tools(), both.tools());
 }
 
-#[cfg(feature = "artifact-json")]
+#[cfg(feature = "artifact-formats")]
 #[tokio::test]
 async fn a_tool_that_is_never_inline_adds_artifact_tools_from_the_first_iteration() {
     let model = ScriptedModel::new([Step::call_tool("rows", "{}"), Step::say("done")]);

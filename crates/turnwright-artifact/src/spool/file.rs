@@ -1,0 +1,205 @@
+//! Reads ranges of a file.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::ByteReader;
+
+/// A reader of a regular file on a local disk.
+///
+/// The file is opened for each read and closed again, so a conversation with thousands of results holds no file handles. The
+/// length is determined once: data that is appended later is not visible. Reading fails if the file was truncated or replaced.
+/// Pipes and devices are rejected, so a read never waits for another process.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use turnwright_artifact::artifact::{ArtifactKind, SpooledArtifact};
+/// use turnwright_artifact::spool::FileReader;
+///
+/// # async fn read() -> Result<(), Box<dyn std::error::Error>> {
+/// let reader = FileReader::open("/var/log/app.log").await?;
+/// let log = SpooledArtifact::new(Arc::new(reader), ArtifactKind::TEXT);
+/// println!("{}", log.tail(20).await?.to_answer());
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileReader {
+    path: PathBuf,
+    /// Whether symbolic links are followed.
+    follow_links: bool,
+    len: u64,
+    identity: Identity,
+}
+
+/// Identifies the file independently of its name, to detect that it was replaced.
+#[cfg(unix)]
+type Identity = (u64, u64);
+#[cfg(not(unix))]
+type Identity = ();
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Identity {}
+
+impl FileReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Returns an error if the file does not exist, cannot be read or is not a regular file.
+    pub async fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
+        FileReader::open_with(path.into(), true).await
+    }
+
+    pub(super) async fn open_with(path: PathBuf, follow_links: bool) -> io::Result<Self> {
+        blocking(move || {
+            let (_, metadata) = open_file(&path, follow_links)?;
+            Ok(FileReader::of(path, follow_links, &metadata))
+        })
+        .await
+    }
+
+    pub(super) fn of(path: PathBuf, follow_links: bool, metadata: &Metadata) -> Self {
+        FileReader {
+            path,
+            follow_links,
+            len: metadata.len(),
+            identity: identity(metadata),
+        }
+    }
+
+    /// Returns the path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let wanted = usize::try_from(self.len.saturating_sub(at))
+            .unwrap_or(usize::MAX)
+            .min(into.len());
+        let Some(into) = into.get_mut(..wanted).filter(|into| !into.is_empty()) else {
+            return Ok(0);
+        };
+        let (file, metadata) = open_file(&self.path, self.follow_links)?;
+        if identity(&metadata) != self.identity {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the file was replaced",
+            ));
+        }
+        read_exact_at(&file, at, into).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the file is shorter than it was when it was opened",
+            ),
+            _ => error,
+        })?;
+        Ok(wanted)
+    }
+}
+
+/// Opens a regular file. Checks the opened file, not its name, because another process may replace it at any time.
+fn open_file(path: &Path, follow_links: bool) -> io::Result<(File, Metadata)> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Without `O_NONBLOCK`, opening a pipe waits for a writer.
+        let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
+        options.custom_flags(libc::O_NONBLOCK | no_follow);
+    }
+    #[cfg(not(unix))]
+    if !follow_links && std::fs::symlink_metadata(path)?.is_symlink() {
+        return Err(not_a_file());
+    }
+    let file = options.open(path).map_err(|error| match is_link(&error) {
+        true if !follow_links => not_a_file(),
+        _ => error,
+    })?;
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok((file, metadata)),
+        false if metadata.is_dir() => Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "the path is a directory",
+        )),
+        false => Err(not_a_file()),
+    }
+}
+
+/// Returns whether opening failed because the path is a symbolic link.
+#[cfg(unix)]
+fn is_link(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EMLINK))
+}
+
+#[cfg(not(unix))]
+fn is_link(_: &io::Error) -> bool {
+    false
+}
+
+fn not_a_file() -> io::Error {
+    let message = "not a regular file (a link, a pipe or a device)";
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt as _;
+    file.read_exact_at(into, at)
+}
+
+#[cfg(not(unix))]
+fn read_exact_at(mut file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
+    use std::io::{Read as _, Seek as _};
+    file.seek(io::SeekFrom::Start(at))?;
+    file.read_exact(into)
+}
+
+#[async_trait]
+impl ByteReader for FileReader {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let reader = self.clone();
+        blocking(move || {
+            let end = range.end.min(reader.len);
+            let wanted = usize::try_from(end.saturating_sub(range.start))
+                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+            let mut bytes = vec![0; wanted];
+            reader.fill(range.start, &mut bytes)?;
+            Ok(Bytes::from(bytes))
+        })
+        .await
+    }
+
+    fn read_now(&self, at: u64, into: &mut [u8]) -> Option<io::Result<usize>> {
+        Some(self.fill(at, into))
+    }
+}
+
+/// Runs blocking work on a separate thread.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return work();
+    };
+    match runtime.spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(io::Error::other("the blocking task was cancelled")),
+    }
+}
