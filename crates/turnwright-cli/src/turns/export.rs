@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright::prelude::*;
 use turnwright::record::{Record, RecordKind};
 use turnwright::store::Store as _;
@@ -167,10 +167,10 @@ impl Export {
 
     /// Puts the bytes of results into the record, which then reads like one without a spool.
     async fn insert_bytes(&mut self, record: &Record, value: &mut Value) {
-        let descriptors: Vec<&mut Value> = if value.get("artifact").is_some() {
-            value.get_mut("artifact").into_iter().collect()
+        let descriptors: Vec<&mut Value> = if value.pointer("/content/artifact").is_some() {
+            value.pointer_mut("/content/artifact").into_iter().collect()
         } else {
-            let artifacts = value.pointer_mut("/results/artifacts");
+            let artifacts = value.pointer_mut("/settled/results/artifacts");
             let artifacts = artifacts.and_then(Value::as_array_mut);
             artifacts.into_iter().flatten().collect()
         };
@@ -190,7 +190,7 @@ impl Export {
                 Err(_) => ("base64", BASE64_STANDARD.encode(&bytes)),
             };
             fields.remove("spool");
-            fields.insert(name.to_owned(), text.into());
+            fields.insert("content".to_owned(), json!({ name: text }));
         }
     }
 }

@@ -392,7 +392,7 @@ fn found(value: &Value) -> String {
 /// When a turn started, to the second.
 fn began(summary: &TurnSummary) -> anyhow::Result<String> {
     let value = Record::from(Arc::clone(&summary.turn)).to_value()?;
-    let text = value.get("beganAt").and_then(Value::as_str);
+    let text = value.get("startedAt").and_then(Value::as_str);
     let text = text.unwrap_or_default();
     Ok(match text.split_once('T') {
         Some((day, time)) => format!("{day} {} UTC", time.get(..8).unwrap_or(time)),

@@ -270,7 +270,7 @@ impl TurnSummary {
             "conversation": self.conversation_id.as_str(),
             "title": self.title,
             "state": self.state.name(),
-            "beganAt": field("beganAt"),
+            "beganAt": field("startedAt"),
             "endedAt": field("endedAt"),
             "seconds": self.took().map(|took| took.as_secs_f64()),
             "heldForSeconds": self.held.map(|held| held.as_secs_f64()),

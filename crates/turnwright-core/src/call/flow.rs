@@ -38,7 +38,7 @@ impl CallFacts {
     pub(super) fn quarantine(&self, settled: &mut Settled) {
         let framework_text = match &settled.results {
             ToolResults::Artifacts(_) => {
-                settled.inline = false;
+                settled.inline = Some(false);
                 None
             }
             ToolResults::Failure(_) => {

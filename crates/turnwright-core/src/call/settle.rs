@@ -33,17 +33,12 @@ impl RawOutcome {
         } = self;
         let (tool, read) = (&facts.tool, facts.reads.so_far());
         let mut settled = Settled {
-            results: ToolResults::Nothing,
-            attachments: Vec::new(),
             // What a turn under the call has read, it may repeat.
             trusted: read.tier.is_none(),
-            inline: true,
             from_artifact_tool: tool.is_artifact_tool(),
-            truncated: false,
             private: started && read.private,
-            quarantined: false,
-            denial: None,
             edited: facts.edited.then(|| facts.args.value().clone()),
+            ..Settled::default()
         };
         // Ids of bytes that other records may refer to.
         let mut named: Vec<String> = Vec::new();
@@ -123,7 +118,7 @@ async fn store_output(
             if fits && ctx.turn().may_share(&artifact) {
                 named.extend(artifact.spool_id().map(str::to_owned));
                 let inline = async { Ok(is_inline(facts, &artifact).await) };
-                settled.inline = in_time(facts, inline).await?;
+                settled.inline = Some(in_time(facts, inline).await?);
                 settled.results = ToolResults::Artifacts(vec![artifact]);
                 return Ok(());
             }
@@ -140,7 +135,7 @@ async fn store_output(
         body => {
             let kind = kind.unwrap_or(tool.artifact_kind());
             let (artifact, inline) = in_time(facts, store(facts, body, kind)).await?;
-            settled.inline = inline;
+            settled.inline = Some(inline);
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
     }

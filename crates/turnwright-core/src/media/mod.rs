@@ -190,11 +190,12 @@ impl Media {
 
     /// Replaces the reader with one of a spool entry.
     pub(crate) fn moved(self, spooled: Spooled, reader: Arc<dyn ByteReader>) -> Self {
-        Media {
-            reader: Arc::new(reader),
-            spooled: Some(spooled),
-            ..self
-        }
+        self.with_reader(Arc::new(reader)).in_spool(spooled)
+    }
+
+    pub(crate) fn with_reader(mut self, reader: Arc<dyn MediaReader>) -> Self {
+        self.reader = reader;
+        self
     }
 
     /// Returns the metadata.

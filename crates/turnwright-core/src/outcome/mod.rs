@@ -6,14 +6,16 @@ mod turn_held;
 use std::fmt;
 use std::sync::Arc;
 
-pub use limit::Limit;
+pub use crate::record::Limit;
 pub use turn_held::TurnHeld;
 
 pub(crate) use limit::Stop;
 
 use crate::error::{Error, ErrorCode};
 use crate::gate::{OpenGate, TurnWaiting};
-use crate::record::{Message, Record, RecordType, Thought, ToolCall, TurnFailure, TurnState};
+use crate::record::{
+    EndReason, Message, Record, RecordType, Thought, ToolCall, TurnFailure, TurnState,
+};
 use crate::usage::Usage;
 
 /// The outcome of a turn: how it ended, its text, its records and its usage.
@@ -203,6 +205,11 @@ impl TurnStatus {
         self.error().map(|error| TurnFailure {
             code: error.code().as_str().to_owned(),
             message: error.message().to_owned(),
+            reason: match self {
+                TurnStatus::Aborted { reason } => Some(EndReason::Aborted(reason.clone())),
+                TurnStatus::Limit(limit) => Some(EndReason::Limit(limit.clone())),
+                _ => None,
+            },
         })
     }
 }

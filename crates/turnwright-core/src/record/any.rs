@@ -6,9 +6,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::builder::Body;
 use super::{
     ConversationInfo, GateRecord, Lease, LedgerEntry, Memory, Message, ResponseRef, Retrievable,
-    Retrieved, StandingInstruction, Thought, ToolCall, ToolResults, TurnRecord,
+    Retrieved, StandingInstruction, Thought, ToolCall, TurnRecord,
 };
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::media::Media;
@@ -125,23 +126,35 @@ impl RecordKind {
     }
 }
 
+/// Evaluates an expression for the record of a type, whatever the type is.
+macro_rules! each {
+    ($any:expr, $record:ident => $do:expr) => {
+        match $any {
+            Record::Instruction($record) => $do,
+            Record::Memory($record) => $do,
+            Record::Retrievable($record) => $do,
+            Record::Message($record) => $do,
+            Record::Thought($record) => $do,
+            Record::ToolCall($record) => $do,
+            Record::Ledger($record) => $do,
+            Record::Turn($record) => $do,
+            Record::Gate($record) => $do,
+            Record::Lease($record) => $do,
+            Record::ConversationInfo($record) => $do,
+        }
+    };
+}
+
+pub(super) use each;
+
 impl Record {
     /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> RecordKind {
-        match self {
-            Record::Instruction(_) => RecordKind::Instruction,
-            Record::Memory(_) => RecordKind::Memory,
-            Record::Retrievable(_) => RecordKind::Retrievable,
-            Record::Message(_) => RecordKind::Message,
-            Record::Thought(_) => RecordKind::Thought,
-            Record::ToolCall(_) => RecordKind::ToolCall,
-            Record::Ledger(_) => RecordKind::Ledger,
-            Record::Turn(_) => RecordKind::Turn,
-            Record::Gate(_) => RecordKind::Gate,
-            Record::Lease(_) => RecordKind::Lease,
-            Record::ConversationInfo(_) => RecordKind::ConversationInfo,
+        fn kind_of<R: RecordType>(_: &Arc<R>) -> RecordKind {
+            R::KIND
         }
+        each!(self, record => kind_of(record))
     }
 
     /// Returns the model response that it belongs to, if known.
@@ -158,19 +171,7 @@ impl Record {
     /// Returns the id, which is unique among the records of its kind.
     #[must_use]
     pub fn id(&self) -> &str {
-        match self {
-            Record::Instruction(record) => record.id(),
-            Record::Memory(record) => record.id(),
-            Record::Retrievable(record) => record.id(),
-            Record::Message(record) => record.id(),
-            Record::Thought(record) => record.id(),
-            Record::ToolCall(record) => record.id(),
-            Record::Ledger(record) => record.id(),
-            Record::Turn(record) => record.id(),
-            Record::Gate(record) => record.id(),
-            Record::Lease(record) => record.id(),
-            Record::ConversationInfo(record) => record.id(),
-        }
+        each!(self, record => record.id())
     }
 
     /// Returns the record as its own type, if it is of that type.
@@ -190,46 +191,15 @@ impl Record {
 
     /// Returns whether two records share one allocation. Equal records need not.
     pub(crate) fn is_same(&self, other: &Record) -> bool {
-        match (self, other) {
-            (Record::Instruction(one), Record::Instruction(other)) => Arc::ptr_eq(one, other),
-            (Record::Memory(one), Record::Memory(other)) => Arc::ptr_eq(one, other),
-            (Record::Retrievable(one), Record::Retrievable(other)) => Arc::ptr_eq(one, other),
-            (Record::Message(one), Record::Message(other)) => Arc::ptr_eq(one, other),
-            (Record::Thought(one), Record::Thought(other)) => Arc::ptr_eq(one, other),
-            (Record::ToolCall(one), Record::ToolCall(other)) => Arc::ptr_eq(one, other),
-            (Record::Ledger(one), Record::Ledger(other)) => Arc::ptr_eq(one, other),
-            (Record::Turn(one), Record::Turn(other)) => Arc::ptr_eq(one, other),
-            (Record::Gate(one), Record::Gate(other)) => Arc::ptr_eq(one, other),
-            (Record::Lease(one), Record::Lease(other)) => Arc::ptr_eq(one, other),
-            (Record::ConversationInfo(one), Record::ConversationInfo(other)) => {
-                Arc::ptr_eq(one, other)
-            }
-            _ => false,
-        }
+        let address = |record: &Record| each!(record, record => Arc::as_ptr(record).addr());
+        address(self) == address(other)
     }
 }
 
 impl fmt::Debug for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Record::Instruction(record) => record.fmt(f),
-            Record::Memory(record) => record.fmt(f),
-            Record::Retrievable(record) => record.fmt(f),
-            Record::Message(record) => record.fmt(f),
-            Record::Thought(record) => record.fmt(f),
-            Record::ToolCall(record) => record.fmt(f),
-            Record::Ledger(record) => record.fmt(f),
-            Record::Turn(record) => record.fmt(f),
-            Record::Gate(record) => record.fmt(f),
-            Record::Lease(record) => record.fmt(f),
-            Record::ConversationInfo(record) => record.fmt(f),
-        }
+        each!(self, record => record.fmt(f))
     }
-}
-
-mod sealed {
-    /// Keeps the set of record types closed.
-    pub trait Sealed {}
 }
 
 /// A type of record, one for each [`RecordKind`]. Implemented by the record types of this crate only.
@@ -241,7 +211,7 @@ mod sealed {
 /// assert_eq!(Message::of(&record).map(|message| message.text()), Some("Hello!"));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-pub trait RecordType: sealed::Sealed + Sized + 'static {
+pub trait RecordType: Body + 'static {
     /// The kind of its records.
     const KIND: RecordKind;
 
@@ -273,8 +243,6 @@ pub trait TimelineRecord: RecordType {}
 /// Implements [`RecordType`] for the type of each kind.
 macro_rules! record_types {
     ($($record:ident = $kind:ident,)+) => {$(
-        impl sealed::Sealed for $record {}
-
         impl RecordType for $record {
             const KIND: RecordKind = RecordKind::$kind;
 
@@ -366,44 +334,28 @@ impl Record {
     }
 
     /// Returns the record with its media replaced by as many others.
-    pub(crate) fn with_media(self, mut media: Vec<Media>) -> Self {
-        match self {
-            Record::Message(message) => Record::Message(message.with_media(media)),
-            Record::ToolCall(call) => Record::ToolCall(call.with_media(media)),
-            Record::Retrievable(found) => Record::Retrievable(match media.pop() {
-                Some(media) => found.with_media(media),
-                None => found,
-            }),
-            record => record,
-        }
+    pub(crate) fn with_media(mut self, media: Vec<Media>) -> Self {
+        each!(&mut self, record => {
+            let all = Arc::make_mut(record).media_mut().iter_mut();
+            all.zip(media).for_each(|(old, new)| *old = new);
+        });
+        self
     }
 
     /// Returns the record with kinds for artifacts of unknown kinds: those that `find` returns for their names.
-    pub(crate) fn with_kinds(self, find: impl Fn(&str) -> Option<ArtifactKind>) -> Self {
+    pub(crate) fn with_kinds(mut self, find: impl Fn(&str) -> Option<ArtifactKind>) -> Self {
         let kind_of = |artifact: &SpooledArtifact| artifact.unknown_kind().and_then(&find);
         if self.artifacts().iter().all(|one| kind_of(one).is_none()) {
             return self;
         }
-        let set = |artifact: &mut SpooledArtifact| {
-            if let Some(kind) = kind_of(artifact) {
-                *artifact = artifact.of_kind(kind);
-            }
-        };
-        match self {
-            Record::ToolCall(mut call) => {
-                if let ToolResults::Artifacts(all) = &mut Arc::make_mut(&mut call).settled.results {
-                    all.iter_mut().for_each(set);
+        each!(&mut self, record => {
+            for artifact in Arc::make_mut(record).artifacts_mut() {
+                if let Some(kind) = kind_of(artifact) {
+                    *artifact = artifact.of_kind(kind);
                 }
-                Record::ToolCall(call)
             }
-            Record::Retrievable(mut found) => {
-                if let Retrieved::Artifact(one) = &mut Arc::make_mut(&mut found).content {
-                    set(one);
-                }
-                Record::Retrievable(found)
-            }
-            record => record,
-        }
+        });
+        self
     }
 
     /// Returns its artifacts.

@@ -12,9 +12,9 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
-use crate::artifact::ArtifactKind;
+use crate::artifact::{ArtifactKind, Place, SpooledArtifact};
 use crate::checksum::Hex;
-use crate::media::{MediaDescriptor, MediaReader};
+use crate::media::{Media, MediaDescriptor, MediaReader};
 use crate::spool::{ByteReader, ByteStream, Spool, Spooled, digest_of};
 
 type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option<Arc<dyn MediaReader>>>>
@@ -43,7 +43,7 @@ type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option
 pub struct ByteResolver {
     spool: Arc<dyn Spool>,
     kinds: Vec<ArtifactKind>,
-    pub(super) media: Option<Arc<FindMedia>>,
+    media: Option<Arc<FindMedia>>,
     verified: Arc<Verified>,
 }
 
@@ -90,9 +90,43 @@ impl ByteResolver {
         self
     }
 
-    pub(super) fn kind_named(&self, name: &str) -> Option<ArtifactKind> {
-        let known = self.kinds.iter().find(|kind| kind.as_str() == name);
-        known.copied()
+    /// Sets the kind of an artifact that was read, and where its bytes are read.
+    pub(super) fn attach_artifact(&self, artifact: &mut SpooledArtifact) {
+        let name = artifact.kind_name();
+        let kind = self.kinds.iter().find(|kind| kind.as_str() == name);
+        let place = artifact.place().clone();
+        let reader = match &place {
+            Place::Spool(spooled) => self.open_later(spooled, artifact.byte_length()),
+            Place::Memory(_) | Place::Reader => Arc::clone(artifact.reader()),
+        };
+        let attached = SpooledArtifact::loaded(place, reader, kind.copied().ok_or(name));
+        *artifact = attached.with_limits(artifact.limits());
+    }
+
+    /// Sets where the bytes of media that were read are read.
+    pub(super) fn attach_media(&self, media: &mut Media) {
+        let bytes = media.byte_length();
+        match (media.spooled(), &self.media) {
+            (Some(spooled), _) => {
+                let reader = self.open_later(spooled, bytes.unwrap_or_default());
+                *media = media.clone().moved(spooled.clone(), reader);
+            }
+            (None, Some(find)) => {
+                let reader = MediaElsewhere {
+                    descriptor: media.descriptor().clone(),
+                    bytes,
+                    find: Some(Arc::clone(find)),
+                };
+                *media = media.clone().with_reader(Arc::new(reader));
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn open_later(&self, spooled: &Spooled, length: u64) -> Arc<dyn ByteReader> {
+        let mut reader = SpoolReader::new(spooled, length);
+        reader.source = Some((Arc::clone(&self.spool), Arc::clone(&self.verified)));
+        Arc::new(reader)
     }
 }
 
@@ -100,10 +134,10 @@ debug_fields!(ByteResolver { kinds });
 
 /// Bytes in a spool, opened on the first read, so that a conversation with ten thousand results loads without opening any.
 pub(super) struct SpoolReader {
-    spool: Arc<dyn Spool>,
+    /// `None` until the resolver attaches it.
+    source: Option<(Arc<dyn Spool>, Arc<Verified>)>,
     spooled: Spooled,
     length: u64,
-    verified: Arc<Verified>,
     opened: OnceCell<Arc<dyn ByteReader>>,
 }
 
@@ -135,30 +169,28 @@ impl Verified {
 }
 
 impl SpoolReader {
-    pub(super) fn open_later(
-        resolver: &ByteResolver,
-        spooled: &Spooled,
-        length: u64,
-    ) -> Arc<dyn ByteReader> {
-        Arc::new(SpoolReader {
-            spool: Arc::clone(&resolver.spool),
+    pub(super) fn new(spooled: &Spooled, length: u64) -> Self {
+        SpoolReader {
+            source: None,
             spooled: spooled.clone(),
             length,
-            verified: Arc::clone(&resolver.verified),
             opened: OnceCell::new(),
-        })
+        }
     }
 
     async fn open(&self) -> io::Result<Arc<dyn ByteReader>> {
         let Spooled { id, digest } = &self.spooled;
+        let fail = |kind, message: String| Err(io::Error::new(kind, message));
+        let Some((spool, verified)) = &self.source else {
+            return fail(io::ErrorKind::NotFound, format!("no spool for {id:?}"));
+        };
         if let Some(digest) = digest
-            && let Some(reader) = self.verified.get(id, *digest)
+            && let Some(reader) = verified.get(id, *digest)
             && reader.read(0..1).await.is_ok()
         {
             return Ok(reader);
         }
-        let fail = |kind, message: String| Err(io::Error::new(kind, message));
-        let Some(reader) = self.spool.open(id).await? else {
+        let Some(reader) = spool.open(id).await? else {
             let message = format!("the spool has no entry {id:?} any more");
             return fail(io::ErrorKind::NotFound, message);
         };
@@ -178,7 +210,7 @@ impl SpoolReader {
                 );
                 return fail(io::ErrorKind::InvalidData, message);
             }
-            self.verified.put(id, *digest, &reader);
+            verified.put(id, *digest, &reader);
         }
         Ok(reader)
     }

@@ -5,46 +5,54 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::builder::Body;
+use super::stored::{part, stored};
+
 use crate::error::{Error, ErrorCode};
 use crate::schema::{MAX_DEPTH, admit_key, inspect, is_invisible};
 use crate::validate::Violations;
 
-const NAME: &str = "conversation info";
-
-/// Title, owner, labels and program data of a conversation. At most one for each conversation. Immutable.
-///
-/// A model never sees it: it is not part of the history, the transcript or the timeline of a turn. It is deleted with the
-/// conversation.
-///
-/// [`ConversationInfo::new`] returns a builder, which validates all fields:
-///
-/// ```
-/// use turnwright_core::record::ConversationInfo;
-///
-/// let info = ConversationInfo::new()
-///     .title("Trip to Rome")
-///     .owner("ada")
-///     .label("project", "travel")
-///     .data("model", "small-1")
-///     .build()?;
-/// assert_eq!(info.title(), Some("Trip to Rome"));
-/// assert_eq!(info.labels().get("project").map(String::as_str), Some("travel"));
-///
-/// let error = ConversationInfo::new().title("two\nlines").label("", "x").build().unwrap_err();
-/// assert_eq!(error.message(), "invalid conversation info: title: must not contain control or invisible characters; \
-///     the key of a label: must not be empty");
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-///
-/// [`Storage::update_conversation_info`](crate::Storage::update_conversation_info) stores it, and
-/// [`Storage::conversations`](crate::Storage::conversations) lists conversations by owner and labels.
-#[derive(Clone, PartialEq)]
-pub struct ConversationInfo {
-    pub(super) id: Arc<str>,
-    pub(super) title: Option<String>,
-    pub(super) owner: Option<String>,
-    pub(super) labels: BTreeMap<String, String>,
-    pub(super) data: Map<String, Value>,
+stored! {
+    StoredInfo as "ConversationInfo";
+    /// Title, owner, labels and program data of a conversation. At most one for each conversation. Immutable.
+    ///
+    /// A model never sees it: it is not part of the history, the transcript or the timeline of a turn. It is deleted with the
+    /// conversation.
+    ///
+    /// [`ConversationInfo::new`] returns a builder, which validates all fields:
+    ///
+    /// ```
+    /// use turnwright_core::record::ConversationInfo;
+    ///
+    /// let info = ConversationInfo::new()
+    ///     .title("Trip to Rome")
+    ///     .owner("ada")
+    ///     .label("project", "travel")
+    ///     .data("model", "small-1")
+    ///     .build()?;
+    /// assert_eq!(info.title(), Some("Trip to Rome"));
+    /// assert_eq!(info.labels().get("project").map(String::as_str), Some("travel"));
+    ///
+    /// let error = ConversationInfo::new().title("two\nlines").label("", "x").build().unwrap_err();
+    /// assert_eq!(error.message(), "invalid conversation info: title: must not contain control or invisible characters; \
+    ///     the key of a label: must not be empty");
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    ///
+    /// [`Storage::update_conversation_info`](crate::Storage::update_conversation_info) stores it, and
+    /// [`Storage::conversations`](crate::Storage::conversations) lists conversations by owner and labels.
+    #[derive(Clone, PartialEq)]
+    pub struct ConversationInfo {
+        pub(super) id: Arc<str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(super) title: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(super) owner: Option<String>,
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub(super) labels: BTreeMap<String, String>,
+            #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
+        pub(super) data: Map<String, Value>,
+    }
 }
 
 impl ConversationInfo {
@@ -69,23 +77,12 @@ impl ConversationInfo {
         reason = "like the constructors of other records"
     )]
     pub fn new() -> ConversationInfoBuilder {
-        ConversationInfo::stored(Self::ID.into(), None, None, BTreeMap::new(), Map::new())
-    }
-
-    /// Starts an info that was stored with these fields.
-    pub(super) fn stored(
-        id: Arc<str>,
-        title: Option<String>,
-        owner: Option<String>,
-        labels: BTreeMap<String, String>,
-        data: Map<String, Value>,
-    ) -> ConversationInfoBuilder {
         ConversationInfoBuilder(ConversationInfo {
-            id,
-            title,
-            owner,
-            labels,
-            data,
+            id: Self::ID.into(),
+            title: None,
+            owner: None,
+            labels: BTreeMap::new(),
+            data: Map::new(),
         })
     }
 
@@ -133,7 +130,31 @@ impl ConversationInfo {
             && self.data.is_empty()
     }
 
-    fn check(&self, wrong: &mut Violations) {
+    fn check_data(&self, wrong: &mut Violations) {
+        let mut bytes = 0_usize;
+        for (name, value) in &self.data {
+            wrong.admit("data", admit_key(name));
+            let admitted = inspect(value, MAX_DEPTH);
+            if admitted.is_ok() {
+                let text = value.to_string();
+                bytes = bytes.saturating_add(name.len()).saturating_add(text.len());
+            }
+            wrong.admit("data", admitted);
+        }
+        if bytes > Self::MAX_DATA_BYTES {
+            let most = Self::MAX_DATA_BYTES;
+            wrong.add(format!(
+                "data: has {bytes} bytes: at most {most} are allowed"
+            ));
+        }
+    }
+}
+
+impl Body for ConversationInfo {
+    const NAME: &'static str = "conversation info";
+    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE;
+
+    fn check(&mut self, wrong: &mut Violations) {
         wrong.check("id", !self.id.is_empty(), "must not be empty");
         if let Some(title) = &self.title {
             wrong.check_text("title", title, Self::MAX_TITLE_CHARS, shows_in_text);
@@ -157,25 +178,6 @@ impl ConversationInfo {
             wrong.check_text(field, value, Self::MAX_LABEL_VALUE_CHARS, shows_in_text);
         }
         self.check_data(wrong);
-    }
-
-    fn check_data(&self, wrong: &mut Violations) {
-        let mut bytes = 0_usize;
-        for (name, value) in &self.data {
-            wrong.admit("data", admit_key(name));
-            let admitted = inspect(value, MAX_DEPTH);
-            if admitted.is_ok() {
-                let text = value.to_string();
-                bytes = bytes.saturating_add(name.len()).saturating_add(text.len());
-            }
-            wrong.admit("data", admitted);
-        }
-        if bytes > Self::MAX_DATA_BYTES {
-            let most = Self::MAX_DATA_BYTES;
-            wrong.add(format!(
-                "data: has {bytes} bytes: at most {most} are allowed"
-            ));
-        }
     }
 }
 
@@ -266,10 +268,8 @@ impl ConversationInfoBuilder {
     ///
     /// # Errors
     /// `E_INVALID_INITIAL_CONVERSATION_INFO_VALUE`; the error names every wrong field.
-    pub fn build(self) -> Result<Arc<ConversationInfo>, Error> {
-        let mut wrong = Violations::default();
-        self.0.check(&mut wrong);
-        wrong.finish(ErrorCode::INVALID_INITIAL_CONVERSATION_INFO_VALUE, NAME)?;
+    pub fn build(mut self) -> Result<Arc<ConversationInfo>, Error> {
+        self.0.validate()?;
         Ok(Arc::new(self.0))
     }
 }

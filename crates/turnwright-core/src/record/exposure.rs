@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::Record;
+use super::stored::is_default;
 use crate::trust::TrustTier;
 
 /// What the prompt contained when a record was written: the words of a model can carry what it has read.
@@ -19,12 +22,15 @@ use crate::trust::TrustTier;
 /// assert!(message.exposure().is_empty());
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Exposure {
     /// The least trusted tier in the prompt, if it is a tier of third parties.
+    #[serde(rename = "trustTier", skip_serializing_if = "Option::is_none")]
     pub tier: Option<TrustTier>,
     /// Whether private data were in the prompt.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub private: bool,
 }
 

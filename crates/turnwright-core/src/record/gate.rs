@@ -4,36 +4,62 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::builder::Body;
+use super::stored::{part, stored};
 use super::{GateAnswer, GateDecision, GateKind};
+use crate::error::ErrorCode;
+use crate::validate::Violations;
 
-/// A gate at which a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
-/// Immutable.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct GateRecord {
-    pub(crate) id: Arc<str>,
-    /// The turn id.
-    pub turn_id: Arc<str>,
-    /// The kind of gate.
-    pub kind: GateKind,
-    /// The id of the call that waits, if any.
-    pub tool_call: Option<Arc<str>>,
-    /// The question.
-    pub question: Arc<Value>,
-    /// The JSON Schema that an answer must match, if the gate has one.
-    pub schema: Option<Arc<Value>>,
-    /// How long the gate waits for an answer. `None`: as long as the turn runs.
-    pub timeout: Option<Duration>,
-    /// The step in which it was opened, for a gate outside of calls. A resumed turn continues there.
-    pub(crate) step: Option<u32>,
-    /// Whether it is open, and how it was answered.
-    pub state: GateState,
-    /// When it was opened.
-    pub opened_at: SystemTime,
-    /// When it was closed, if it was.
-    pub closed_at: Option<SystemTime>,
+stored! {
+    StoredGate as "GateRecord";
+    /// A gate at which a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
+    /// Immutable.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct GateRecord {
+        pub(crate) id: Arc<str>,
+        /// The turn id.
+        pub turn_id: Arc<str>,
+        /// The kind of gate.
+            #[serde(rename = "name", with = "part")]
+        pub kind: GateKind,
+        /// The id of the call that waits, if any.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub tool_call: Option<Arc<str>>,
+        /// The question.
+            #[serde(with = "part")]
+        pub question: Arc<Value>,
+        /// The JSON Schema that an answer must match, if the gate has one.
+            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        pub schema: Option<Arc<Value>>,
+        /// How long the gate waits for an answer. `None`: as long as the turn runs.
+            #[serde(rename = "timeoutMs", with = "part", default, skip_serializing_if = "Option::is_none")]
+        pub timeout: Option<Duration>,
+        /// The step in which it was opened, for a gate outside of calls. A resumed turn continues there.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) step: Option<u32>,
+        /// Whether it is open, and how it was answered.
+            #[serde(with = "StoredGateState")]
+        pub state: GateState,
+        /// When it was opened.
+            #[serde(with = "part")]
+        pub opened_at: SystemTime,
+        /// When it was closed, if it was.
+            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        pub closed_at: Option<SystemTime>,
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "GateState", rename_all = "lowercase")]
+enum StoredGateState {
+    Open,
+    #[serde(with = "part")]
+    Answered(GateAnswer),
+    Unanswered,
 }
 
 /// The state of a gate.
@@ -83,6 +109,20 @@ impl GateRecord {
             GateState::Answered(answer) => Some(answer),
             GateState::Open | GateState::Unanswered => None,
         }
+    }
+}
+
+impl Body for GateRecord {
+    const NAME: &'static str = "gate";
+    const INVALID: ErrorCode = ErrorCode::STORE_ERROR;
+
+    fn check(&mut self, wrong: &mut Violations) {
+        wrong.check("id", !self.id.is_empty(), "must not be empty");
+        wrong.check("turnId", !self.turn_id.is_empty(), "must not be empty");
+        let is_open = self.state == GateState::Open;
+        let why = "does not match the state";
+        wrong.check("closedAt", self.closed_at.is_none() == is_open, why);
+        self.closed_at = self.closed_at.map(|at| at.max(self.opened_at));
     }
 }
 

@@ -3,27 +3,38 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The exclusive right to run turns of a conversation. There is one per conversation. Immutable.
-///
-/// Another process may take over once it has seen no renewal for the complete lease duration: see
-/// [`observe_lease`](crate::store::observe_lease).
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Lease {
-    pub(crate) id: Arc<str>,
-    /// The turn that is running or was interrupted. `None` once it has ended.
-    pub turn_id: Option<Arc<str>>,
-    /// The unique name of the holder.
-    pub owner: Arc<str>,
-    /// The fencing token. It grows with every lease, so that the store can reject writes of earlier holders.
-    pub fencing_token: u64,
-    /// When the lease expires unless it is renewed, by the wall clock of its holder. For display only, because clocks differ and
-    /// can be set.
-    pub until: SystemTime,
-    /// The lease duration.
-    pub term: Duration,
-    /// The number of renewals.
-    pub renewals: u64,
+use super::builder::Body;
+use super::stored::{part, stored};
+use crate::error::ErrorCode;
+use crate::validate::Violations;
+
+stored! {
+    StoredLease as "Lease";
+    /// The exclusive right to run turns of a conversation. There is one per conversation. Immutable.
+    ///
+    /// Another process may take over once it has seen no renewal for the complete lease duration: see
+    /// [`observe_lease`](crate::store::observe_lease).
+    #[derive(Clone, Debug)]
+    #[non_exhaustive]
+    pub struct Lease {
+        pub(crate) id: Arc<str>,
+        /// The turn that is running or was interrupted. `None` once it has ended.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub turn_id: Option<Arc<str>>,
+        /// The unique name of the holder.
+        pub owner: Arc<str>,
+        /// The fencing token. It grows with every lease, so that the store can reject writes of earlier holders.
+        pub fencing_token: u64,
+        /// When the lease expires unless it is renewed, by the wall clock of its holder. For display only, because clocks differ and
+        /// can be set.
+            #[serde(with = "part")]
+        pub until: SystemTime,
+        /// The lease duration.
+            #[serde(rename = "termMs", with = "part")]
+        pub term: Duration,
+        /// The number of renewals.
+        pub renewals: u64,
+    }
 }
 
 impl Lease {
@@ -55,5 +66,15 @@ impl Lease {
         let left = self.until.duration_since(SystemTime::now()).ok()?;
         let left = left.min(self.term).min(Lease::MAX_TERM);
         (!left.is_zero()).then_some(left)
+    }
+}
+
+impl Body for Lease {
+    const NAME: &'static str = "lease";
+    const INVALID: ErrorCode = ErrorCode::STORE_ERROR;
+
+    fn check(&mut self, wrong: &mut Violations) {
+        wrong.check("id", !self.id.is_empty(), "must not be empty");
+        wrong.check("owner", !self.owner.is_empty(), "must not be empty");
     }
 }

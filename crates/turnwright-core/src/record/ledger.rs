@@ -7,32 +7,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A call that may write. The entry is written before the call runs, and again when it has ended. A call that started and never
-/// ended is unknown and is not repeated. Immutable.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct LedgerEntry {
-    pub(crate) idempotency_key: String,
-    /// The turn id.
-    pub turn_id: Arc<str>,
-    /// The call id.
-    pub tool_call: String,
-    /// The checksum of the call.
-    pub checksum: String,
-    /// The ordinal of the call in its turn, starting at 0, if known.
-    pub ordinal: Option<u64>,
-    /// The name of the tool.
-    pub tool: Arc<str>,
-    /// The fingerprint of the tool when it ran.
-    pub fingerprint: String,
-    /// The arguments that it ran with.
-    pub args: Value,
-    /// The state of the call.
-    pub state: CallState,
-    /// When the call was about to start.
-    pub started_at: SystemTime,
-    /// When the call ended, if it did.
-    pub ended_at: Option<SystemTime>,
+use super::builder::Body;
+use super::stored::{part, stored};
+use crate::error::ErrorCode;
+use crate::validate::Violations;
+
+stored! {
+    StoredEntry as "LedgerEntry";
+    /// A call that may write. The entry is written before the call runs, and again when it has ended. A call that started and never
+    /// ended is unknown and is not repeated. Immutable.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct LedgerEntry {
+            #[serde(rename = "id")]
+        pub(crate) idempotency_key: String,
+        /// The turn id.
+        pub turn_id: Arc<str>,
+        /// The call id.
+        pub tool_call: String,
+        /// The checksum of the call.
+        pub checksum: String,
+        /// The ordinal of the call in its turn, starting at 0, if known.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub ordinal: Option<u64>,
+        /// The name of the tool.
+        pub tool: Arc<str>,
+        /// The fingerprint of the tool when it ran.
+        pub fingerprint: String,
+        /// The arguments that it ran with.
+            #[serde(with = "part")]
+        pub args: Value,
+        /// The state of the call.
+        pub state: CallState,
+        /// When the call was about to start.
+            #[serde(with = "part")]
+        pub started_at: SystemTime,
+        /// When the call ended, if it did.
+            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        pub ended_at: Option<SystemTime>,
+    }
 }
 
 /// The state of a call that may write.
@@ -88,3 +101,22 @@ debug_fields!(LedgerEntry {
     tool,
     state
 });
+
+impl Body for LedgerEntry {
+    const NAME: &'static str = "ledger entry";
+    const INVALID: ErrorCode = ErrorCode::STORE_ERROR;
+
+    fn check(&mut self, wrong: &mut Violations) {
+        wrong.check("id", !self.idempotency_key.is_empty(), "must not be empty");
+        wrong.check("toolCall", !self.tool_call.is_empty(), "must not be empty");
+        wrong.check("checksum", !self.checksum.is_empty(), "must not be empty");
+        wrong.check("tool", !self.tool.is_empty(), "must not be empty");
+        let why = if self.is_open() {
+            "is set for a call that has not ended"
+        } else {
+            "is missing for a call that has ended"
+        };
+        wrong.check("endedAt", self.ended_at.is_none() == self.is_open(), why);
+        self.ended_at = self.ended_at.map(|at| at.max(self.started_at));
+    }
+}

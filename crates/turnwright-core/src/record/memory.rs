@@ -2,59 +2,50 @@
 
 use std::time::SystemTime;
 
-use super::builder::{Build, RecordBuilder};
+use super::builder::{Body, RecordBuilder, check_stamp, stamped};
 use super::exposure::Exposure;
-use super::stamp::Stamp;
+use super::stored::{is_default, part, stored};
 use crate::error::ErrorCode;
+use crate::ids::new_id;
 use crate::validate::Violations;
 
-/// A memory that is kept across turns. Immutable.
-///
-/// ```
-/// use turnwright_core::record::Memory;
-///
-/// let record = Memory::new("The user lives in Oslo.").build()?;
-/// assert_eq!(record.text(), "The user lives in Oslo.");
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Memory {
-    pub(super) stamp: Stamp,
-    text: String,
-    pub(super) exposure: Exposure,
+stored! {
+    StoredMemory as "Memory";
+    /// A memory that is kept across turns. Immutable.
+    ///
+    /// ```
+    /// use turnwright_core::record::Memory;
+    ///
+    /// let record = Memory::new("The user lives in Oslo.").build()?;
+    /// assert_eq!(record.text(), "The user lives in Oslo.");
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone)]
+    pub struct Memory {
+        id: String,
+        #[serde(with = "part")]
+        created_at: SystemTime,
+        #[serde(with = "part")]
+        updated_at: SystemTime,
+        text: String,
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub(super) exposure: Exposure,
+    }
 }
+
+stamped!(Memory);
 
 impl Memory {
     /// Starts a memory with this text.
     pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
-        Memory::stamped(text.into(), Stamp::new())
-    }
-
-    /// Starts a record with an existing id and times.
-    pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
+        let now = SystemTime::now();
         RecordBuilder(Memory {
-            stamp,
-            text,
+            id: new_id(),
+            created_at: now,
+            updated_at: now,
+            text: text.into(),
             exposure: Exposure::default(),
         })
-    }
-
-    /// Returns the id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.stamp.id
-    }
-
-    /// Returns when it was created.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.stamp.created_at
-    }
-
-    /// Returns when it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.stamp.updated_at
     }
 
     /// Returns the text.
@@ -80,17 +71,14 @@ impl RecordBuilder<Memory> {
     }
 }
 
-impl Build for Memory {
+impl Body for Memory {
     const NAME: &'static str = "memory";
     const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_MEMORY_VALUE;
 
-    fn stamp_mut(&mut self) -> &mut Stamp {
-        &mut self.stamp
-    }
-
-    fn check(&self, wrong: &mut Violations) {
+    fn check(&mut self, wrong: &mut Violations) {
+        check_stamp(self, wrong);
         wrong.check("text", !self.text.trim().is_empty(), "must not be empty");
     }
 }
 
-debug_fields!(Memory { stamp.id });
+debug_fields!(Memory { id });

@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::builder::{Build, RecordBuilder};
+use serde::{Deserialize, Serialize};
+
+use super::builder::{Body, RecordBuilder, check_stamp, stamped};
 use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
-use super::stamp::Stamp;
+use super::stored::{is_default, part, stored};
 use crate::error::ErrorCode;
+use crate::ids::new_id;
 use crate::media::Media;
 use crate::schema::is_invisible;
 use crate::trust::TrustTier;
@@ -18,28 +21,42 @@ use crate::validate::Violations;
 /// The most characters of a user's name.
 const LONGEST_NAME: usize = 64;
 
-/// A message of a conversation. Immutable.
-///
-/// ```
-/// use turnwright_core::record::Message;
-///
-/// let message = Message::user("What broke last night?").build()?;
-/// assert_eq!(message.text(), "What broke last night?");
-/// assert!(Message::assistant("").build().is_err());
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Message {
-    pub(super) stamp: Stamp,
-    author: Author,
-    /// The name of the user.
-    name: Option<Arc<str>>,
-    text: String,
-    media: Vec<Media>,
-    response: Option<ResponseRef>,
-    provider_state: Option<ProviderState>,
-    pub(super) exposure: Exposure,
+stored! {
+    StoredMessage as "Message";
+    /// A message of a conversation. Immutable.
+    ///
+    /// ```
+    /// use turnwright_core::record::Message;
+    ///
+    /// let message = Message::user("What broke last night?").build()?;
+    /// assert_eq!(message.text(), "What broke last night?");
+    /// assert!(Message::assistant("").build().is_err());
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone)]
+    pub struct Message {
+        id: String,
+        #[serde(with = "part")]
+        created_at: SystemTime,
+        #[serde(with = "part")]
+        updated_at: SystemTime,
+        author: Author,
+        /// The name of the user.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<Arc<str>>,
+        text: String,
+        #[serde(with = "part", default, skip_serializing_if = "Vec::is_empty")]
+        media: Vec<Media>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        response: Option<ResponseRef>,
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        provider_state: Option<ProviderState>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub(super) exposure: Exposure,
+    }
 }
+
+stamped!(Message);
 
 /// The author of a message.
 ///
@@ -50,7 +67,8 @@ pub struct Message {
 /// assert_eq!(message.author().to_string(), "agent researcher");
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Author {
     /// The user.
@@ -65,6 +83,7 @@ pub enum Author {
         /// The name of the agent.
         name: String,
         /// How far its text is trusted.
+        #[serde(rename = "trustTier")]
         tier: TrustTier,
     },
 }
@@ -84,17 +103,17 @@ impl fmt::Display for Author {
 impl Message {
     /// Starts a message of the user.
     pub fn user(text: impl Into<String>) -> RecordBuilder<Self> {
-        Message::stamped(Author::User, text.into(), Stamp::new())
+        Message::by(Author::User, text.into())
     }
 
     /// Starts a message of the model.
     pub fn assistant(text: impl Into<String>) -> RecordBuilder<Self> {
-        Message::stamped(Author::Assistant, text.into(), Stamp::new())
+        Message::by(Author::Assistant, text.into())
     }
 
     /// Starts a message of the framework to the model.
     pub(crate) fn framework(text: impl Into<String>) -> RecordBuilder<Self> {
-        Message::stamped(Author::Framework, text.into(), Stamp::new())
+        Message::by(Author::Framework, text.into())
     }
 
     /// Starts a message of another agent. What the agent has read is unknown, so the trust tier is third-party-public by default;
@@ -104,13 +123,15 @@ impl Message {
             name: name.into(),
             tier: TrustTier::ThirdPartyPublic,
         };
-        Message::stamped(author, text.into(), Stamp::new())
+        Message::by(author, text.into())
     }
 
-    /// Starts a record with an existing id and times.
-    pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> RecordBuilder<Self> {
+    fn by(author: Author, text: String) -> RecordBuilder<Self> {
+        let now = SystemTime::now();
         RecordBuilder(Message {
-            stamp,
+            id: new_id(),
+            created_at: now,
+            updated_at: now,
             author,
             name: None,
             text,
@@ -119,24 +140,6 @@ impl Message {
             provider_state: None,
             exposure: Exposure::default(),
         })
-    }
-
-    /// Returns the id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.stamp.id
-    }
-
-    /// Returns when it was created.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.stamp.created_at
-    }
-
-    /// Returns when it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.stamp.updated_at
     }
 
     /// Returns whether the model wrote it.
@@ -171,13 +174,6 @@ impl Message {
     #[must_use]
     pub fn media(&self) -> &[Media] {
         &self.media
-    }
-
-    /// Returns the message with other media.
-    pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
-        let mut message = Arc::unwrap_or_clone(self);
-        message.media = media;
-        Arc::new(message)
     }
 
     /// Returns the model response that it belongs to, if known.
@@ -265,15 +261,12 @@ impl RecordBuilder<Message> {
     }
 }
 
-impl Build for Message {
+impl Body for Message {
     const NAME: &'static str = "message";
     const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_MESSAGE_VALUE;
 
-    fn stamp_mut(&mut self) -> &mut Stamp {
-        &mut self.stamp
-    }
-
-    fn check(&self, wrong: &mut Violations) {
+    fn check(&mut self, wrong: &mut Violations) {
+        check_stamp(self, wrong);
         // A model may send no text but state that the provider expects back.
         let says = !self.text.is_empty() || !self.media.is_empty() || self.provider_state.is_some();
         wrong.check("text", says, "must not be empty without media");
@@ -289,6 +282,10 @@ impl Build for Message {
         }
         ResponseRef::check(self.response.as_ref(), wrong);
     }
+
+    fn media_mut(&mut self) -> &mut [Media] {
+        &mut self.media
+    }
 }
 
-debug_fields!(Message { stamp.id, author });
+debug_fields!(Message { id, author });

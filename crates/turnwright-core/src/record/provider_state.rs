@@ -4,22 +4,29 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// Opaque state that a provider attached to its output and expects back unchanged, such as reasoning signatures or encrypted
-/// thoughts. It is only sent back to the server that wrote it: the same protocol at the same address.
-///
-/// ```
-/// use turnwright_core::record::ProviderState;
-///
-/// let state = ProviderState::new("anthropic", "https://api.example.com", r#"{"signature": "…"}"#);
-/// assert!(state.for_server("anthropic", "https://api.example.com").is_some());
-/// assert!(state.for_server("anthropic", "https://proxy.example.com").is_none());
-/// assert!(state.for_server("gemini", "https://api.example.com").is_none());
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct ProviderState {
-    protocol: Arc<str>,
-    address: Arc<str>,
-    state: Bytes,
+use super::stored::{part, stored};
+
+stored! {
+    StoredState as "ProviderState";
+    /// Opaque state that a provider attached to its output and expects back unchanged, such as reasoning signatures or encrypted
+    /// thoughts. It is only sent back to the server that wrote it: the same protocol at the same address.
+    ///
+    /// ```
+    /// use turnwright_core::record::ProviderState;
+    ///
+    /// let state = ProviderState::new("anthropic", "https://api.example.com", r#"{"signature": "…"}"#);
+    /// assert!(state.for_server("anthropic", "https://api.example.com").is_some());
+    /// assert!(state.for_server("anthropic", "https://proxy.example.com").is_none());
+    /// assert!(state.for_server("gemini", "https://api.example.com").is_none());
+    /// ```
+    #[derive(Clone, PartialEq, Eq)]
+    pub struct ProviderState {
+        protocol: Arc<str>,
+        #[serde(default, skip_serializing_if = "str::is_empty")]
+        address: Arc<str>,
+        #[serde(with = "part")]
+        state: Bytes,
+    }
 }
 
 impl ProviderState {
@@ -53,11 +60,6 @@ impl ProviderState {
     #[must_use]
     pub fn for_server(&self, protocol: &str, address: &str) -> Option<&Bytes> {
         (*self.protocol == *protocol && *self.address == *address).then_some(&self.state)
-    }
-
-    /// Returns the state, for its stored form.
-    pub(super) fn bytes(&self) -> &Bytes {
-        &self.state
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::Exposure;
 use crate::ids::new_id;
 use crate::trust::TrustTier;
@@ -20,11 +22,13 @@ use crate::validate::Violations;
 /// assert_eq!(message.response().and_then(ResponseRef::why_cut), Some("it reached the token limit"));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseRef {
     id: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<Arc<str>>,
     /// What the model read for it that is in no record. Stored with the records of the response.
+    #[serde(skip)]
     pub(crate) exposure: Exposure,
 }
 

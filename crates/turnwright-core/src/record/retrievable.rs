@@ -2,42 +2,67 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::builder::{Build, RecordBuilder};
+use super::builder::{Body, RecordBuilder, check_stamp, stamped};
 use super::coverage::Coverage;
-use super::stamp::Stamp;
+use super::stored::{is_default, part, stored};
 use crate::artifact::SpooledArtifact;
 use crate::checksum::digest_of;
 use crate::error::ErrorCode;
+use crate::ids::new_id;
 use crate::media::Media;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
 
-/// Retrieved content: a passage, a document or an image. Its trust tier must be set explicitly. Immutable.
-///
-/// ```
-/// use turnwright_core::record::Retrievable;
-/// use turnwright_core::trust::TrustTier;
-///
-/// let passage = Retrievable::text("Paris has 20 districts.", TrustTier::ThirdPartyPublic)
-///     .source("https://example.com/paris")
-///     .build()?;
-/// assert!(passage.is_inline());
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Retrievable {
-    pub(super) stamp: Stamp,
-    pub(super) content: Retrieved,
-    tier: TrustTier,
-    source: Option<String>,
-    inline: bool,
-    pub(super) private: bool,
-    covers: Option<Box<Coverage>>,
+stored! {
+    StoredRetrievable as "Retrievable";
+    /// Retrieved content: a passage, a document or an image. Its trust tier must be set explicitly. Immutable.
+    ///
+    /// ```
+    /// use turnwright_core::record::Retrievable;
+    /// use turnwright_core::trust::TrustTier;
+    ///
+    /// let passage = Retrievable::text("Paris has 20 districts.", TrustTier::ThirdPartyPublic)
+    ///     .source("https://example.com/paris")
+    ///     .build()?;
+    /// assert!(passage.is_inline());
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone)]
+    pub struct Retrievable {
+        id: String,
+        #[serde(with = "part")]
+        created_at: SystemTime,
+        #[serde(with = "part")]
+        updated_at: SystemTime,
+        #[serde(with = "StoredContent")]
+        content: Retrieved,
+        #[serde(rename = "trustTier")]
+        tier: TrustTier,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        inline: bool,
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub(super) private: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        covers: Option<Box<Coverage>>,
+    }
+}
+
+stamped!(Retrievable);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Retrieved", rename_all = "camelCase")]
+enum StoredContent {
+    Text(String),
+    #[serde(with = "part")]
+    Artifact(SpooledArtifact),
+    #[serde(with = "part")]
+    Media(Media),
 }
 
 /// The content of a [`Retrievable`].
@@ -55,19 +80,19 @@ pub enum Retrieved {
 impl Retrievable {
     /// Starts a passage that is inlined into the prompt.
     pub fn text(text: impl Into<String>, tier: TrustTier) -> RecordBuilder<Self> {
-        Retrievable::stamped(Retrieved::Text(text.into()), tier, true, Stamp::new())
+        Retrievable::of(Retrieved::Text(text.into()), tier, true)
     }
 
     /// Starts a document that is queried with artifact tools, by its id. The prompt contains a handle, unless
     /// [`inline`](RecordBuilder::inline) is set.
     pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RecordBuilder<Self> {
-        Retrievable::stamped(Retrieved::Artifact(artifact), tier, false, Stamp::new())
+        Retrievable::of(Retrieved::Artifact(artifact), tier, false)
     }
 
     /// Starts media, which have their own trust tier.
     pub fn media(media: Media) -> RecordBuilder<Self> {
         let tier = media.tier();
-        Retrievable::stamped(Retrieved::Media(media), tier, true, Stamp::new())
+        Retrievable::of(Retrieved::Media(media), tier, true)
     }
 
     /// Starts a summary, which replaces a part of the conversation in prompts.
@@ -76,18 +101,17 @@ impl Retrievable {
         tier: TrustTier,
         covers: Coverage,
     ) -> RecordBuilder<Self> {
-        Retrievable::text(text, tier).covers(covers)
+        let mut summary = Retrievable::text(text, tier);
+        summary.0.covers = Some(Box::new(covers));
+        summary
     }
 
-    /// Starts a record with an existing id and times.
-    pub(super) fn stamped(
-        content: Retrieved,
-        tier: TrustTier,
-        inline: bool,
-        stamp: Stamp,
-    ) -> RecordBuilder<Self> {
+    fn of(content: Retrieved, tier: TrustTier, inline: bool) -> RecordBuilder<Self> {
+        let now = SystemTime::now();
         RecordBuilder(Retrievable {
-            stamp,
+            id: new_id(),
+            created_at: now,
+            updated_at: now,
             content,
             tier,
             source: None,
@@ -95,24 +119,6 @@ impl Retrievable {
             private: false,
             covers: None,
         })
-    }
-
-    /// Returns the id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.stamp.id
-    }
-
-    /// Returns when it was created.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.stamp.created_at
-    }
-
-    /// Returns when it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.stamp.updated_at
     }
 
     /// Returns the id that the model sees and uses for this record: the `callId` of artifact tools.
@@ -131,9 +137,9 @@ impl Retrievable {
     #[must_use]
     pub fn shown_id(&self) -> Cow<'_, str> {
         match self.tier {
-            TrustTier::FirstParty => Cow::Borrowed(&self.stamp.id),
+            TrustTier::FirstParty => Cow::Borrowed(&self.id),
             TrustTier::ThirdPartyPrivate | TrustTier::ThirdPartyPublic => {
-                Cow::Owned(digest_id(&self.stamp.id))
+                Cow::Owned(digest_id(&self.id))
             }
         }
     }
@@ -142,13 +148,6 @@ impl Retrievable {
     #[must_use]
     pub fn content(&self) -> &Retrieved {
         &self.content
-    }
-
-    /// Returns the record with other media.
-    pub(super) fn with_media(self: Arc<Self>, media: Media) -> Arc<Self> {
-        let mut found = Arc::unwrap_or_clone(self);
-        found.content = Retrieved::Media(media);
-        Arc::new(found)
     }
 
     /// Returns how far it is trusted.
@@ -215,12 +214,6 @@ impl RecordBuilder<Retrievable> {
         self
     }
 
-    /// Makes it a summary.
-    pub(super) fn covers(mut self, covers: Coverage) -> Self {
-        self.0.covers = Some(Box::new(covers));
-        self
-    }
-
     /// Sets whether an artifact is inlined into the prompt.
     pub fn inline(mut self, inline: bool) -> Self {
         self.0.inline = inline;
@@ -228,18 +221,22 @@ impl RecordBuilder<Retrievable> {
     }
 }
 
-impl Build for Retrievable {
+impl Body for Retrievable {
     const NAME: &'static str = "retrievable";
     const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_RETRIEVABLE_VALUE;
 
-    fn stamp_mut(&mut self) -> &mut Stamp {
-        &mut self.stamp
-    }
-
-    fn check(&self, wrong: &mut Violations) {
+    fn check(&mut self, wrong: &mut Violations) {
+        check_stamp(self, wrong);
         match &self.content {
             Retrieved::Text(text) => wrong.check("text", !text.is_empty(), "must not be empty"),
-            Retrieved::Artifact(_) | Retrieved::Media(_) => {}
+            Retrieved::Media(media) => {
+                let why = "does not match that of the media";
+                wrong.check("trustTier", self.tier == media.tier(), why);
+            }
+            Retrieved::Artifact(_) => {}
+        }
+        if let Some(covers) = &self.covers {
+            covers.check(wrong);
         }
         let is_artifact = matches!(self.content, Retrieved::Artifact(_));
         let why = "only an artifact can be left out of the prompt: use `Retrievable::artifact`";
@@ -248,9 +245,23 @@ impl Build for Retrievable {
         let why = "only a text can be a summary";
         wrong.check("covers", self.covers.is_none() || is_text, why);
     }
+
+    fn artifacts_mut(&mut self) -> &mut [SpooledArtifact] {
+        match &mut self.content {
+            Retrieved::Artifact(artifact) => std::slice::from_mut(artifact),
+            Retrieved::Text(_) | Retrieved::Media(_) => &mut [],
+        }
+    }
+
+    fn media_mut(&mut self) -> &mut [Media] {
+        match &mut self.content {
+            Retrieved::Media(media) => std::slice::from_mut(media),
+            Retrieved::Text(_) | Retrieved::Artifact(_) => &mut [],
+        }
+    }
 }
 
-debug_fields!(Retrievable { stamp.id, tier });
+debug_fields!(Retrievable { id, tier });
 
 impl fmt::Debug for Retrieved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,54 +2,47 @@
 
 use std::time::SystemTime;
 
-use super::builder::{Build, RecordBuilder};
+use super::builder::{Body, RecordBuilder, check_stamp, stamped};
 
-use super::stamp::Stamp;
+use super::stored::{part, stored};
 use crate::error::ErrorCode;
+use crate::ids::new_id;
 use crate::validate::Violations;
 
-/// An instruction of the operator that precedes all messages. Immutable.
-///
-/// ```
-/// use turnwright_core::record::StandingInstruction;
-///
-/// let record = StandingInstruction::new("Answer in one sentence.").build()?;
-/// assert_eq!(record.text(), "Answer in one sentence.");
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct StandingInstruction {
-    pub(super) stamp: Stamp,
-    text: String,
+stored! {
+    StoredInstruction as "StandingInstruction";
+    /// An instruction of the operator that precedes all messages. Immutable.
+    ///
+    /// ```
+    /// use turnwright_core::record::StandingInstruction;
+    ///
+    /// let record = StandingInstruction::new("Answer in one sentence.").build()?;
+    /// assert_eq!(record.text(), "Answer in one sentence.");
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone)]
+    pub struct StandingInstruction {
+        id: String,
+        #[serde(with = "part")]
+        created_at: SystemTime,
+        #[serde(with = "part")]
+        updated_at: SystemTime,
+        text: String,
+    }
 }
+
+stamped!(StandingInstruction);
 
 impl StandingInstruction {
     /// Starts a standing instruction with this text.
     pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
-        StandingInstruction::stamped(text.into(), Stamp::new())
-    }
-
-    /// Starts a record with an existing id and times.
-    pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
-        RecordBuilder(StandingInstruction { stamp, text })
-    }
-
-    /// Returns the id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.stamp.id
-    }
-
-    /// Returns when it was created.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.stamp.created_at
-    }
-
-    /// Returns when it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.stamp.updated_at
+        let now = SystemTime::now();
+        RecordBuilder(StandingInstruction {
+            id: new_id(),
+            created_at: now,
+            updated_at: now,
+            text: text.into(),
+        })
     }
 
     /// Returns the text.
@@ -59,17 +52,14 @@ impl StandingInstruction {
     }
 }
 
-impl Build for StandingInstruction {
+impl Body for StandingInstruction {
     const NAME: &'static str = "standing instruction";
     const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_INSTRUCTION_VALUE;
 
-    fn stamp_mut(&mut self) -> &mut Stamp {
-        &mut self.stamp
-    }
-
-    fn check(&self, wrong: &mut Violations) {
+    fn check(&mut self, wrong: &mut Violations) {
+        check_stamp(self, wrong);
         wrong.check("text", !self.text.trim().is_empty(), "must not be empty");
     }
 }
 
-debug_fields!(StandingInstruction { stamp.id });
+debug_fields!(StandingInstruction { id });

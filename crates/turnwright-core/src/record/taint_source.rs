@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::RecordKind;
+use super::stored::is_default;
 use crate::trust::TrustTier;
 
 /// A record because of which a prompt contains text of third parties or private data: see
 /// [`Taint::sources`](crate::render::Taint::sources).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaintSource {
@@ -25,18 +26,14 @@ pub struct TaintSource {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust_tier: Option<TrustTier>,
     /// Whether it contains private data.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub private: bool,
     /// Whether it only repeats other records: the model wrote it after it had read them (see [`Exposure`](super::Exposure)).
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub derived: bool,
     /// Whether it is a record of an outer turn: see [`TurnInput::under_call`](crate::TurnInput::under_call).
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outer: bool,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 impl TaintSource {

@@ -2,66 +2,59 @@
 
 use std::time::SystemTime;
 
-use super::builder::{Build, RecordBuilder};
+use super::builder::{Body, RecordBuilder, check_stamp, stamped};
 use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
-use super::stamp::Stamp;
+use super::stored::{is_default, part, stored};
 use crate::error::ErrorCode;
+use crate::ids::new_id;
 use crate::validate::Violations;
 
-/// What the model thought before it answered or called a tool. The text may be empty if the provider returns only opaque state.
-/// Immutable.
-///
-/// ```
-/// use turnwright_core::record::Thought;
-///
-/// let record = Thought::new("The user wants to know the weather.").build()?;
-/// assert_eq!(record.text(), "The user wants to know the weather.");
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Thought {
-    pub(super) stamp: Stamp,
-    text: String,
-    response: Option<ResponseRef>,
-    provider_state: Option<ProviderState>,
-    pub(super) exposure: Exposure,
+stored! {
+    StoredThought as "Thought";
+    /// What the model thought before it answered or called a tool. The text may be empty if the provider returns only opaque state.
+    /// Immutable.
+    ///
+    /// ```
+    /// use turnwright_core::record::Thought;
+    ///
+    /// let record = Thought::new("The user wants to know the weather.").build()?;
+    /// assert_eq!(record.text(), "The user wants to know the weather.");
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    #[derive(Clone)]
+    pub struct Thought {
+        id: String,
+        #[serde(with = "part")]
+        created_at: SystemTime,
+        #[serde(with = "part")]
+        updated_at: SystemTime,
+        text: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        response: Option<ResponseRef>,
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        provider_state: Option<ProviderState>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub(super) exposure: Exposure,
+    }
 }
+
+stamped!(Thought);
 
 impl Thought {
     /// Starts a thought with this text.
     pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
-        Thought::stamped(text.into(), Stamp::new())
-    }
-
-    /// Starts a record with an existing id and times.
-    pub(super) fn stamped(text: String, stamp: Stamp) -> RecordBuilder<Self> {
+        let now = SystemTime::now();
         RecordBuilder(Thought {
-            stamp,
-            text,
+            id: new_id(),
+            created_at: now,
+            updated_at: now,
+            text: text.into(),
             response: None,
             provider_state: None,
             exposure: Exposure::default(),
         })
-    }
-
-    /// Returns the id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.stamp.id
-    }
-
-    /// Returns when it was created.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.stamp.created_at
-    }
-
-    /// Returns when it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.stamp.updated_at
     }
 
     /// Returns the text.
@@ -119,19 +112,16 @@ impl RecordBuilder<Thought> {
     }
 }
 
-impl Build for Thought {
+impl Body for Thought {
     const NAME: &'static str = "thought";
     const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_THOUGHT_VALUE;
 
-    fn stamp_mut(&mut self) -> &mut Stamp {
-        &mut self.stamp
-    }
-
-    fn check(&self, wrong: &mut Violations) {
+    fn check(&mut self, wrong: &mut Violations) {
+        check_stamp(self, wrong);
         let says = !self.text.trim().is_empty() || self.provider_state.is_some();
         wrong.check("text", says, "must not be empty");
         ResponseRef::check(self.response.as_ref(), wrong);
     }
 }
 
-debug_fields!(Thought { stamp.id });
+debug_fields!(Thought { id });

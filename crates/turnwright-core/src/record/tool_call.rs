@@ -1,150 +1,137 @@
 //! Tool calls.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
+use super::builder::{Body, RecordBuilder, check_stamp, stamped};
 use super::denial::Denial;
 use super::exposure::Exposure;
 use super::provider_state::ProviderState;
 use super::response_ref::ResponseRef;
+use super::stored::{is_default, part, stored};
+use super::tool_results::{Settled, ToolResults};
 use crate::artifact::SpooledArtifact;
-use crate::checksum::Hex;
-use crate::error::Error;
-use crate::ids::Id;
+use crate::checksum::{Hex, of_raw};
+use crate::error::{Error, ErrorCode};
+use crate::ids::new_id;
 use crate::media::Media;
 use crate::record::CallRequest;
-use crate::schema::{Limits, RawArgs};
+use crate::schema::{Limits, MAX_DEPTH, RawArgs, inspect};
+use crate::validate::Violations;
 
 /// How many bytes are kept of arguments that are too large.
 const KEPT_ARGS: usize = 4 << 10;
 
-/// A tool call: its request, its arguments and its result. Immutable.
-///
-/// The call path creates these records. Use [`ToolCall::builder`] for calls that were made elsewhere.
-///
-/// ```
-/// use turnwright_core::record::{ToolCall, ToolResults};
-///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let call = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
-///     .results(ToolResults::Text("sunny".to_owned()))
-///     .build()?;
-/// assert!(call.is_complete() && !call.is_error());
-/// assert_eq!(call.text().await.as_deref(), Some("sunny"));
-/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
-/// ```
-#[derive(Clone)]
-pub struct ToolCall {
-    pub(super) id: WhichCall,
-    pub(super) provider_id: Option<Arc<str>>,
-    pub(super) tool: Arc<str>,
-    pub(super) raw: RawArgs,
-    /// The number of bytes of the arguments, if `raw` is only a prefix.
-    pub(super) args_bytes: Option<u64>,
-    pub(super) checksum: Hex,
-    pub(super) settled: Settled,
-    pub(super) response: Option<ResponseRef>,
-    pub(super) provider_state: Option<ProviderState>,
-    /// The ordinal of the call in its turn.
-    pub(super) ordinal: Option<u64>,
-    /// Whether the response that proposed it was truncated, so that it must not run.
-    pub(super) cut_off: bool,
-    pub(super) exposure: Exposure,
-    pub(super) created_at: SystemTime,
-    pub(super) updated_at: SystemTime,
-    pub(super) completed_at: Option<SystemTime>,
-}
-
-/// An id from the call path, or an external one.
-#[derive(Clone, Debug)]
-pub(super) enum WhichCall {
-    Given(Id),
-    Named(Box<str>),
-}
-
-/// The result of a call.
-///
-/// ```
-/// use turnwright_core::record::{ToolCall, ToolResults};
-///
-/// let failed = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
-///     .results(ToolResults::Failure("The weather service is down.".to_owned()))
-///     .build()?;
-/// assert!(failed.is_error());
-/// # Ok::<(), turnwright_core::Error>(())
-/// ```
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum ToolResults {
-    /// None yet: the call has not completed.
-    Nothing,
-    /// The answer of an artifact tool, which never becomes an artifact.
-    Text(String),
-    /// The output of the handler. One artifact, unless the record was built by hand.
-    Artifacts(Vec<SpooledArtifact>),
-    /// The media that the handler returned.
-    Media(Vec<Media>),
-    /// The handler failed: the text for the model.
-    Failure(String),
-    /// The handler did not run: the text of the framework for the model.
-    Refusal(String),
-}
-
-/// The result of settling a call. The defaults apply to a call that has not completed.
-#[derive(Clone)]
-pub(crate) struct Settled {
-    pub(crate) results: ToolResults,
-    /// Media beside artifacts.
-    pub(crate) attachments: Vec<Media>,
-    pub(crate) trusted: bool,
-    pub(crate) inline: bool,
-    pub(crate) from_artifact_tool: bool,
-    /// Whether the tool returned more than was stored.
-    pub(crate) truncated: bool,
-    /// Whether the result contains private data.
-    pub(crate) private: bool,
-    /// Whether a policy keeps the result out of the prompt.
-    pub(crate) quarantined: bool,
-    /// The arguments that ran, if they differ from the proposed ones.
-    pub(crate) edited: Option<Value>,
-    /// Why the call was denied, if it was.
-    pub(crate) denial: Option<Box<Denial>>,
-}
-
-impl Settled {
-    /// A text of the framework, which needs no envelope.
-    pub(crate) fn refusal(text: &str) -> Self {
-        Settled::framework(ToolResults::Refusal(text.to_owned()))
-    }
-
-    /// A result of the framework.
-    pub(crate) fn framework(results: ToolResults) -> Self {
-        Settled {
-            results,
-            attachments: Vec::new(),
-            trusted: false,
-            inline: true,
-            from_artifact_tool: false,
-            truncated: false,
-            private: false,
-            quarantined: false,
-            edited: None,
-            denial: None,
-        }
+stored! {
+    StoredCall as "ToolCall";
+    /// A tool call: its request, its arguments and its result. Immutable.
+    ///
+    /// The call path creates these records. Use [`ToolCall::builder`] for calls that were made elsewhere.
+    ///
+    /// ```
+    /// use turnwright_core::record::{ToolCall, ToolResults};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let call = ToolCall::builder("forecast", r#"{"city": "Paris"}"#)
+    ///     .results(ToolResults::Text("sunny".to_owned()))
+    ///     .build()?;
+    /// assert!(call.is_complete() && !call.is_error());
+    /// assert_eq!(call.text().await.as_deref(), Some("sunny"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[derive(Clone)]
+    pub struct ToolCall {
+        id: String,
+        /// When it was proposed.
+        #[serde(with = "part")]
+        created_at: SystemTime,
+        #[serde(with = "part")]
+        updated_at: SystemTime,
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        completed_at: Option<SystemTime>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        provider_id: Option<Arc<str>>,
+        tool: Arc<str>,
+        #[serde(rename = "args", with = "part")]
+        raw: RawArgs,
+        /// The number of bytes of the arguments, if `raw` is only a prefix.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        args_bytes: Option<u64>,
+        #[serde(with = "part")]
+        checksum: Hex,
+        #[serde(with = "part", default)]
+        settled: Settled,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        response: Option<ResponseRef>,
+        #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        provider_state: Option<ProviderState>,
+        /// The ordinal of the call in its turn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ordinal: Option<u64>,
+        /// Whether the response that proposed it was truncated, so that it must not run.
+        #[serde(default, skip_serializing_if = "is_default")]
+        cut_off: bool,
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub(super) exposure: Exposure,
     }
 }
+
+stamped!(
+    ToolCall,
+    /// A model may propose a tool without a name.
+    fn check_new(&self, wrong: &mut Violations) {
+        wrong.check("tool", !self.tool.is_empty(), "must not be empty");
+    }
+);
 
 impl ToolCall {
+    /// Starts the record of a call that was made elsewhere, for example one loaded from your own store, or an incomplete call of
+    /// a truncated response.
+    ///
+    /// ```
+    /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+    /// use turnwright_core::record::{ToolCall, ToolResults};
+    ///
+    /// let log = SpooledArtifact::in_memory("one\ntwo\n", ArtifactKind::TEXT);
+    /// let call = ToolCall::builder("read_log", r#"{"day": "monday"}"#)
+    ///     .id("log-1")
+    ///     .results(ToolResults::Artifacts(vec![log]))
+    ///     .build()?;
+    /// // Artifacts are not inlined by default.
+    /// assert_eq!(call.handles().len(), 1);
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn builder(tool: impl Into<String>, args: impl Into<RawArgs>) -> RecordBuilder<Self> {
+        let (tool, raw) = (tool.into(), args.into());
+        let now = SystemTime::now();
+        RecordBuilder(ToolCall {
+            id: new_id(),
+            created_at: now,
+            updated_at: now,
+            completed_at: None,
+            provider_id: None,
+            checksum: of_raw(&tool, &raw),
+            tool: tool.into(),
+            raw,
+            args_bytes: None,
+            settled: Settled::default(),
+            response: None,
+            provider_state: None,
+            ordinal: None,
+            cut_off: false,
+            exposure: Exposure::default(),
+        })
+    }
+
     /// Creates the record of a proposed call without a result.
     pub(crate) fn open(request: CallRequest, checksum: Hex) -> Arc<Self> {
         let now = SystemTime::now();
         let created_at = now.checked_sub(request.created.elapsed()).unwrap_or(now);
         Arc::new(ToolCall {
-            id: WhichCall::Given(request.id),
+            id: request.id.as_str().to_owned(),
             provider_id: request.provider_id,
             tool: request.name,
             raw: request.raw,
@@ -183,20 +170,10 @@ impl ToolCall {
         Arc::new(record)
     }
 
-    /// Returns the call with other media as its result.
-    pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
-        let mut record = Arc::unwrap_or_clone(self);
-        match &mut record.settled.results {
-            ToolResults::Media(own) => *own = media,
-            _ => record.settled.attachments = media,
-        }
-        Arc::new(record)
-    }
-
     /// Returns the call with its result as a handle instead of inline.
     pub(crate) fn with_handle(&self) -> Arc<Self> {
         let mut record = self.clone();
-        record.settled.inline = false;
+        record.settled.inline = Some(false);
         record.updated_at = SystemTime::now().max(record.updated_at);
         Arc::new(record)
     }
@@ -210,15 +187,6 @@ impl ToolCall {
         record.updated_at = now;
         record.completed_at = Some(now);
         Arc::new(record)
-    }
-
-    /// Returns the call id: unique in the conversation, and short enough for a small model to copy.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        match &self.id {
-            WhichCall::Given(id) => id.as_str(),
-            WhichCall::Named(id) => id,
-        }
     }
 
     /// Returns the provider's id of the call. It may be missing, and need not be unique.
@@ -296,7 +264,8 @@ impl ToolCall {
     /// artifact.
     #[must_use]
     pub fn is_inline(&self) -> bool {
-        self.settled.inline
+        let default = !matches!(self.settled.results, ToolResults::Artifacts(_));
+        self.settled.inline.unwrap_or(default)
     }
 
     /// Returns whether it is a call of an artifact tool. Its result does not become an artifact.
@@ -342,7 +311,7 @@ impl ToolCall {
     pub fn handles(&self) -> &[SpooledArtifact] {
         match &self.settled.results {
             ToolResults::Artifacts(artifacts)
-                if !self.settled.inline && !self.settled.from_artifact_tool =>
+                if !self.is_inline() && !self.settled.from_artifact_tool =>
             {
                 artifacts
             }
@@ -378,18 +347,6 @@ impl ToolCall {
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
-    }
-
-    /// Returns when it was proposed.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.created_at
-    }
-
-    /// Returns when it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.updated_at
     }
 
     /// Returns when it was settled, if it was.
@@ -456,18 +413,172 @@ impl ToolCall {
     }
 }
 
-debug_fields!(ToolCall { id, tool, settled.results });
+impl RecordBuilder<ToolCall> {
+    /// Sets the provider's id.
+    pub fn provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.0.provider_id = Some(id.into());
+        self
+    }
 
-impl fmt::Debug for ToolResults {
-    /// Shows only the form and size of the result, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ToolResults::Nothing => f.write_str("Nothing"),
-            ToolResults::Text(text) => write!(f, "Text({} bytes)", text.len()),
-            ToolResults::Artifacts(artifacts) => f.debug_list().entries(artifacts).finish(),
-            ToolResults::Media(media) => f.debug_list().entries(media).finish(),
-            ToolResults::Failure(text) => write!(f, "Failure({} bytes)", text.len()),
-            ToolResults::Refusal(text) => write!(f, "Refusal({} bytes)", text.len()),
+    /// Sets the arguments that ran, if they differ from the proposed ones. [`build`](Self::build) rejects a value that
+    /// [`admit`](crate::schema::admit) rejects.
+    pub fn edited_args(mut self, args: Value) -> Self {
+        self.0.settled.edited = Some(args);
+        self
+    }
+
+    /// Sets the result. Without one, the call has not completed.
+    pub fn results(mut self, results: ToolResults) -> Self {
+        self.0.settled.results = results;
+        self
+    }
+
+    /// Sets media beside a result that has artifacts.
+    pub fn attachments(mut self, media: impl IntoIterator<Item = Media>) -> Self {
+        self.0.settled.attachments = media.into_iter().collect();
+        self
+    }
+
+    /// Sets whether the text of the result is trusted.
+    ///
+    /// Default: `false`.
+    pub fn trusted(mut self, trusted: bool) -> Self {
+        self.0.settled.trusted = trusted;
+        self
+    }
+
+    /// Sets whether the result is inlined into the prompt.
+    ///
+    /// Default: artifacts are not inlined, everything else is.
+    pub fn inline(mut self, inline: bool) -> Self {
+        self.0.settled.inline = Some(inline);
+        self
+    }
+
+    /// Sets whether it is a call of an artifact tool.
+    ///
+    /// Default: `false`.
+    pub fn from_artifact_tool(mut self, from: bool) -> Self {
+        self.0.settled.from_artifact_tool = from;
+        self
+    }
+
+    /// Sets whether the result was truncated.
+    ///
+    /// Default: `false`.
+    pub fn truncated(mut self, truncated: bool) -> Self {
+        self.0.settled.truncated = truncated;
+        self
+    }
+
+    /// Sets whether the result contains private data.
+    ///
+    /// Default: `false`.
+    pub fn private(mut self, private: bool) -> Self {
+        self.0.settled.private = private;
+        self
+    }
+
+    /// Sets the model response that proposed it.
+    pub fn response(mut self, response: ResponseRef) -> Self {
+        self.0.response = Some(response);
+        self
+    }
+
+    /// Sets the state that the provider expects back.
+    pub fn provider_state(mut self, state: ProviderState) -> Self {
+        self.0.provider_state = Some(state);
+        self
+    }
+
+    /// Sets the ordinal of the call in its turn.
+    pub fn ordinal(mut self, ordinal: u64) -> Self {
+        self.0.ordinal = Some(ordinal);
+        self
+    }
+
+    /// Sets whether the response that proposed it was truncated.
+    ///
+    /// Default: `false`.
+    pub fn cut_off(mut self, cut_off: bool) -> Self {
+        self.0.cut_off = cut_off;
+        self
+    }
+
+    /// Sets when it was settled. A time before `created_at` becomes `created_at`.
+    ///
+    /// Default: when it was last changed, if it has a result.
+    pub fn completed_at(mut self, at: SystemTime) -> Self {
+        self.0.completed_at = Some(at);
+        self
+    }
+}
+
+impl Body for ToolCall {
+    const NAME: &'static str = "tool call";
+    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_TOOL_CALL_VALUE;
+
+    fn check(&mut self, wrong: &mut Violations) {
+        check_stamp(self, wrong);
+        if let Some(args) = &self.settled.edited {
+            wrong.admit("edited_args", inspect(args, MAX_DEPTH));
+        }
+        ResponseRef::check(self.response.as_ref(), wrong);
+        let complete = self.is_complete();
+        let holds_artifacts = matches!(self.settled.results, ToolResults::Artifacts(_));
+        wrong.check(
+            "completed_at",
+            complete || self.completed_at.is_none(),
+            "must not be set for a call without results",
+        );
+        wrong.check(
+            "cut_off",
+            !(complete && self.cut_off),
+            "must not be set for a call with results: a call of a truncated response does not run",
+        );
+        wrong.check(
+            "inline",
+            self.settled.inline != Some(false) || holds_artifacts,
+            "only artifacts can be left out of the prompt",
+        );
+        wrong.check(
+            "results",
+            !matches!(&self.settled.results, ToolResults::Artifacts(all) if all.is_empty()),
+            "must contain an artifact",
+        );
+        wrong.check(
+            "from_artifact_tool",
+            !(self.settled.from_artifact_tool && holds_artifacts),
+            "the answer of an artifact tool is text, never an artifact",
+        );
+        wrong.check(
+            "trusted",
+            !(self.settled.from_artifact_tool && self.settled.trusted),
+            "an artifact tool is never trusted",
+        );
+        let has_content = holds_artifacts || matches!(self.settled.results, ToolResults::Text(_));
+        wrong.check(
+            "truncated",
+            has_content || !self.settled.truncated,
+            "only text and artifacts can be truncated",
+        );
+        let completed_at = self.completed_at.or(complete.then_some(self.updated_at));
+        self.completed_at = completed_at.map(|at| at.max(self.created_at));
+    }
+
+    fn artifacts_mut(&mut self) -> &mut [SpooledArtifact] {
+        match &mut self.settled.results {
+            ToolResults::Artifacts(artifacts) => artifacts,
+            _ => &mut [],
+        }
+    }
+
+    fn media_mut(&mut self) -> &mut [Media] {
+        match &mut self.settled.results {
+            ToolResults::Media(media) => media,
+            _ => &mut self.settled.attachments,
         }
     }
 }
+
+debug_fields!(ToolCall { id, tool, settled.results });

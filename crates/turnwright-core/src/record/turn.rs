@@ -5,72 +5,137 @@ use std::time::{Duration, SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use super::builder::Body;
+use super::limit::Limit;
+use super::stored::{is_default, part, stored};
 
 use crate::error::ErrorCode;
 use crate::ids::new_id;
 use crate::principal::Principal;
-use crate::settings::TurnSettings;
+use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::trust::TrustTier;
 use crate::usage::Usage;
+use crate::validate::Violations;
 
-/// The record of a turn: written when it starts, and again when it is suspended or ends. In the conversation it precedes
-/// everything that the turn stored. Immutable.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct TurnRecord {
-    pub(crate) id: Arc<str>,
-    /// The state of the turn.
-    pub state: TurnState,
-    /// Who it acts for, if its input named a principal.
-    pub principal: Option<Principal>,
-    /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id. Turns of
-    /// earlier releases have none.
-    pub(crate) nonce: Option<Arc<str>>,
-    /// The stash at the start of the turn.
-    pub(crate) stash: Vec<(String, Value)>,
-    /// The instructions, model settings and budget of its input.
-    pub(crate) settings: TurnSettings,
-    /// The trust tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
-    pub(crate) outer_tiers: Option<Vec<TrustTier>>,
-    /// Whether the outer prompt contained private data.
-    pub(crate) outer_private: bool,
-    /// The id of the message that is its answer, once it has one.
-    pub answer: Option<Arc<str>>,
-    /// The id of the message that is proposed as its answer and not decided on yet.
-    pub(crate) proposed: Option<Arc<str>>,
-    /// The ids of messages that were rejected as its answer.
-    pub(crate) rejected: Vec<Arc<str>>,
-    /// How often it was started or resumed.
-    pub runs: u32,
-    /// Number of iterations, as of the last write.
-    pub iterations: u32,
-    /// Token usage, as of the last write.
-    pub usage: Usage,
-    /// Number of tool calls that ran, including those of turns under its calls, as of the last write.
-    pub tool_calls: u64,
-    /// How long it ran, as of the last write. The time between two runs does not count.
-    pub elapsed: Duration,
-    /// Why it has no answer, if it ended without one.
-    pub error: Option<TurnFailure>,
-    /// The step in which it was suspended, if it was.
-    pub(crate) step: Option<u32>,
-    /// Whether it waited at gates when it was suspended. If none of them is open any more, all are answered, and it was not
-    /// resumed.
-    pub suspended_at_gates: bool,
-    /// When it started.
-    pub started_at: SystemTime,
-    /// When it ended, if it did.
-    pub ended_at: Option<SystemTime>,
+stored! {
+    StoredTurn as "TurnRecord";
+    /// The record of a turn: written when it starts, and again when it is suspended or ends. In the conversation it precedes
+    /// everything that the turn stored. Immutable.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct TurnRecord {
+        pub(crate) id: Arc<str>,
+        /// The state of the turn.
+        pub state: TurnState,
+        /// Who it acts for, if its input named a principal.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub principal: Option<Principal>,
+        /// A random value that distinguishes the idempotency keys of its calls from those of another turn with the same id.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) nonce: Option<Arc<str>>,
+        /// The stash at the start of the turn.
+            #[serde(with = "part", default, skip_serializing_if = "Map::is_empty")]
+        pub(crate) stash: Map<String, Value>,
+        /// The instructions, model settings and budget of its input.
+            #[serde(with = "StoredSettings", default, skip_serializing_if = "is_default")]
+        pub(crate) settings: TurnSettings,
+        /// The trust tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) outer_tiers: Option<Vec<TrustTier>>,
+        /// Whether the outer prompt contained private data.
+            #[serde(default, skip_serializing_if = "is_default")]
+        pub(crate) outer_private: bool,
+        /// The id of the message that is its answer, once it has one.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub answer: Option<Arc<str>>,
+        /// The id of the message that is proposed as its answer and not decided on yet.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) proposed: Option<Arc<str>>,
+        /// The ids of messages that were rejected as its answer.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub(crate) rejected: Vec<Arc<str>>,
+        /// How often it was started or resumed.
+        pub runs: u32,
+        /// Number of iterations, as of the last write.
+        pub iterations: u32,
+        /// Token usage, as of the last write.
+        pub usage: Usage,
+        /// Number of tool calls that ran, including those of turns under its calls, as of the last write.
+            #[serde(default, skip_serializing_if = "is_default")]
+        pub tool_calls: u64,
+        /// How long it ran, as of the last write. The time between two runs does not count.
+            #[serde(rename = "elapsedMs", with = "part", default, skip_serializing_if = "Duration::is_zero")]
+        pub elapsed: Duration,
+        /// Why it has no answer, if it ended without one.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub error: Option<TurnFailure>,
+        /// The step in which it was suspended, if it was.
+            #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) step: Option<u32>,
+        /// Whether it waited at gates when it was suspended. If none of them is open any more, all are answered, and it was not
+        /// resumed.
+            #[serde(default, skip_serializing_if = "is_default")]
+        pub suspended_at_gates: bool,
+        /// When it started.
+            #[serde(with = "part")]
+        pub started_at: SystemTime,
+        /// When it ended, if it did.
+            #[serde(with = "part", default, skip_serializing_if = "Option::is_none")]
+        pub ended_at: Option<SystemTime>,
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TurnSettings")]
+struct StoredSettings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<Arc<str>>,
+    #[serde(with = "part", default, skip_serializing_if = "is_default")]
+    model: ModelSettings,
+    #[serde(with = "StoredBudget", default, skip_serializing_if = "is_default")]
+    budget: Budget,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Budget", rename_all = "camelCase")]
+struct StoredBudget {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<u64>,
+    #[serde(
+        rename = "timeMs",
+        with = "part",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    time: Option<Duration>,
 }
 
 /// Why a turn has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TurnFailure {
     /// The error code.
     pub code: String,
     /// The message for operators.
     pub message: String,
+    /// What ended the turn, if it was not an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EndReason>,
+}
+
+/// What ended a turn that did not fail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum EndReason {
+    /// It was aborted or cancelled, for this reason.
+    Aborted(String),
+    /// It reached a limit.
+    Limit(Limit),
 }
 
 impl TurnFailure {
@@ -106,7 +171,6 @@ pub enum TurnState {
     /// The turn has its answer.
     Answered,
     /// The executor nacked the dispatch.
-    #[serde(alias = "refused")]
     Nacked,
     /// The turn was aborted or cancelled.
     Aborted,
@@ -128,7 +192,7 @@ impl TurnRecord {
             state: TurnState::Running,
             principal: None,
             nonce: Some(new_id().into()),
-            stash,
+            stash: stash.into_iter().collect(),
             settings: TurnSettings::default(),
             outer_tiers: None,
             outer_private: false,
@@ -205,3 +269,16 @@ names!(TurnState {
 });
 
 debug_fields!(TurnRecord { id, state });
+
+impl Body for TurnRecord {
+    const NAME: &'static str = "turn";
+    const INVALID: ErrorCode = ErrorCode::STORE_ERROR;
+
+    fn check(&mut self, wrong: &mut Violations) {
+        wrong.check("id", !self.id.is_empty(), "must not be empty");
+        let continues = matches!(self.state, TurnState::Running | TurnState::Suspended);
+        let why = "does not match the state";
+        wrong.check("endedAt", self.ended_at.is_none() == continues, why);
+        self.ended_at = self.ended_at.map(|at| at.max(self.started_at));
+    }
+}

@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
 use crate::gate::{GateClosed, OpenGate, TurnWaiting};
-use crate::outcome::{Limit, TurnOutcome, TurnStatus};
+use crate::outcome::{TurnOutcome, TurnStatus};
 use crate::record::{
-    GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState,
+    EndReason, GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord,
+    TurnState,
 };
 use crate::store::{
     ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
@@ -202,32 +203,37 @@ pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
 
 /// Returns how a turn ended, from its record.
 fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
-    let (code, message) = match &turn.error {
-        Some(error) => (error.code.as_str(), error.message.as_str()),
+    let failure = turn.error.as_ref();
+    if turn.state == TurnState::Answered {
+        return TurnStatus::Answered;
+    }
+    if turn.state == TurnState::Suspended {
+        let gates = gates.iter().map(|gate| OpenGate::from(&**gate)).collect();
+        return TurnStatus::Suspended { gates };
+    }
+    match failure.and_then(|failure| failure.reason.clone()) {
+        Some(EndReason::Aborted(reason)) => return TurnStatus::Aborted { reason },
+        Some(EndReason::Limit(limit)) => return TurnStatus::Limit(limit),
+        None => {}
+    }
+    let (code, message) = match failure {
+        Some(failure) => (failure.code.as_str(), failure.message.as_str()),
         None => (ErrorCode::TURN_ABORTED.as_str(), "the turn has no answer"),
     };
     let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
-    let error = || {
+    let error = match known {
+        Some(code) => Error::new(*code, message),
         // The code of another crate is unknown here, so the message contains it.
-        match known {
-            Some(code) => Error::new(*code, message),
-            None => Error::new(
-                ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR,
-                format!("{message} ({code})"),
-            ),
-        }
+        None => Error::new(
+            ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR,
+            format!("{message} ({code})"),
+        ),
     };
-    let after = |prefix: &str| message.strip_prefix(prefix).unwrap_or(message).to_owned();
     match turn.state {
-        TurnState::Answered => TurnStatus::Answered,
-        TurnState::Nacked => TurnStatus::Nacked(error()),
-        TurnState::Aborted | TurnState::Abandoned => TurnStatus::Aborted {
-            reason: after("the turn was aborted: "),
+        TurnState::Nacked => TurnStatus::Nacked(error),
+        TurnState::Abandoned => TurnStatus::Aborted {
+            reason: message.to_owned(),
         },
-        TurnState::Limit => TurnStatus::Limit(Limit::Other(after("the turn reached "))),
-        TurnState::Suspended => TurnStatus::Suspended {
-            gates: gates.iter().map(|gate| OpenGate::from(&**gate)).collect(),
-        },
-        TurnState::Failed | TurnState::Running => TurnStatus::Failed(error()),
+        _ => TurnStatus::Failed(error),
     }
 }

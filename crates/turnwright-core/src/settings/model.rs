@@ -203,10 +203,6 @@ impl ModelSettings {
         wrong.finish(ErrorCode::INVALID_MODEL_CONFIG, "model configuration")
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == ModelSettings::default()
-    }
-
     pub(crate) fn check(&self, wrong: &mut Violations) {
         let ranges = [
             ("temperature", self.temperature, 0.0, 2.0),

@@ -12,8 +12,8 @@ fn note(id: &str, text: &str) -> Record {
 
 fn line(state: &str) -> Record {
     let value = serde_json::json!({
-        "v": 1, "kind": "ledger", "id": state, "turnId": "t", "toolCall": "c", "callId": "c", "tool": "pay",
-        "fingerprint": "f", "args": "{}", "state": state, "begunAt": "2026-01-01T00:00:00Z",
+        "v": 1, "kind": "ledger", "id": state, "turnId": "t", "toolCall": "c", "checksum": "c", "tool": "pay",
+        "fingerprint": "f", "args": "{}", "state": state, "startedAt": "2026-01-01T00:00:00Z",
         "endedAt": if state == "begun" { serde_json::Value::Null } else { "2026-01-01T00:00:01Z".into() },
     });
     let nothing = ByteResolver::new(Arc::new(MemorySpool::default()));

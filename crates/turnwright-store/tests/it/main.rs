@@ -54,8 +54,8 @@ fn note(id: &str, text: &str) -> Record {
 /// Returns a ledger entry.
 fn line(id: &str, state: &str) -> Record {
     let mut value = serde_json::json!({
-        "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "callId": "c", "tool": "pay",
-        "fingerprint": "f", "args": "{}", "state": state, "begunAt": "2026-01-01T00:00:00Z",
+        "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "checksum": "c", "tool": "pay",
+        "fingerprint": "f", "args": "{}", "state": state, "startedAt": "2026-01-01T00:00:00Z",
     });
     if state != "begun" {
         value["endedAt"] = "2026-01-01T00:00:01Z".into();

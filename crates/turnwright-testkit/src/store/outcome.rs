@@ -19,12 +19,15 @@ pub(super) async fn same_record(found: &Record, written: &Record) -> Outcome {
 fn without_bytes(record: &Record) -> Result<Value, Broken> {
     fn strip(artifact: &mut Value) {
         if let Some(map) = artifact.as_object_mut() {
-            map.retain(|name, _| !["spool", "text", "base64"].contains(&name.as_str()));
+            map.retain(|name, _| !["spool", "content"].contains(&name.as_str()));
         }
     }
     let mut value = record.to_value()?;
-    value.pointer_mut("/artifact").into_iter().for_each(strip);
-    let all = value.pointer_mut("/results/artifacts");
+    value
+        .pointer_mut("/content/artifact")
+        .into_iter()
+        .for_each(strip);
+    let all = value.pointer_mut("/settled/results/artifacts");
     let all = all.and_then(Value::as_array_mut).into_iter().flatten();
     all.for_each(strip);
     Ok(value)

@@ -44,11 +44,11 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
 pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
     let entry = json!({
         "v": 1, "kind": "ledger", "id": id,
-        "turnId": "turn/1", "toolCall": "0123456789", "callId": "c".repeat(64),
+        "turnId": "turn/1", "toolCall": "0123456789", "checksum": "c".repeat(64),
         "tool": "pay", "fingerprint": "f".repeat(64),
         "args": "{\"amount\":1.5e300,\"to\":\"\\u0000ß\"}",
         "state": state,
-        "begunAt": "2026-02-28T23:59:59.999999999Z",
+        "startedAt": "2026-02-28T23:59:59.999999999Z",
         "endedAt": (state != "begun").then_some("1969-12-31T23:59:59.000000001Z"),
     });
     read(RecordKind::Ledger, &entry)
@@ -60,9 +60,9 @@ fn turn(id: &str) -> Result<Record, Broken> {
     });
     let turn = json!({
         "v": 1, "kind": "turn", "id": id, "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
-        "stash": [{ "path": "user.\0ß", "value": "{\"n\":1.5e300}" }],
+        "stash": "{\"user.\\u0000ß\":{\"n\":1.5e300}}",
         "error": { "code": "E_STORE_ERROR", "message": "\0 is no text" },
-        "beganAt": "2026-02-28T23:59:59.999999999Z", "endedAt": "2026-03-01T00:00:00.000000000Z",
+        "startedAt": "2026-02-28T23:59:59.999999999Z", "endedAt": "2026-03-01T00:00:00.000000000Z",
     });
     read(RecordKind::Turn, &turn)
 }
@@ -73,8 +73,8 @@ pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record,
         "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "cacheWriteTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
     });
     let turn = json!({
-        "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage, "stash": [],
-        "beganAt": at(second), "endedAt": (state != TurnState::Running).then(|| at(second)),
+        "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage,
+        "startedAt": at(second), "endedAt": (state != TurnState::Running).then(|| at(second)),
     });
     read(RecordKind::Turn, &turn)
 }
@@ -92,7 +92,7 @@ pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Bro
 /// turn.
 pub(super) fn lease_of(turn_id: Option<&str>, until: u32) -> Result<Record, Broken> {
     let lease = json!({
-        "v": 1, "kind": "lease", "id": Lease::ID, "turnId": turn_id, "owner": "o", "fence": 1, "until": at(until), "termMs": 30_000,
+        "v": 1, "kind": "lease", "id": Lease::ID, "turnId": turn_id, "owner": "o", "fencingToken": 1, "until": at(until), "termMs": 30_000, "renewals": 0,
     });
     read(RecordKind::Lease, &lease)
 }
@@ -109,8 +109,8 @@ pub(super) fn time(second: u32) -> SystemTime {
 
 fn gate(id: &str) -> Result<Record, Broken> {
     let gate = json!({
-        "v": 1, "kind": "gate", "id": id, "turnId": "turn/1", "gateId": "approval-1", "name": "approval", "toolCall": "0123456789",
-        "question": "{\"args\":{\"amount\":1.5e300}}", "state": "resolved", "answer": "{\"decision\":\"approve\"}",
+        "v": 1, "kind": "gate", "id": id, "turnId": "turn/1", "name": "approval", "toolCall": "0123456789",
+        "question": "{\"args\":{\"amount\":1.5e300}}", "state": { "answered": "{\"decision\":\"approve\"}" },
         "openedAt": "2026-02-28T23:59:59.999999999Z", "closedAt": "2026-03-01T00:00:00.000000000Z",
     });
     read(RecordKind::Gate, &gate)
@@ -118,8 +118,8 @@ fn gate(id: &str) -> Result<Record, Broken> {
 
 fn lease(id: &str) -> Result<Record, Broken> {
     let lease = json!({
-        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "another process", "fence": i64::MAX,
-        "until": "2026-02-28T23:59:59.999999999Z", "termMs": 30_000,
+        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "another process", "fencingToken": i64::MAX,
+        "until": "2026-02-28T23:59:59.999999999Z", "termMs": 30_000, "renewals": 0,
     });
     read(RecordKind::Lease, &lease)
 }

@@ -17,7 +17,7 @@ fn planted(home: &Folder) {
         "v": 1, "kind": "turn", "id": SLY, "state": "failed", "runs": 1, "iterations": 1,
         "usage": { "requests": 1, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": u64::MAX, "reasoningTokens": 0 },
         "error": { "code": SLY, "message": SLY },
-        "beganAt": "2120-01-01T00:00:00.000000000Z", "endedAt": "2120-01-01T00:00:01.000000000Z",
+        "startedAt": "2120-01-01T00:00:00.000000000Z", "endedAt": "2120-01-01T00:00:01.000000000Z",
     });
     let at = "2026-01-01T00:00:00.000000000Z";
     let message = |author: serde_json::Value, id: &str| {
@@ -27,17 +27,16 @@ fn planted(home: &Folder) {
     };
     let call = json!({
         "v": 1, "kind": "tool_call", "id": "call-1", "createdAt": at, "updatedAt": at, "completedAt": at, "tool": SLY,
-        "args": { "text": SLY }, "checksum": "00".repeat(32), "results": { "failure": SLY },
-        "trusted": false, "inline": true, "fromArtifactTool": false,
+        "args": { "text": SLY }, "checksum": "00".repeat(32), "settled": { "results": { "failure": SLY } },
     });
     let gate = json!({
-        "v": 1, "kind": "gate", "id": format!("{SLY}/g"), "turnId": SLY, "gateId": "g", "name": SLY,
-        "question": json!({ "tool": SLY }).to_string(), "state": "rejected", "reason": SLY,
+        "v": 1, "kind": "gate", "id": format!("{SLY}/g"), "turnId": SLY, "name": SLY,
+        "question": json!({ "tool": SLY }).to_string(), "state": { "answered": json!({ "decision": "reject", "reason": SLY }).to_string() },
         "openedAt": at, "closedAt": at,
     });
     let ledger = json!({
-        "v": 1, "kind": "ledger", "id": "e", "turnId": SLY, "toolCall": "call-1", "callId": "00".repeat(32), "tool": SLY,
-        "fingerprint": "00".repeat(32), "args": "{}", "state": "unknown", "begunAt": at, "endedAt": at,
+        "v": 1, "kind": "ledger", "id": "e", "turnId": SLY, "toolCall": "call-1", "checksum": "00".repeat(32), "tool": SLY,
+        "fingerprint": "00".repeat(32), "args": "{}", "state": "unknown", "startedAt": at, "endedAt": at,
     });
     let about = json!({
         "v": 1, "kind": "memory", "id": "turnwright-chat", "createdAt": at, "updatedAt": at,
@@ -125,7 +124,7 @@ fn a_suggested_command_quotes_what_a_database_contains() {
         let turn = json!({
             "v": 1, "kind": "turn", "id": id, "state": "failed", "runs": 1, "iterations": 1,
             "usage": { "requests": 1, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0 },
-            "beganAt": "2026-01-01T00:00:00.000000000Z", "endedAt": "2026-01-01T00:00:01.000000000Z",
+            "startedAt": "2026-01-01T00:00:00.000000000Z", "endedAt": "2026-01-01T00:00:01.000000000Z",
         });
         stored::put(&file, conversation_id, &turn);
         let ran = turns(&home, &["show", "--", id]);

@@ -444,8 +444,8 @@ fn show_says_why_a_call_was_denied_and_what_is_in_quarantine() {
         turns(&home, &["show", &newest(&home)]).out
     };
     let out = call(&|call| {
-        call["results"] = serde_json::json!({ "refusal": "The call was not approved." });
-        call["denial"] = serde_json::json!({
+        call["settled"]["results"] = serde_json::json!({ "refusal": "The call was not approved." });
+        call["settled"]["denial"] = serde_json::json!({
             "reason": "data could leave",
             "sources": [
                 { "kind": "tool_call", "id": "page-1", "tool": "fetch", "trustTier": "third-party-public" },
@@ -461,9 +461,9 @@ fn show_says_why_a_call_was_denied_and_what_is_in_quarantine() {
         assert!(out.contains(line), "{out}");
     }
     let out = call(&|call| {
-        call["results"] = serde_json::json!({ "failure": "It failed." });
-        call["denial"] = Value::Null;
-        call["quarantined"] = true.into();
+        call["settled"]["results"] = serde_json::json!({ "failure": "It failed." });
+        call["settled"]["denial"] = Value::Null;
+        call["settled"]["quarantined"] = true.into();
     });
     assert!(
         out.contains("  in quarantine: the prompt does not show the result\n"),

@@ -176,7 +176,10 @@ async fn a_truncated_result_is_stored_as_such_and_its_notice_is_outside_of_the_e
     assert!(again.downcast::<ToolCall>().unwrap().is_truncated());
     // Older records do not have the field.
     let mut before = value;
-    before.as_object_mut().unwrap().remove("truncated");
+    before["settled"]
+        .as_object_mut()
+        .unwrap()
+        .remove("truncated");
     let again = Record::from_value(RecordKind::ToolCall, &before, &reopen).unwrap();
     assert!(!again.downcast::<ToolCall>().unwrap().is_truncated());
 }

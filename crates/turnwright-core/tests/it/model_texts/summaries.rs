@@ -18,7 +18,7 @@ fn stored(tier: &str, model: Option<&str>, counts: [u64; 3]) -> Value {
     json!({
         "v": 1, "kind": "retrievable", "id": "ID", "trustTier": tier, "inline": true, "source": "summary",
         "createdAt": "2026-01-01T00:00:00.000000000Z", "updatedAt": "2026-01-01T00:00:00.000000000Z",
-        "text": "The user wants a flight to Rome. Two were found.",
+        "content": { "text": "The user wants a flight to Rome. Two were found." },
         "covers": {
             "turnId": "t", "model": model, "first": message, "last": message,
             "exchanges": counts[0], "summarised": counts[1], "omitted": counts[2],

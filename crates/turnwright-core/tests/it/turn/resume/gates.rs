@@ -122,8 +122,7 @@ fn asked_again(given: &str, recalls: bool) {
         let conversation_id = ConversationId::new(TALK);
         let noted = world.store.gates(&conversation_id).await.unwrap().remove(0);
         let mut value = Record::from(noted).to_value().unwrap();
-        value["state"] = "resolved".into();
-        value["answer"] = r#"{"decision":"approve"}"#.into();
+        value["state"] = json!({ "answered": r#"{"decision":"approve"}"# });
         match given {
             "now" => value["closedAt"] = value["openedAt"].clone(),
             year => {
@@ -188,8 +187,7 @@ fn recalled_after(change: fn(&mut Value, &mut Value), reason: &'static str) -> b
         let conversation_id = ConversationId::new(TALK);
         let noted = world.store.gates(&conversation_id).await.unwrap().remove(0);
         let mut gate = Record::from(noted).to_value().unwrap();
-        gate["state"] = "resolved".into();
-        gate["answer"] = r#"{"decision":"approve"}"#.into();
+        gate["state"] = json!({ "answered": r#"{"decision":"approve"}"# });
         gate["closedAt"] = gate["openedAt"].clone();
         let mut asked: Value = serde_json::from_str(gate["question"].as_str().unwrap()).unwrap();
         change(&mut gate, &mut asked);

@@ -111,7 +111,7 @@ fn a_large_result_that_is_not_in_a_spool_is_an_error_with_advice() {
     assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(
         error.message(),
-        "the tool_call cannot be stored: an artifact of 1048577 bytes is not in a spool, and a record \
+        "the tool_call cannot be stored: settled.results: an artifact of 1048577 bytes is not in a spool, and a record \
          can hold at most 1048576: write it to one with `SpooledArtifact::write`, or configure a spool \
          for the runner"
     );
@@ -349,7 +349,7 @@ proptest! {
         prop_assert_eq!(is_inline(&record), expected);
         let spooled = length > if expected { 65_536 } else { 4_096 };
         prop_assert_eq!(record.spool_ids().count(), usize::from(spooled));
-        let digest = record.to_value().unwrap()["results"]["artifacts"][0]["sha256"].is_string();
+        let digest = record.to_value().unwrap()["settled"]["results"]["artifacts"][0]["sha256"].is_string();
         prop_assert_eq!(digest, spooled);
     }
 }
@@ -387,9 +387,11 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
         let again_here = artifact_of(&again(&record, &resolver).unwrap());
         assert!(again_here.as_bytes().await.is_err());
 
-        // A record of an earlier release has no digest and is read.
+        // A spool that is not persistent gives no digest.
         let mut old = record.to_value().unwrap();
-        let artifact = old["results"]["artifacts"][0].as_object_mut().unwrap();
+        let artifact = old["settled"]["results"]["artifacts"][0]
+            .as_object_mut()
+            .unwrap();
         assert!(artifact.remove("sha256").is_some());
         let old = Record::from_value(record.kind(), &old, &later).unwrap();
         assert_eq!(artifact_of(&old).as_bytes().await.unwrap(), forged);

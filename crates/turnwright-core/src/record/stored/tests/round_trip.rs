@@ -2,8 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::super::time;
-use super::{again, random, resolver};
+use super::{again, random, resolver, time};
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
 use crate::record::{
@@ -177,7 +176,7 @@ proptest! {
         let mut value = record.to_value().unwrap();
         for (name, field) in value.as_object_mut().unwrap() {
             match name.as_str() {
-                "createdAt" | "begunAt" => *field = time::format(began).into(),
+                "createdAt" | "startedAt" => *field = time::format(began).into(),
                 "updatedAt" | "completedAt" | "endedAt" => *field = time::format(ended).into(),
                 _ => {}
             }

@@ -1,7 +1,6 @@
 mod agree;
 mod bad;
 mod bytes;
-mod earlier;
 mod exact;
 mod hostile;
 mod random;
@@ -14,6 +13,17 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::record::{ByteResolver, Record};
 use crate::spool::MemorySpool;
+
+/// Times as they are stored.
+mod time {
+    use std::time::SystemTime;
+
+    pub(super) use crate::record::time_text as format;
+
+    pub(super) fn parse(text: &str) -> Option<SystemTime> {
+        crate::record::stored::part::deserialize(serde_json::Value::from(text)).ok()
+    }
+}
 
 fn resolver() -> ByteResolver {
     ByteResolver::new(Arc::new(MemorySpool::default()))

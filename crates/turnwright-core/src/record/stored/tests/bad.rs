@@ -140,26 +140,26 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
             message(),
             "/author",
             json!("secret"),
-            "author: expected \"user\", \"assistant\", \"framework\" or an agent with `agent` and `trustTier`",
+            "author: expected one of `user`, `assistant`, `framework`, `agent`",
         ),
         (
             Kind::Message,
             message(),
-            "/author/agent",
+            "/author/agent/name",
             json!(" "),
             "invalid message: author: must have a name",
         ),
         (
             Kind::Message,
             message(),
-            "/author/trustTier",
+            "/author/agent/trustTier",
             json!("secret"),
             "author.trustTier: expected one of `third-party-public`, `third-party-private`, `first-party`",
         ),
         (
             Kind::Message,
             message(),
-            "/author/trustTier",
+            "/author/agent/trustTier",
             json!(null),
             "author.trustTier: is missing",
         ),
@@ -180,14 +180,14 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
         (
             Kind::Message,
             message(),
-            "/media/0/kind",
+            "/media/0/descriptor/kind",
             json!("secret"),
-            "media[0].kind: expected one of `image`, `audio`, `video`, `document`",
+            "media[0].descriptor.kind: expected one of `image`, `audio`, `video`, `document`",
         ),
         (
             Kind::Message,
             message(),
-            "/media/0/mimeType",
+            "/media/0/descriptor/mimeType",
             json!("<secret>"),
             "media[0]: invalid media: mimeType: is not a MIME type",
         ),
@@ -203,27 +203,27 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
             call(),
             "/args",
             json!({}),
-            "args.json: is missing",
+            "args: expected map with a single key",
         ),
         (
             Kind::ToolCall,
             call(),
             "/args",
             json!({ "json": "{secret" }),
-            "args.json: expected JSON text of at most 129 levels",
+            "args: expected JSON text of at most 129 levels",
         ),
         (
             Kind::ToolCall,
             call(),
             "/args",
             json!({ "json": deep }),
-            "args.json: expected JSON text of at most 129 levels",
+            "args: expected JSON text of at most 129 levels",
         ),
         (
             Kind::ToolCall,
             call(),
             "/args",
-            json!({ "lossyText": "" }),
+            json!({ "notUtf8": { "lossyText": "" } }),
             "args.validUpTo: is missing",
         ),
         (
@@ -243,58 +243,58 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
         (
             Kind::ToolCall,
             call(),
-            "/results",
+            "/settled/results",
             json!({ "secret": 1 }),
-            "results: must have one of `text`, `artifacts`",
+            "settled.results: expected one of `text`, `artifacts`",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/results",
+            "/settled/results",
             json!({ "artifacts": [] }),
             "invalid tool call: results: must contain an artifact",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/results",
-            json!(null),
+            "/settled",
+            json!({}),
             "completed_at: must not be set for a call without results",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/results/artifacts/0/bytes",
+            "/settled/results/artifacts/0/bytes",
             json!(4),
-            "results.artifacts[0].bytes: does not match the number of stored bytes",
+            "settled.results[0]: `bytes` does not match the number of stored bytes",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/results/artifacts/0/text",
+            "/settled/results/artifacts/0/content",
             json!(null),
-            "results.artifacts[0].text: is missing",
+            "settled.results[0].content: is missing",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/results/artifacts/0",
-            json!({ "kind": "text", "bytes": 1, "base64": "secret!" }),
-            "results.artifacts[0].base64: expected base64",
+            "/settled/results/artifacts/0",
+            json!({ "kind": "text", "bytes": 1, "content": { "base64": "secret!" } }),
+            "settled.results[0].content: expected base64",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/fromArtifactTool",
+            "/settled/fromArtifactTool",
             json!(true),
             "the answer of an artifact tool is text, never an artifact",
         ),
         (
             Kind::ToolCall,
             call(),
-            "/trusted",
+            "/settled/trusted",
             json!("secret"),
-            "trusted: expected a boolean",
+            "settled.trusted: expected a boolean",
         ),
         (
             Kind::Retrievable,
@@ -313,9 +313,9 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
         (
             Kind::Retrievable,
             retrievable(),
-            "/media",
+            "/content",
             json!(null),
-            "text: is missing",
+            "content: expected",
         ),
         (
             Kind::Ledger,
@@ -390,7 +390,11 @@ fn an_error_names_the_bad_field_of_a_record_and_does_not_show_its_content() {
     ];
     for (kind, value, pointer, instead, expected) in cases {
         let mut value = value.clone();
-        *value.pointer_mut(pointer).unwrap() = instead.clone();
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        match value.pointer_mut(parent).unwrap() {
+            Value::Array(items) => items[field.parse::<usize>().unwrap()] = instead.clone(),
+            object => object[field] = instead.clone(),
+        }
         let message = why(*kind, &value);
         assert!(
             message.starts_with(&format!("the stored {kind}")),
@@ -435,7 +439,7 @@ fn a_record_that_could_not_be_read_back_is_not_written() {
             vec![("a".to_owned(), args)],
         )))
     };
-    let deep = (0..130).fold(json!(1), |inner, _| json!([inner]));
+    let deep = (0..129).fold(json!(1), |inner, _| json!([inner]));
     let reserved = json!({ "$serde_json::private::Number": "1" });
     for (value, why) in [
         (deep, "has 130 levels: at most 129 are allowed"),
@@ -454,7 +458,8 @@ fn a_record_that_could_not_be_read_back_is_not_written() {
 #[test]
 fn a_trust_tier_cannot_be_raised_by_what_was_derived() {
     let mut value = message();
-    value["media"][0]["stash"] = json!({ "caption": { "text": "t", "trustTier": "first-party" } });
+    value["media"][0]["descriptor"]["stash"] =
+        json!({ "caption": { "text": "t", "trustTier": "first-party" } });
     let Record::Message(read) =
         Record::from_value(RecordKind::Message, &value, &resolver()).unwrap()
     else {
@@ -468,10 +473,11 @@ fn a_trust_tier_cannot_be_raised_by_what_was_derived() {
 #[test]
 fn an_error_does_not_show_the_names_in_a_stash() {
     let mut value = message();
-    value["media"][0]["stash"] = json!({ "secret": { "text": 1, "trustTier": "first-party" } });
+    value["media"][0]["descriptor"]["stash"] =
+        json!({ "secret": { "text": 1, "trustTier": "first-party" } });
     let message = why(RecordKind::Message, &value);
     assert!(
-        message.ends_with("media[0].stash: expected a string"),
+        message.ends_with("media[0].descriptor.stash: expected a string"),
         "{message}"
     );
 }
@@ -483,9 +489,9 @@ fn an_error_does_not_show_text_that_looks_like_an_error() {
     for pointer in [
         "/createdAt",
         "/author",
-        "/author/trustTier",
+        "/author/agent/trustTier",
         "/media",
-        "/media/0/kind",
+        "/media/0/descriptor/kind",
         "/v",
     ] {
         let mut value = message();

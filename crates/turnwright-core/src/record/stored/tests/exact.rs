@@ -3,14 +3,13 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::super::time;
-use super::{again, resolver};
+use super::{again, resolver, time};
 use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    ConversationInfo, Coverage, Lease, Message, ProviderState, Record, RecordKind, RecordRef,
-    ResponseRef, Retrievable, Thought, ToolCall, ToolResults,
+    ConversationInfo, Coverage, Message, ProviderState, Record, RecordKind, RecordRef, ResponseRef,
+    Retrievable, Thought, ToolCall, ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -39,13 +38,16 @@ fn the_format_of_version_1_is_exact() {
             "v": 1, "kind": "message", "id": "m",
             "createdAt": "1970-01-01T00:00:00.000000001Z",
             "updatedAt": "1970-01-01T00:00:00.000000001Z",
-            "author": { "agent": "helper", "trustTier": "first-party" },
+            "author": { "agent": { "name": "helper", "trustTier": "first-party" } },
             "text": "Look!",
             "media": [{
-                "id": "c", "kind": "image", "mimeType": "image/png", "filename": "c.png",
-                "trustTier": "first-party", "modalityHazard": "opaque-perceptual", "bytes": 3,
+                "descriptor": {
+                    "id": "c", "kind": "image", "mimeType": "image/png", "filename": "c.png",
+                    "trustTier": "first-party", "modalityHazard": "opaque-perceptual",
+                },
+                "bytes": 3,
             }],
-            "providerState": { "protocol": "p", "base64": "/w==" },
+            "providerState": { "protocol": "p", "state": { "base64": "/w==" } },
         })
     );
     let named = Message::user("Hi").id("m").created_at(at(0)).name("Ada");
@@ -83,15 +85,16 @@ fn the_format_of_version_1_is_exact() {
             "providerId": "p-1",
             "tool": "t",
             "args": { "json": "{\"n\":1.0}" },
-            "editedArgs": "[7]",
             "checksum": checksum("t", json!({ "n": 1 })),
-            "results": { "artifacts": [
-                { "kind": "json", "bytes": 5, "spool": "call" },
-                { "kind": "text", "bytes": 4, "text": "text" },
-            ] },
-            "trusted": false, "inline": false, "fromArtifactTool": false,
-            "responseId": "r-1", "responseCut": "it broke",
-            "providerState": { "protocol": "p", "address": "http://here", "text": "{}" },
+            "settled": {
+                "results": { "artifacts": [
+                    { "kind": "json", "bytes": 5, "spool": "call" },
+                    { "kind": "text", "bytes": 4, "content": { "text": "text" } },
+                ] },
+                "editedArgs": "[7]",
+            },
+            "response": { "id": "r-1", "cut": "it broke" },
+            "providerState": { "protocol": "p", "address": "http://here", "state": { "text": "{}" } },
         })
     );
     let thought = Thought::new("hm").id("t").created_at(at(0));
@@ -102,7 +105,7 @@ fn the_format_of_version_1_is_exact() {
             "v": 1, "kind": "thought", "id": "t",
             "createdAt": "1970-01-01T00:00:00.000000000Z",
             "updatedAt": "1970-01-01T00:00:00.000000000Z",
-            "text": "hm", "responseId": "r-1",
+            "text": "hm", "response": { "id": "r-1" },
         })
     );
     let found = Retrievable::text("p", TrustTier::ThirdPartyPublic)
@@ -115,7 +118,7 @@ fn the_format_of_version_1_is_exact() {
             "v": 1, "kind": "retrievable", "id": "r",
             "createdAt": "1970-01-01T00:00:00.000000000Z",
             "updatedAt": "1970-01-01T00:00:00.000000000Z",
-            "trustTier": "third-party-public", "inline": true, "source": "s", "text": "p",
+            "content": { "text": "p" }, "trustTier": "third-party-public", "source": "s", "inline": true,
         })
     );
 }
@@ -144,7 +147,7 @@ fn a_summary_has_this_shape() {
         "v": 1, "kind": "retrievable", "id": "r",
         "createdAt": "1970-01-01T00:00:00.000000000Z",
         "updatedAt": "1970-01-01T00:00:00.000000000Z",
-        "trustTier": "third-party-public", "inline": true, "text": "p",
+        "content": { "text": "p" }, "trustTier": "third-party-public", "inline": true,
         "covers": {
             "turnId": "t-1", "model": "small", "exchanges": 2, "summarised": 5, "omitted": 1,
             "first": { "kind": "message", "id": "m-1" },
@@ -234,20 +237,6 @@ fn a_time_outside_of_the_range_becomes_the_end_of_the_range() {
         (SystemTime::UNIX_EPOCH - beyond, first),
     ] {
         assert_eq!(time::format(time), end);
-    }
-    // Earlier releases wrote these.
-    for (text, end) in [
-        ("9999-12-31T23:59:59.999999999Z", last),
-        ("+010000-02-29T00:00:00.000000000Z", last),
-        ("+146138512313-01-01T00:00:00.000000000Z", last),
-        ("-009999-01-01T00:00:00.000000000Z", first),
-        ("-146138512313-12-31T23:59:59.000000000Z", first),
-    ] {
-        assert_eq!(
-            time::parse(text).map(time::format).as_deref(),
-            Some(end),
-            "{text}"
-        );
     }
 }
 
@@ -347,57 +336,4 @@ async fn every_record_of_the_call_path_can_be_loaded() {
     let mut value = Record::from(nameless).to_value().unwrap();
     value["tool"] = json!("");
     Record::from_value(RecordKind::ToolCall, &value, &resolver()).unwrap();
-}
-
-/// Records written by the release before the serde types, with omitted fields and fields of a later release.
-#[test]
-fn records_of_the_previous_release_are_read_and_written_in_the_current_format() {
-    let at = "2026-01-31T23:59:59.000000001Z";
-    let stamp = format!(r#""createdAt":"{at}","updatedAt":"{at}""#);
-    let digest = "0".repeat(64);
-    let texts = [
-        format!(
-            r#"{{"v":1,"kind":"thought","id":"t",{stamp},"text":"hm","providerState":{{"protocol":"p","base64":"/w=="}}}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"tool_call","id":"c",{stamp},"completedAt":"{at}","providerId":"p","tool":"t","args":{{"text":"{{}}"}},"editedArgs":"[18446744073709551615,-9223372036854775808,0.1]","checksum":"{digest}","results":{{"artifacts":[{{"kind":"text","bytes":3,"spool":"s","sha256":"{digest}","limits":{{"answer":2048,"parse":18446744073709551615}}}}]}},"trusted":true,"inline":false,"fromArtifactTool":false,"truncated":true,"ordinal":7}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"ledger","id":"k","turnId":"","toolCall":"c","callId":"d","ordinal":0,"tool":"t","fingerprint":"","args":"{{\"a\":1.0}}","state":"done","begunAt":"{at}","endedAt":"{at}"}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"turn","id":"t","state":"failed","stash":[{{"path":"a","value":"1e+300"}}],"outerTiers":["first-party"],"answer":"m","proposed":"p","rejected":["r","s"],"nonce":"n","runs":2,"iterations":3,"usage":{{"requests":1,"inputTokens":18446744073709551615,"cachedInputTokens":2,"cacheWriteTokens":5,"outputTokens":3,"reasoningTokens":4}},"error":{{"code":"E","message":"m"}},"beganAt":"{at}","endedAt":"{at}"}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"turn","id":"t","state":"refused","runs":1,"iterations":0,"usage":{{"requests":0,"inputTokens":0,"cachedInputTokens":0,"cacheWriteTokens":0,"outputTokens":0,"reasoningTokens":0}},"beganAt":"{at}","endedAt":"{at}"}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","toolCall":"c","question":"null","state":"resolved","answer":"true","openedAt":"{at}","closedAt":"{at}"}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","question":"null","state":"rejected","reason":"no","openedAt":"{at}","closedAt":"{at}"}}"#
-        ),
-        format!(
-            r#"{{"v":1,"kind":"lease","id":"lease","turnId":"t","owner":"o","fence":18446744073709551615,"until":"{at}","termMs":30000,"renewals":1}}"#
-        ),
-    ];
-    for text in texts {
-        let value: Value = serde_json::from_str(&text).unwrap();
-        let kind = RecordKind::from_name(value["kind"].as_str().unwrap()).unwrap();
-        let record = Record::from_json(kind, &text, &resolver()).unwrap();
-        // Two fields and a state have other names now, and a gate has one id.
-        let renamed = text.replace(r#""callId":"#, r#""checksum":"#);
-        let renamed = renamed.replace(r#""fence":"#, r#""fencingToken":"#);
-        let renamed = renamed.replace(r#""refused""#, r#""nacked""#);
-        let renamed = renamed.replace(r#""gateId":"g","#, "");
-        assert_eq!(record.to_json().unwrap(), renamed);
-        let again = Record::from_json(kind, &renamed, &resolver()).unwrap();
-        assert_eq!(again.to_json().unwrap(), renamed);
-    }
-    // Earlier releases had no renewals.
-    let lease = format!(
-        r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
-    );
-    let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
-    assert_eq!(lease.downcast::<Lease>().unwrap().renewals, 0);
 }
