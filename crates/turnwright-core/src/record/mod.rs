@@ -71,6 +71,6 @@ pub use tool_call_builder::ToolCallBuilder;
 pub use turn::{TurnFailure, TurnRecord, TurnState};
 
 pub(crate) use call_request::CallRequest;
-pub(crate) use format::time_text;
+pub(crate) use format::{rfc3339, time_text};
 pub(crate) use owner::{Owner, is_gone};
 pub(crate) use tool_call::Settled;

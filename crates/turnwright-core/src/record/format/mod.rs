@@ -42,7 +42,7 @@ use super::stamp::Stamp;
 use super::{ByteResolver, Exposure, Record, RecordKind};
 use crate::error::Error;
 
-pub(crate) use time::format as time_text;
+pub(crate) use time::{format as time_text, rfc3339};
 
 /// A record in its stored form.
 trait Stored {

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use serde::Serializer;
 
 /// Formats a time with nine fractional digits. Years outside of 0 to 9999 have a sign and six digits. A time outside of the range
 /// of [`Timestamp`] (years -9999 to 9999) is clamped.
@@ -12,6 +13,11 @@ pub(crate) fn format(time: SystemTime) -> String {
         false => Timestamp::MAX,
     };
     format!("{:.9}", Timestamp::try_from(time).unwrap_or(clamped))
+}
+
+/// Serialises a time as [`format`] writes it.
+pub(crate) fn rfc3339<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&format(*time))
 }
 
 /// Parses the output of [`format`] and other RFC 3339 text. Earlier releases wrote years of any length; out-of-range years are
